@@ -153,7 +153,7 @@ async function resetStatuses({ db, account_id, campaign_id }: Fixture): Promise<
     ids,
   );
   await db.query(
-    "delete from chat_counts where account_id = $1 and campaign_id = $2 and slot = 'reports'",
+    "delete from chat_counts where account_id = $1 and campaign_id = $2 and slot = 'inbound'",
     ids,
   );
   await db.query("vacuum analyze chat_recipients");

@@ -102,7 +102,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
     }),
     runLoop(app, {
       name: "chat-reports",
-      channel: "chat_report",
+      channel: "chat_inbound",
       poll_ms: 1_000,
       iterate: (stopping) => applyWebhooks(app, stopping, settings.leases),
     }),

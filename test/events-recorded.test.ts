@@ -514,7 +514,7 @@ test("disabling an endpoint records an event, and message events are still recor
 /** Skips queued recipients, as draining a failed campaign does; returns their number. */
 async function skipQueued(db: Kysely<DB>, campaignId: number): Promise<number> {
   const { rows } = await sql`
-    select from chat_move_recipients(${account.account_id}, 'controls', (
+    select from chat_move_recipients_json(${account.account_id}, 'controls', (
       select json_agg(json_build_object('campaign_id', r.campaign_id, 'id', r.id,
         'dispatches', r.dispatches, 'state', 'skipped'))
       from chat_recipients r

@@ -75,7 +75,7 @@ async function acceptAll(
     ["accepted", 1],
   ] as const) {
     await db.query(
-      `select count(*) from chat_move_recipients($1, 'sender', (
+      `select count(*) from chat_move_recipients_json($1, 'sender', (
          select json_agg(json_build_object('campaign_id', campaign_id, 'id', id,
            'dispatches', $4::int, 'state', $3::text))
          from chat_recipients where account_id = $1 and campaign_id = $2), now())`,

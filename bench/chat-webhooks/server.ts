@@ -45,7 +45,7 @@ const loop =
   process.env["APPLY"] === "1"
     ? runLoop(app, {
         name: "chat-reports",
-        channel: "chat_report",
+        channel: "chat_inbound",
         poll_ms: 1_000,
         iterate: (stopping) => applyWebhooks(app, stopping),
       })

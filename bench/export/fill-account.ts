@@ -74,7 +74,7 @@ const chat_campaign = `
 
 const chat_counts = `
   insert into chat_counts (account_id, campaign_id, slot, skipped, undelivered, delivered, read)
-  select $1, $2, 'reports', count(*) filter (where n % 20 = 0), count(*) filter (where n % 20 = 1),
+  select $1, $2, 'inbound', count(*) filter (where n % 20 = 0), count(*) filter (where n % 20 = 1),
     count(*) filter (where n % 20 between 2 and 7), count(*) filter (where n % 20 > 7)
   from generate_series(1, $3::int) n`;
 

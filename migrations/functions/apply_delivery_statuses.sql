@@ -12,12 +12,12 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 begin
-  perform check_lease(p_account_id, 'chat_reports:' || p_number_id, p_fence);
+  perform check_lease(p_account_id, 'chat_inbound:' || p_number_id, p_fence);
   delete from chat_inbox i where i.account_id = p_account_id and i.id = any (p_done);
   insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
     select p_account_id, p_number_id, l.driver, l.body, l.received_at, l.due_at
     from json_to_recordset(p_later)
       l (driver text, body json, received_at timestamptz, due_at timestamptz);
   perform record_chat_replies(p_account_id, p_number_id, p_replies);
-  return query select * from chat_move_recipients(p_account_id, 'reports', p_moves, p_now);
+  return query select * from chat_move_recipients_json(p_account_id, 'inbound', p_moves, p_now);
 end $$;

@@ -1,11 +1,143 @@
--- Moves recipients as chat_apply_moves does, from JSON in any order.
-create or replace function chat_move_recipients(p_account_id bigint, p_slot text, p_moves json, p_now timestamptz)
+-- Moves recipients as far as chat_transitions allows, with counts and credit, in the caller's transaction. A
+-- move that is not allowed (a repeated or late webhook) changes nothing, except that it may add a missing
+-- provider message id. At most one move for each recipient and call, ordered by recipient, because rows are
+-- locked in that order; counts, which others may wait for, come last, and the balance after them.
+--
+-- Plans must not depend on statistics: joined to the moves, a plan made for a table without statistics read
+-- all of the account's recipients for each move (1.4-2.9 ms a message instead of 0.08). A lateral look-up
+-- that locks, and an upsert, can only use the primary key.
+create or replace function chat_move_recipients(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
 returns setof chat_moved
 language plpgsql
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
+#variable_conflict use_column
+declare
+  v_moved chat_moved[];
+  v_some_unknown boolean;
+  v_some_due boolean;
+  v_due record;
 begin
-  return query select * from chat_apply_moves(p_account_id, p_slot, (
-    select array_agg(m order by m.campaign_id, m.id) from json_populate_recordset(null::chat_move, p_moves) m),
-    p_now);
+  if p_moves is null then return; end if;
+
+  with found as materialized (
+    select m.*, t.to_state, old.state as from_state, old.phone, old.variables, old.charged as old_charged,
+      -- Refunds only what was charged.
+      case when t.ledger = 'refund' and not old.charged then '' else t.ledger end as ledger,
+      old.dispatches + coalesce((t.to_state = 'dispatching')::int, 0) as new_dispatches,
+      coalesce(old.provider_message_id, m.provider_message_id) as new_provider_message_id,
+      old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error, old.attempts,
+      -- Keeps the last error during a retry, and when a marked recipient was not sent.
+      t.to_state is null or t.to_state = 'dispatching' or (t.to_state = 'deferred' and m.error is null) as keeps_error,
+      old.dispatched_at, old.accepted_at, old.sent_at, old.delivered_at, old.read_at, old.ended_at
+    from unnest(p_moves) m
+    cross join lateral (
+      select * from chat_recipients r
+      where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
+      for no key update) old
+    left join chat_transitions t on t.from_state = old.state and t.to_state = m.state
+      and (m.dispatches = old.dispatches or m.state in ('sent', 'delivered', 'read'))
+    where t.to_state is not null
+      -- The provider's answer came after the message's first status.
+      or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches)
+  ), changed as (
+    insert into chat_recipients as r (account_id, campaign_id, id, phone, state, dispatches, charged, due_at,
+      provider_message_id, error_code, error, attempts, dispatched_at, accepted_at, sent_at, delivered_at, read_at,
+      ended_at)
+    select p_account_id, campaign_id, id, phone, coalesce(to_state, from_state), new_dispatches,
+      case when ledger = 'capture' then true when ledger in ('refund', 'capture+refund') then false else old_charged end,
+      case when to_state is null then old_due_at else due_at end,
+      new_provider_message_id,
+      case when keeps_error then old_error_code else error_code end,
+      case when keeps_error then old_error else error end,
+      case when keeps_error or to_state <> 'deferred' then attempts when error = old_error then attempts + 1 else 1 end,
+      case when to_state = 'dispatching' then p_now else dispatched_at end,
+      case when to_state in ('accepted', 'sent', 'delivered', 'read')
+        then coalesce(accepted_at, at, p_now) else accepted_at end,
+      case when to_state in ('sent', 'delivered', 'read') then coalesce(sent_at, at, p_now) else sent_at end,
+      case when to_state in ('delivered', 'read') then coalesce(delivered_at, at, p_now) else delivered_at end,
+      case when to_state is null then read_at when to_state = 'read' then coalesce(at, p_now) end,
+      case when to_state is null then ended_at
+        when to_state in ('refused', 'unresolved', 'undelivered', 'skipped', 'cancelled') then coalesce(at, p_now) end
+    from found
+    on conflict (account_id, campaign_id, id) do update set
+      state = excluded.state, dispatches = excluded.dispatches, charged = excluded.charged,
+      due_at = excluded.due_at, provider_message_id = excluded.provider_message_id,
+      error_code = excluded.error_code, error = excluded.error, attempts = excluded.attempts, dispatched_at = excluded.dispatched_at,
+      accepted_at = excluded.accepted_at, sent_at = excluded.sent_at, delivered_at = excluded.delivered_at,
+      read_at = excluded.read_at, ended_at = excluded.ended_at
+  )
+  select array_agg((campaign_id, id, from_state, to_state, ledger, new_dispatches,
+    case when to_state = 'dispatching' then phone end,
+    case when to_state = 'dispatching' then variables end,
+    case when to_state = 'dispatching' then old_error end,
+    case when to_state = 'dispatching' then attempts end)::chat_moved) filter (where to_state is not null),
+    bool_or(to_state = 'unknown'), bool_or(ledger <> '')
+  into v_moved, v_some_unknown, v_some_due from found;
+
+  if v_moved is null then return; end if;
+
+  insert into chat_counts as c (account_id, campaign_id, slot, queued, deferred, dispatching, unknown,
+    unresolved, refused, accepted, sent, undelivered, delivered, read, skipped, cancelled)
+  select p_account_id, d.campaign_id, p_slot,
+    coalesce(sum(d.change) filter (where d.state = 'queued'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'deferred'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'dispatching'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'unknown'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'unresolved'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'refused'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'accepted'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'sent'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'undelivered'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'delivered'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'read'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'skipped'), 0),
+    coalesce(sum(d.change) filter (where d.state = 'cancelled'), 0)
+  from unnest(v_moved) v,
+    lateral (values (v.campaign_id, v.from_state, -1), (v.campaign_id, v.to_state, 1)) d (campaign_id, state, change)
+  group by d.campaign_id
+  order by d.campaign_id
+  on conflict (account_id, campaign_id, slot) do update set
+    queued = c.queued + excluded.queued, deferred = c.deferred + excluded.deferred,
+    dispatching = c.dispatching + excluded.dispatching, unknown = c.unknown + excluded.unknown,
+    unresolved = c.unresolved + excluded.unresolved, refused = c.refused + excluded.refused,
+    accepted = c.accepted + excluded.accepted, sent = c.sent + excluded.sent,
+    undelivered = c.undelivered + excluded.undelivered, delivered = c.delivered + excluded.delivered,
+    read = c.read + excluded.read, skipped = c.skipped + excluded.skipped,
+    cancelled = c.cancelled + excluded.cancelled;
+
+  -- Schedules the job that settles unknown messages; add-job.ts explains the conflict clause.
+  if v_some_unknown then
+    insert into jobs as j (account_id, kind, subject, run_at, created_at)
+    select p_account_id, 'chat.settle_unknown', v.campaign_id::text, min(m.due_at), p_now
+    from unnest(v_moved) v
+    join unnest(p_moves) m on m.campaign_id = v.campaign_id and m.id = v.id
+    where v.to_state = 'unknown'
+    group by v.campaign_id
+    order by v.campaign_id
+    on conflict (account_id, kind, subject) do update set
+      run_at = case when j.lease_until is null then least(j.run_at, excluded.run_at) else j.run_at end,
+      again_at = case when j.lease_until is not null then least(j.again_at, excluded.run_at) end;
+  end if;
+
+  if v_some_due then
+    for v_due in
+      select v.campaign_id, c.reservation_id,
+        count(*) filter (where v.ledger in ('capture', 'capture+refund')) as capture,
+        count(*) filter (where v.ledger = 'release') as release,
+        count(*) filter (where v.ledger in ('refund', 'capture+refund')) as refund
+      from unnest(v_moved) v
+      join chat_campaigns c on c.account_id = p_account_id and c.id = v.campaign_id
+      where v.ledger <> ''
+      group by v.campaign_id, c.reservation_id
+      order by v.campaign_id
+    loop
+      perform settle_credits(p_account_id, v_due.reservation_id, v_due.capture, v_due.release, v_due.refund, p_now);
+    end loop;
+  end if;
+
+  return query select * from unnest(v_moved);
 end $$;

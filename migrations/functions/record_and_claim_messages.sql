@@ -55,7 +55,7 @@ begin
   end if;
 
   return query
-  select m.* from chat_apply_moves(p_account_id, 'sender',
+  select m.* from chat_move_recipients_with_events(p_account_id, 'sender',
     (select array_agg(x.e order by (x.e).campaign_id, (x.e).id) from (
       select m as e from json_populate_recordset(null::chat_move, p_results) m
       union all select u from unnest(v_picked) u) x),

@@ -1,5 +1,5 @@
 -- Records the events of moved recipients, of the types that an endpoint is subscribed to. Looks up each
--- recipient by its key, as chat_write_moves does. Cancelled recipients have no event of their own: the
+-- recipient by its key, as chat_move_recipients does. Cancelled recipients have no event of their own: the
 -- campaign has one.
 create or replace function record_message_events(
   p_account_id bigint, p_moved chat_moved[], p_moves chat_move[], p_now timestamptz

@@ -8,7 +8,7 @@ import { Refusal, unavailable } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import type { ApiApp } from "./api-app.ts";
 import { compileValidator } from "./compile-validator.ts";
-import { openIdempotency, type KeyedRequest, type StoredAnswer } from "./checks/idempotency.ts";
+import { openIdempotency, type KeyedRequest, type StoredResponse } from "./checks/idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
 import {
   clearRateHeaders,
@@ -31,7 +31,7 @@ declare module "fastify" {
     /** Set on a write with an Idempotency-Key. */
     keyed: KeyedRequest | null;
     /** The stored answer of a keyed write. */
-    stored: StoredAnswer | null;
+    stored: StoredResponse | null;
     /** Why a parsed body is invalid: reported after what outranks a 422. */
     bodyRefusal: Refusal | null;
   }

@@ -1,4 +1,4 @@
-import { CreditGrant, type CreditsAnswer } from "../credits/credit-schema.ts";
+import { CreditGrant, type CreditsResponse } from "../credits/credit-schema.ts";
 import { findCredits } from "../credits/credits.ts";
 import { grantCredits } from "../credits/grant-credits.ts";
 import type { Command } from "./command.ts";
@@ -42,7 +42,7 @@ export const creditCommands: readonly Command[] = [
   },
 ];
 
-function creditsTable({ chat, call }: CreditsAnswer): string {
+function creditsTable({ chat, call }: CreditsResponse): string {
   const rows = [
     { kind: "chat", ...chat },
     { kind: "call", ...call },

@@ -8,7 +8,7 @@ import {
   validateNewVoiceNode,
   NewVoiceNode,
   VoiceNodePatch,
-  type VoiceNodeAnswer,
+  type VoiceNodeResponse,
 } from "../telephony/nodes/voice-node-schema.ts";
 import { listVoiceNodes } from "../telephony/nodes/voice-nodes.ts";
 import { sendNotification } from "../engine/notifications.ts";
@@ -161,7 +161,7 @@ function refuse(violations: Parameters<typeof invalid>[0]): void {
   if (violations.length > 0) throw invalid(violations);
 }
 
-function nodeOutcome(node: VoiceNodeAnswer): Outcome {
+function nodeOutcome(node: VoiceNodeResponse): Outcome {
   return { json: node, text: textTable([node], columns) };
 }
 

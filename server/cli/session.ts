@@ -1,6 +1,6 @@
 // The settings, the database and the actor of one run of the command line.
 import { randomBytes } from "node:crypto";
-import type { AccountAnswer } from "../accounts/accounts/account-schema.ts";
+import type { AccountResponse } from "../accounts/accounts/account-schema.ts";
 import { findAccount } from "../accounts/accounts/accounts.ts";
 import { operatorOf, type Grantor } from "../accounts/roles/grantor.ts";
 import { accountTokensSubject } from "../accounts/tokens/token-directory.ts";
@@ -25,7 +25,7 @@ export type Session = {
   /** The database with the current schema; throws an Error that says what to do otherwise. */
   migratedDatabase(): Promise<Database>;
   /** An account of the migrated database; throws an Error if it does not exist. */
-  account(id: number): Promise<AccountAnswer>;
+  account(id: number): Promise<AccountResponse>;
   /** Runs one operator transaction on an account, and invalidates every process's cached callers. */
   change<T>(accountId: number, effect: (tx: Tx, operator: Grantor) => Promise<T>): Promise<T>;
   close(): Promise<void>;

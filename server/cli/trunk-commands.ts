@@ -4,7 +4,7 @@ import {
   validateTrunkNodes,
   NewTrunk,
   TrunkPatch,
-  type TrunkAnswer,
+  type TrunkResponse,
 } from "../telephony/trunks/trunk-schema.ts";
 import { listTrunks } from "../telephony/trunks/trunks.ts";
 import { updateTrunk } from "../telephony/trunks/update-trunk.ts";
@@ -149,13 +149,13 @@ function refuse(violations: Parameters<typeof invalid>[0]): void {
 }
 
 /** Formats a trunk's nodes as the --nodes option takes them. */
-function row({ nodes, ...trunk }: TrunkAnswer) {
+function row({ nodes, ...trunk }: TrunkResponse) {
   const shares = nodes.map(
     ({ node_id, calls_per_second, calls_max }) => `${node_id}:${calls_per_second}:${calls_max}`,
   );
   return { ...trunk, nodes: shares };
 }
 
-function trunkOutcome(trunk: TrunkAnswer): Outcome {
+function trunkOutcome(trunk: TrunkResponse): Outcome {
   return { json: trunk, text: textTable([row(trunk)], columns) };
 }

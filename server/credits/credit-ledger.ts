@@ -5,13 +5,17 @@ import { writeCsv } from "../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../lib/database/cursor.ts";
 import type { DB } from "../lib/database/database.ts";
 import { searches } from "../lib/database/searches.ts";
-import { CreditTransferAnswer, type CreditKind, type CreditTransferType } from "./credit-schema.ts";
+import {
+  CreditTransferResponse,
+  type CreditKind,
+  type CreditTransferType,
+} from "./credit-schema.ts";
 
 const csv_page_rows = 1_000;
 
 const columns = Object.keys(
-  CreditTransferAnswer.properties,
-) as readonly (keyof CreditTransferAnswer)[];
+  CreditTransferResponse.properties,
+) as readonly (keyof CreditTransferResponse)[];
 
 /** The filters of the ledger; `from` is inclusive, `to` is exclusive. */
 export type LedgerFilter = {
@@ -28,7 +32,7 @@ export async function listCreditLedger(
   accountId: number,
   filter: LedgerFilter,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: CreditTransferAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: CreditTransferResponse[]; next_cursor: string | null }> {
   const before = cursor === undefined ? null : decodeCursor(cursor);
   const found = await transfersBefore(db, accountId, filter, { id: before, limit: limit + 1 });
   const { rows, next } = page(found, limit);
@@ -41,7 +45,7 @@ export function exportCreditLedger(
   accountId: number,
   filter: LedgerFilter,
 ): AsyncGenerator<string> {
-  return writeCsv<CreditTransferAnswer>({
+  return writeCsv<CreditTransferResponse>({
     header: columns,
     page_rows: csv_page_rows,
     next: (after, limit) =>
@@ -55,7 +59,7 @@ async function transfersBefore(
   accountId: number,
   filter: LedgerFilter,
   before: { id: number | null; limit: number },
-): Promise<CreditTransferAnswer[]> {
+): Promise<CreditTransferResponse[]> {
   let query = db
     .selectFrom("credit_transfers as t")
     .leftJoin("credit_reservations as r", (join) =>

@@ -37,13 +37,13 @@ const amounts = Type.Object({
   }),
 });
 
-export const CreditsAnswer = Type.Object({ chat: amounts, call: amounts });
-export type CreditsAnswer = Static<typeof CreditsAnswer>;
+export const CreditsResponse = Type.Object({ chat: amounts, call: amounts });
+export type CreditsResponse = Static<typeof CreditsResponse>;
 
 const ledgerAccount = (description: string) =>
   Type.String({ enum: ["issued", "available", "reserved", "spent"], description });
 
-export const CreditTransferAnswer = Type.Object({
+export const CreditTransferResponse = Type.Object({
   id: id("Transfer id"),
   kind: creditKind,
   type: creditTransferType,
@@ -57,4 +57,4 @@ export const CreditTransferAnswer = Type.Object({
   ),
   note: nullable(Type.String({ description: "Note of a grant" })),
 });
-export type CreditTransferAnswer = Static<typeof CreditTransferAnswer>;
+export type CreditTransferResponse = Static<typeof CreditTransferResponse>;

@@ -2,10 +2,10 @@
 import { sql, type Kysely } from "kysely";
 import type { DB } from "../lib/database/database.ts";
 import { notFound } from "../lib/errors.ts";
-import type { CreditKind, CreditsAnswer } from "./credit-schema.ts";
+import type { CreditKind, CreditsResponse } from "./credit-schema.ts";
 
 /** Returns the available and reserved credit of each kind, from one snapshot; zeros without a grant. */
-export async function findCredits(db: Kysely<DB>, accountId: number): Promise<CreditsAnswer> {
+export async function findCredits(db: Kysely<DB>, accountId: number): Promise<CreditsResponse> {
   const { rows } = await sql<{ kind: CreditKind; available: number; reserved: number }>`
     select b.kind, b.available, coalesce((
       select sum(case t.type when 'reserve' then t.amount else -t.amount end)

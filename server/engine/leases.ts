@@ -39,7 +39,7 @@ export async function acquireLease(
 ): Promise<Lease | null> {
   const holder = randomUUID();
   const end = leaseEnd(times);
-  const [taken] = await takeLease(app.db.pool, [accountId, name, holder, times.lease_ms]);
+  const [taken] = await runAcquireLease(app.db.pool, [accountId, name, holder, times.lease_ms]);
   if (!taken || taken.fence === null) return null;
   const { fence } = taken;
   const key = [accountId, name, fence, holder];
@@ -72,7 +72,9 @@ export function isLeaseLost(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === "TL001";
 }
 
-const takeLease = statement<{ fence: number | null }>("select take_lease($1, $2, $3, $4) as fence");
+const runAcquireLease = statement<{ fence: number | null }>(
+  "select acquire_lease($1, $2, $3, $4) as fence",
+);
 
 const renewLease = renewalStatement(`
   update leases set expires_at = now() + $5 * interval '1 ms'

@@ -11,7 +11,7 @@ export type NotificationChannel =
   | "workspace"
   | "lead_import"
   | "job"
-  | "chat_report"
+  | "chat_inbound"
   | "chat_work"
   | "call_work"
   | "call_command"

@@ -91,7 +91,7 @@ async function move(campaign_id: number, id: number, state: string, at: string):
   const dispatches = state === "dispatching" || state === "skipped" ? 0 : 1;
   const moves = JSON.stringify([{ campaign_id, id, state, dispatches, due_at: at }]);
   const { rows } = await api.app.db.pool.query(
-    "select * from chat_move_recipients($1, 'reports', $2, $3)",
+    "select * from chat_move_recipients_json($1, 'inbound', $2, $3)",
     [account.account_id, moves, at],
   );
   assert.equal(rows.length, 1, `${state} of ${id}`);

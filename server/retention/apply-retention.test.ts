@@ -181,7 +181,7 @@ async function chatCampaign(owner: TestAccount, recipients: number): Promise<num
   }));
   const id = await makeChatCampaign(app, owner, number, template_id, people);
   await app.db.pool.query(
-    `select count(*) from chat_move_recipients($1, 'reports', (
+    `select count(*) from chat_move_recipients_json($1, 'inbound', (
        select json_agg(json_build_object('campaign_id', r.campaign_id, 'id', r.id, 'dispatches', 0,
          'state', 'read', 'provider_message_id', 'p' || r.id))
        from chat_recipients r where r.account_id = $1 and r.campaign_id = $2), $3)`,

@@ -146,7 +146,7 @@ async function move(
     provider_message_id: to === "dispatching" ? null : providerId(account_id, id),
     due_at: api.clock.now(),
   }));
-  await query("select from chat_move_recipients($1, 'reports', $2, $3)", [
+  await query("select from chat_move_recipients_json($1, 'inbound', $2, $3)", [
     account_id,
     JSON.stringify(requested),
     api.clock.now(),

@@ -42,7 +42,7 @@ const counted: Readonly<Record<ErasedKind, string>> = {
   events: "Emptied",
 };
 
-export const ErasureAnswer = Type.Object({
+export const ErasureResponse = Type.Object({
   id: id("Erasure id"),
   phone_number: Type.String({ description: "Masked except for the last two digits" }),
   state: Type.Enum(["pending", "done"], { type: "string" }),
@@ -63,4 +63,4 @@ export const ErasureAnswer = Type.Object({
   requested_at: timestamp("UTC"),
   finished_at: nullable(timestamp("UTC")),
 });
-export type ErasureAnswer = Static<typeof ErasureAnswer>;
+export type ErasureResponse = Static<typeof ErasureResponse>;

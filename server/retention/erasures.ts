@@ -4,7 +4,7 @@ import { decodeCursor, page } from "../lib/database/cursor.ts";
 import type { DB } from "../lib/database/database.ts";
 import { notFound } from "../lib/errors.ts";
 import type { Progress } from "./erase/part.ts";
-import { erased_kinds, type ErasedKind, type ErasureAnswer } from "./erasure-schema.ts";
+import { erased_kinds, type ErasedKind, type ErasureResponse } from "./erasure-schema.ts";
 
 export type ErasureRow = Selectable<DB["erasures"]>;
 
@@ -13,7 +13,7 @@ export async function listErasures(
   db: Kysely<DB>,
   accountId: number,
   at: { limit: number; cursor?: string | undefined },
-): Promise<{ data: ErasureAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: ErasureResponse[]; next_cursor: string | null }> {
   let query = db.selectFrom("erasures").selectAll().where("account_id", "=", accountId);
   if (at.cursor !== undefined) query = query.where("id", "<", decodeCursor(at.cursor));
   const found = await query
@@ -21,7 +21,7 @@ export async function listErasures(
     .limit(at.limit + 1)
     .execute();
   const { rows, next } = page(found, at.limit);
-  return { data: rows.map(erasureAnswer), next_cursor: next };
+  return { data: rows.map(erasureResponse), next_cursor: next };
 }
 
 /** Returns one erasure. Refuses: not-found. */
@@ -29,7 +29,7 @@ export async function findErasure(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<ErasureAnswer> {
+): Promise<ErasureResponse> {
   const row = await db
     .selectFrom("erasures")
     .selectAll()
@@ -37,21 +37,21 @@ export async function findErasure(
     .where("id", "=", id)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return erasureAnswer(row);
+  return erasureResponse(row);
 }
 
 /** Converts a row to API form, with the number masked. */
-export function erasureAnswer(row: ErasureRow): ErasureAnswer {
+export function erasureResponse(row: ErasureRow): ErasureResponse {
   const counts = row.counts as Partial<Record<ErasedKind, number>>;
   const progress = row.progress as Progress | null;
   return {
     id: row.id,
     phone_number: row.phone_shown,
-    state: row.state as ErasureAnswer["state"],
+    state: row.state as ErasureResponse["state"],
     waiting_for: progress?.waiting_for ?? null,
     counts: Object.fromEntries(
       erased_kinds.map((kind) => [kind, counts[kind] ?? 0]),
-    ) as ErasureAnswer["counts"],
+    ) as ErasureResponse["counts"],
     requested_by: row.requested_by,
     requested_at: row.requested_at.toISOString(),
     finished_at: row.finished_at?.toISOString() ?? null,

@@ -4,8 +4,8 @@ import { addJob } from "../engine/add-job.ts";
 import type { Tx } from "../lib/database/database.ts";
 import { invalidField, type FieldError } from "../lib/errors.ts";
 import { first_progress } from "./erase/part.ts";
-import type { ErasureAnswer, NewErasure } from "./erasure-schema.ts";
-import { erasureAnswer } from "./erasures.ts";
+import type { ErasureResponse, NewErasure } from "./erasure-schema.ts";
+import { erasureResponse } from "./erasures.ts";
 
 const shown_digits = 2;
 
@@ -27,7 +27,7 @@ export async function requestErasure(
   input: NewErasure,
   countryCode: string,
   now: Date,
-): Promise<ErasureAnswer> {
+): Promise<ErasureResponse> {
   const { account_id } = actor;
   const phone = readPersonPhone(input.phone_number, countryCode);
   if (phone === null) throw invalidField("phone_number", phone_reason);
@@ -46,5 +46,5 @@ export async function requestErasure(
   const subject = String(row.id);
   await addJob(tx, { account_id, kind: "retention.erase_person", subject, run_at: now }, now);
   await recordAudit(tx, actor, { at: now, action: "person.erasure_requested", subject_id: row.id });
-  return erasureAnswer(row);
+  return erasureResponse(row);
 }

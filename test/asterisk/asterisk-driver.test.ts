@@ -148,8 +148,8 @@ async function endingOf(leg: string): Promise<Ending> {
 }
 
 async function recordOf(leg: string): Promise<LegRecord> {
-  await eventually(async () => (await session.findRecord(leg)) !== null);
-  const found = await session.findRecord(leg);
+  await eventually(async () => (await session.findCdr(leg)) !== null);
+  const found = await session.findCdr(leg);
   assert.ok(found !== null && found !== "unreadable");
   return found;
 }

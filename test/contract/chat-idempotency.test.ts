@@ -28,7 +28,7 @@ const keyed = (key: string, json: unknown, at = chat.api) =>
     headers: { "idempotency-key": key },
   });
 
-function assertOneAnswer(answers: readonly Answer[]): void {
+function assertOneResponse(answers: readonly Answer[]): void {
   const originals = answers.filter(({ headers }) => !headers.has("idempotency-replayed"));
   assert.equal(originals.length, 1);
   for (const answer of answers) {
@@ -98,7 +98,7 @@ test("bodies are compared as parsed values: order, spaces, escapes and repeated 
     });
   const head = `"chat_number_id":${chat.number.id},"template_id":${chat.template_id}`;
   const contacts = '[{"phone_number":"919812345678","variables":{"1":"Ann","b":"x","a":"\\n"}}]';
-  assertOneAnswer([
+  assertOneResponse([
     await send(`{"name":"Ann",${head},"contacts":${contacts}}`),
     await send(
       ` { "contacts" : [ { "variables" : {"a":"\\u000a","b":"x","1":"\\u0041nn"}, "phone_number":"919812345678" } ],\n${head},"name":"\\u0041nn"}`,
@@ -162,7 +162,7 @@ test("twenty concurrent twins on two servers make one campaign and get one answe
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => keyed(key, json, i % 2 ? twin : chat.api)),
   );
-  assertOneAnswer(answers);
+  assertOneResponse(answers);
   assert.equal(await chat.campaignCount(), count + 1);
 });
 
@@ -176,7 +176,7 @@ test("concurrent twins that are large make one campaign, too", async () => {
   const answers = await Promise.all(
     Array.from({ length: 4 }, (_, i) => keyed(key, json, i % 2 ? twin : chat.api)),
   );
-  assertOneAnswer(answers);
+  assertOneResponse(answers);
   assert.equal(await chat.campaignCount(), count + 1);
   assert.equal((await chat.recipients(answers[0]!.body.id)).length, 12_000);
 });

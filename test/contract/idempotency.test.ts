@@ -24,7 +24,7 @@ const keyed = (key: string, json: unknown = { phone }) =>
   lead.create(json, { headers: { "idempotency-key": key } });
 
 /** Asserts that all responses are equal and exactly one of them is the original. */
-function assertOneAnswer(answers: readonly Answer[]): void {
+function assertOneResponse(answers: readonly Answer[]): void {
   const originals = answers.filter(({ headers }) => !headers.has("idempotency-replayed"));
   assert.equal(originals.length, 1);
   for (const answer of answers) {
@@ -58,7 +58,7 @@ test("a response with a key has the same form as one without a key", async () =>
 test("bodies are compared as parsed values, regardless of key order, spaces and escapes", async () => {
   const key = unique("key");
   const send = (raw: string) => lead.createRaw(raw, { "idempotency-key": key });
-  assertOneAnswer([
+  assertOneResponse([
     await send('{"phone":"9876543210","name":"Ann"}'),
     await send('  { "name" : "\\u0041nn",\n"phone":"9876543210" }'),
     await send('\ufeff{"name":"x","name":"Ann","phone":"9876543210"}'),
@@ -144,7 +144,7 @@ test("errors are not stored: the same key works with a corrected request", async
 test("concurrent requests with one key in one process create one lead and get one response", async () => {
   const key = unique("key");
   const count = await lead.leadCount();
-  assertOneAnswer(await Promise.all(Array.from({ length: 30 }, () => keyed(key))));
+  assertOneResponse(await Promise.all(Array.from({ length: 30 }, () => keyed(key))));
   assert.equal(await lead.leadCount(), count + 1);
 });
 
@@ -158,7 +158,9 @@ test("concurrent requests with one key at two servers of one database create one
       json: { phone },
       headers: { "idempotency-key": key },
     };
-    assertOneAnswer(await Promise.all(servers.map((server) => server.send("POST", path, options))));
+    assertOneResponse(
+      await Promise.all(servers.map((server) => server.send("POST", path, options))),
+    );
   }
   assert.equal(await lead.leadCount(), count + 5);
 });

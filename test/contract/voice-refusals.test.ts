@@ -159,12 +159,12 @@ test("a voice file that is unknown, another account's, archived, not ready or wi
   const bare = await file({ script: null, menu_id: null, ai_agent_id: null });
   const unready = await file({ status: "processing", audio_name: null });
   const cases: [string, number, RegExp][] = [
-    ["obd_voice_call", foreign, /must be an active voice file of this account/],
-    ["obd_voice_call", 8_000_000_000_000_001, /must be an active voice file of this account/],
+    ["obd_voice_call", foreign, /is not an active voice file of this account/],
+    ["obd_voice_call", 8_000_000_000_000_001, /is not an active voice file of this account/],
     [
       "obd_voice_call",
       await file({ active: false }),
-      /must be an active voice file of this account/,
+      /is not an active voice file of this account/,
     ],
     ["obd_voice_call", unready, /still processing/],
     ["obd_voice_call", await file({ status: "rejected", reason: "x" }), /was rejected/],

@@ -65,7 +65,7 @@ export type ChatDrillFixture = {
   awaitWebhooks(): Promise<void>;
   /** Counts the campaign's recipients by state. */
   states(campaignId: number): Promise<Record<string, number>>;
-  /** Checks I1 to I4 and I8 in the database and at the provider: see checkProvider. */
+  /** Checks the invariants of chat in the database and at the provider: see checkProvider. */
   checkInvariants(): Promise<void>;
   /** Returns the output of workers that exited without SIGKILL or SIGTERM. */
   crashes(): string[];
@@ -326,7 +326,7 @@ type RecipientRow = {
 };
 
 /**
- * Checks I2 and I3 by the provider's log: no message ID was received twice, at most one message of each
+ * Checks by the provider's log: no message ID was received twice, at most one message of each
  * recipient was accepted, a sent message was accepted under the stored ID, an unsent one never.
  */
 async function checkProvider(fixture: ChatDrillFixture): Promise<void> {

@@ -46,7 +46,7 @@ async function awaitSilence(fixture: ChatDrillFixture, phones: readonly string[]
 test("after a cancel, a pause, a paused template or an opt-out, no further message that it concerns is sent", async () => {
   await using fixture = await openChatDrillFixture({ rate_per_second: fast_per_second });
   await fixture.startWorker();
-  // I6 allows one second on an idle machine; printed instead of asserted, because a busy one takes longer.
+  // An idle machine takes less than a second; printed instead of asserted, because a busy one takes longer.
   const figures: string[] = [];
   const note = (what: string, last_ms: number) => figures.push(`${what} ${last_ms} ms`);
 

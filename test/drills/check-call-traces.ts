@@ -48,8 +48,8 @@ type Invited = { readonly number: string; readonly rung: boolean };
 /**
  * Checks the invariants of calls and of the ledger; that no channel and no bridge is left at the switch;
  * that it has at most one record for each leg, and none for a leg that was never placed; that no customer
- * leg began before an agent of its call had answered (I10); that the carrier saw at most one INVITE for
- * each customer leg and rang each customer at most once per attempt (I9); and that exactly the legs that
+ * leg began before an agent of its call had answered; that the carrier saw at most one INVITE for
+ * each customer leg and rang each customer at most once per attempt; and that exactly the legs that
  * were answered by the switch's records are billed.
  */
 export async function checkCallTraces(
@@ -120,7 +120,7 @@ function readRecords(path: string): Map<string, CallRecord[]> {
   return records;
 }
 
-/** Checks I10 by the switch's times. */
+/** By the switch's times: no customer was called before an agent answered. */
 function checkAgentsFirst(legs: readonly Leg[], records: ReadonlyMap<string, CallRecord[]>): void {
   for (const leg of legs) {
     const record = records.get(legName(leg))?.[0];
@@ -150,7 +150,7 @@ function readInvites(messages: string): readonly Invited[] {
   return [...invites.values()];
 }
 
-/** Checks I9 by number, because every call has a different customer. */
+/** At most one call per attempt, by number, because every call has a different customer. */
 async function checkInvites(
   client: pg.Client,
   legs: readonly Leg[],

@@ -28,7 +28,7 @@ export async function seedVoiceContent(
     .returning("id")
     .executeTakeFirstOrThrow();
   const agent = await db
-    .insertInto("voice_agents")
+    .insertInto("voice_ai_agents")
     .values({
       ...made,
       name: unique(`${mark} agent`),

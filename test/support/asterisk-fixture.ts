@@ -259,7 +259,7 @@ async function checkNothingLeft({ ari, asterisk }: AsteriskFixture): Promise<voi
   assert.match(await asterisk().cli("core show channels count"), /^0 active channels/m);
 }
 
-/** Asserts I10 by the switch's clock: except in campaigns, no customer was dialed before an agent answered. */
+/** Asserts, by the switch's clock: except in campaigns, no customer was dialed before an agent answered. */
 async function checkAgentsFirst(fixture: AsteriskFixture): Promise<void> {
   const legs = await fixture.app.db.query
     .selectFrom("call_legs as l")

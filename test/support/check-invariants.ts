@@ -7,7 +7,7 @@ import { recipient_states as voiceStates } from "../../server/voice/campaigns/ca
 
 type Queryable = Pick<pg.ClientBase, "query">;
 
-/** Checks I4: ledger accounts sum to zero, balances match the ledger, reservations are not exceeded. */
+/** Checks: ledger accounts sum to zero, balances match the ledger, reservations are not exceeded. */
 export async function checkLedger(db: Queryable): Promise<void> {
   await checkLedgerAccounts(db);
   await checkCreditBalances(db);
@@ -72,7 +72,7 @@ async function checkCreditReservations(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks I1 of voice: the total and the counts by state match the recipients. */
+/** Checks for voice: the total and the counts by state match the recipients. */
 export async function checkVoiceCampaigns(db: Queryable): Promise<void> {
   const sums = voiceStates.map((state) => `sum(${state}) as ${state}`).join(", ");
   const counted = voiceStates.map(
@@ -94,7 +94,7 @@ export async function checkVoiceCampaigns(db: Queryable): Promise<void> {
   await checkVoiceAttempts(db);
 }
 
-/** Checks I7 of voice: no recipient was dialed more often than retries and scheduled callbacks allow. */
+/** Checks for voice: no recipient was dialed more often than retries and scheduled callbacks allow. */
 async function checkVoiceAttempts(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -125,7 +125,7 @@ export async function checkCampaigns(db: Queryable): Promise<void> {
   await checkNothingDispatching(db);
 }
 
-/** Checks I1, which always holds: a campaign's counts match its recipients by state and sum to its total. */
+/** Checks what always holds: a campaign's counts match its recipients by state and sum to its total. */
 export async function checkCampaignCounts(db: Queryable): Promise<void> {
   const counted = recipientStates.map((state) => `coalesce(sum(${state}), 0)::int as ${state}`);
   const found = recipientStates.map(
@@ -148,7 +148,7 @@ export async function checkCampaignCounts(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks I3: accepted messages have the provider's message ID, and no two recipients share one. */
+/** Checks: accepted messages have the provider's message ID, and no two recipients share one. */
 export async function checkProviderIds(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -165,7 +165,7 @@ export async function checkProviderIds(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks I4 of chat: a campaign paid one credit per charged recipient and reserves one per pending recipient. */
+/** Checks for chat: a campaign paid one credit per charged recipient and reserves one per pending recipient. */
 export async function checkCampaignCredits(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -189,7 +189,7 @@ export async function checkCampaignCredits(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks I8: no message is dispatching. Holds from the lease plus 30 s after the last sender was killed. */
+/** Checks: no message is dispatching. Holds from the lease plus 30 s after the last sender was killed. */
 export async function checkNothingDispatching(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -208,7 +208,7 @@ export async function checkCalls(db: Queryable): Promise<void> {
   await checkCallEvents(db);
 }
 
-/** Checks I9: a call that is not queued has ended once, with one outcome, and so has each of its legs. */
+/** Checks: a call that is not queued has ended once, with one outcome, and so has each of its legs. */
 export async function checkCallOutcomes(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -233,7 +233,7 @@ export async function checkCallOutcomes(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks I4 of calls: an ended call paid its cost and reserves nothing, and its cost is the billed pulses. */
+/** Checks for calls: an ended call paid its cost and reserves nothing, and its cost is the billed pulses. */
 export async function checkCallCredits(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -258,7 +258,7 @@ export async function checkCallCredits(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks I10: no customer was called before an agent of the same call had answered. */
+/** Checks: no customer was called before an agent of the same call had answered. */
 export async function checkAgentsAnsweredFirst(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -282,7 +282,7 @@ export async function checkNoPairsLeft(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks I7: automatic attempts do not exceed the retries, and attempts are numbered consecutively. */
+/** Checks: automatic attempts do not exceed the retries, and attempts are numbered consecutively. */
 export async function checkCallAttempts(db: Queryable): Promise<void> {
   await assertNone(
     db,

@@ -1,7 +1,7 @@
 // Sends HTTP as bytes on a socket, for requests that no regular client sends.
 import { connect } from "node:net";
 
-export type RawAnswer = {
+export type RawResponse = {
   readonly status: number;
   /** By lower-case name; the last value of a repeated header. */
   readonly headers: ReadonlyMap<string, string>;
@@ -16,7 +16,7 @@ export async function sendRaw(
   url: string,
   parts: readonly (string | Buffer)[],
   options: { patience_ms?: number } = {},
-): Promise<RawAnswer | null> {
+): Promise<RawResponse | null> {
   const { hostname, port } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
@@ -31,7 +31,7 @@ export async function sendRaw(
   socket.on("close", end);
   for (const part of parts) socket.write(part);
   try {
-    return readAnswer(await promise);
+    return readResponse(await promise);
   } finally {
     socket.destroy();
   }
@@ -48,7 +48,7 @@ export function rawRequest(
   return `${line} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-function readAnswer(bytes: Buffer): RawAnswer | null {
+function readResponse(bytes: Buffer): RawResponse | null {
   const text = bytes.toString("latin1");
   const split = text.indexOf("\r\n\r\n");
   const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1];

@@ -597,13 +597,13 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.equal(busy.answered_at, null);
       assert.equal(busy.ending.outcome, "busy");
       assert.ok(Math.abs(busy.ended_at.getTime() - Date.now()) < clock_tolerance_ms);
-      assert.equal(await line.session.findRecord(fresh("never")), null);
+      assert.equal(await line.session.findCdr(fresh("never")), null);
     });
 
     const recordOf = async (leg: string): Promise<LegRecord> => {
       const found: (LegRecord | "unreadable")[] = [];
       await until(async () => {
-        const record = await line.session.findRecord(leg);
+        const record = await line.session.findCdr(leg);
         if (record !== null) found.push(record);
         return record !== null;
       });

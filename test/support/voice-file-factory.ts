@@ -61,7 +61,7 @@ export async function makeFullVoiceFile(
     .returning("id")
     .executeTakeFirstOrThrow();
   const agent = await db
-    .insertInto("voice_agents")
+    .insertInto("voice_ai_agents")
     .values({ ...stamps, name: unique("agent"), plan: JSON.stringify(test_agent), updated_at: now })
     .returning("id")
     .executeTakeFirstOrThrow();

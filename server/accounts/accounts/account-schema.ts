@@ -190,7 +190,7 @@ export const AccountPatch = closed(
 );
 export type AccountPatch = Static<typeof AccountPatch>;
 
-export const AccountAnswer = Type.Object({
+export const AccountResponse = Type.Object({
   id: id("Account id"),
   name: Type.String(),
   features: Type.Array(feature, { description: "Read only: an operator changes them" }),
@@ -213,4 +213,4 @@ export const AccountAnswer = Type.Object({
   credits: Type.Object(credits),
   retention: Type.Object(retention),
 });
-export type AccountAnswer = Static<typeof AccountAnswer>;
+export type AccountResponse = Static<typeof AccountResponse>;

@@ -1,19 +1,19 @@
 import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { AccountAnswer } from "./account-schema.ts";
+import type { AccountResponse } from "./account-schema.ts";
 import type { Feature } from "../permissions.ts";
 
 /** Returns the account, or throws not-found. */
-export async function findAccount(db: Kysely<DB>, accountId: number): Promise<AccountAnswer> {
+export async function findAccount(db: Kysely<DB>, accountId: number): Promise<AccountResponse> {
   const row = await accountRows(db).where("account_id", "=", accountId).executeTakeFirst();
   if (!row) throw notFound();
-  return accountAnswer(row);
+  return accountResponse(row);
 }
 
 /** Lists every account of the installation, for its operator. */
-export async function listAccounts(db: Kysely<DB>): Promise<AccountAnswer[]> {
-  return (await accountRows(db).orderBy("account_id").execute()).map(accountAnswer);
+export async function listAccounts(db: Kysely<DB>): Promise<AccountResponse[]> {
+  return (await accountRows(db).orderBy("account_id").execute()).map(accountResponse);
 }
 
 function accountRows(db: Kysely<DB>) {
@@ -51,7 +51,7 @@ function accountRows(db: Kysely<DB>) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof accountRows>["executeTakeFirstOrThrow"]>>;
 
-function accountAnswer(row: Row): AccountAnswer {
+function accountResponse(row: Row): AccountResponse {
   return {
     id: row.id,
     name: row.name,
@@ -74,7 +74,7 @@ function accountAnswer(row: Row): AccountAnswer {
       recorded: row.calls_recorded,
       agent_ring_seconds: row.agent_ring_seconds,
       customer_ring_seconds: row.customer_ring_seconds,
-      notice: noticeAnswer(row),
+      notice: noticeResponse(row),
     },
     credits: { chat_low: row.chat_credit_low, call_low: row.call_credit_low },
     retention: {
@@ -92,9 +92,9 @@ function timeOfDay(time: string): string {
 }
 
 /** A constraint ensures that both are set or neither. */
-function noticeAnswer({
+function noticeResponse({
   call_notice_chat_number_id: chat_number_id,
   call_notice_template_id: template_id,
-}: Row): AccountAnswer["calls"]["notice"] {
+}: Row): AccountResponse["calls"]["notice"] {
   return chat_number_id === null || template_id === null ? null : { chat_number_id, template_id };
 }

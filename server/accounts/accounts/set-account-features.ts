@@ -1,5 +1,5 @@
 import type { Tx } from "../../lib/database/database.ts";
-import type { AccountAnswer } from "./account-schema.ts";
+import type { AccountResponse } from "./account-schema.ts";
 import { findAccount } from "./accounts.ts";
 import type { Feature } from "../permissions.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
@@ -10,7 +10,7 @@ export async function setAccountFeatures(
   actor: Actor,
   features: readonly Feature[],
   now: Date,
-): Promise<AccountAnswer> {
+): Promise<AccountResponse> {
   await tx
     .updateTable("accounts")
     .set({ features: [...features], updated_at: now })

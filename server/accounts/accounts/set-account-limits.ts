@@ -1,5 +1,5 @@
 import type { Tx } from "../../lib/database/database.ts";
-import type { AccountAnswer, AccountLimits } from "./account-schema.ts";
+import type { AccountResponse, AccountLimits } from "./account-schema.ts";
 import { findAccount } from "./accounts.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
@@ -9,7 +9,7 @@ export async function setAccountLimits(
   actor: Actor,
   limits: AccountLimits,
   now: Date,
-): Promise<AccountAnswer> {
+): Promise<AccountResponse> {
   await tx
     .updateTable("accounts")
     .set({ ...limits, updated_at: now })

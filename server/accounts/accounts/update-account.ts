@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid } from "../../lib/errors.ts";
-import type { AccountAnswer, AccountPatch } from "./account-schema.ts";
+import type { AccountResponse, AccountPatch } from "./account-schema.ts";
 import { findAccount } from "./accounts.ts";
 import { validateAccount } from "./validate-account.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
@@ -14,7 +14,7 @@ export async function updateAccount(
   actor: Actor,
   patch: AccountPatch,
   now: Date,
-): Promise<AccountAnswer> {
+): Promise<AccountResponse> {
   const violations = validateAccount(patch);
   if (violations.length > 0) throw invalid(violations);
   const { chat = {}, calls = {}, credits = {}, retention = {}, ...own } = patch;

@@ -3,8 +3,8 @@ import { violatesUnique } from "../../lib/database/database-errors.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { refuseBeyond, type Grantor } from "./grantor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import type { NewRole, RoleAnswer } from "./role-schema.ts";
-import { role_columns, roleAnswer } from "./roles.ts";
+import type { NewRole, RoleResponse } from "./role-schema.ts";
+import { role_columns, roleResponse } from "./roles.ts";
 
 /** Creates a role. Throws forbidden beyond the grantor's permissions, validation-failed (name taken). */
 export async function createRole(
@@ -12,7 +12,7 @@ export async function createRole(
   grantor: Grantor,
   role: NewRole,
   now: Date,
-): Promise<RoleAnswer> {
+): Promise<RoleResponse> {
   refuseBeyond(grantor, role.permissions);
   const { account_id } = grantor.actor;
   const created = await tx
@@ -33,7 +33,7 @@ export async function createRole(
     subject_id: created.id,
     detail: { permissions: role.permissions },
   });
-  return roleAnswer(created);
+  return roleResponse(created);
 }
 
 /** Converts the violated constraint into a 422 on `name`; rethrows any other error. */

@@ -29,11 +29,11 @@ export const RolePatch = closed(
 );
 export type RolePatch = Static<typeof RolePatch>;
 
-export const RoleAnswer = Type.Object({
+export const RoleResponse = Type.Object({
   id: id("Role id"),
   name: Type.String(),
   permissions: Type.Array(Type.String()),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type RoleAnswer = Static<typeof RoleAnswer>;
+export type RoleResponse = Static<typeof RoleResponse>;

@@ -3,8 +3,8 @@ import { notFound } from "../../lib/errors.ts";
 import { refuseTakenName } from "./create-role.ts";
 import { refuseBeyond, type Grantor } from "./grantor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import type { RoleAnswer, RolePatch } from "./role-schema.ts";
-import { role_columns, roleAnswer } from "./roles.ts";
+import type { RoleResponse, RolePatch } from "./role-schema.ts";
+import { role_columns, roleResponse } from "./roles.ts";
 
 /**
  * Changes a role, and thereby the permissions of its users. Throws not-found; forbidden when it adds
@@ -16,7 +16,7 @@ export async function updateRole(
   id: number,
   patch: RolePatch,
   now: Date,
-): Promise<RoleAnswer> {
+): Promise<RoleResponse> {
   const { account_id } = grantor.actor;
   const before = await tx
     .selectFrom("roles")
@@ -45,5 +45,5 @@ export async function updateRole(
       ...(patch.permissions ? { permissions: patch.permissions } : {}),
     },
   });
-  return roleAnswer(role);
+  return roleResponse(role);
 }

@@ -9,11 +9,11 @@ import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
 import { validateToken } from "./validate-token.ts";
 import { permissionNames } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import type { TokenRequest, TokenAnswer } from "./token-schema.ts";
+import type { TokenRequest, TokenResponse } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
 
 /** A token and its text, which cannot be read again. */
-export type Issued = { readonly answer: TokenAnswer; readonly token: string };
+export type Issued = { readonly answer: TokenResponse; readonly token: string };
 
 /**
  * Creates a token. Throws validation-failed (user_id, expires_at); forbidden when the token would have more

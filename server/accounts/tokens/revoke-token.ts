@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
-import type { TokenAnswer } from "./token-schema.ts";
+import type { TokenResponse } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
 
 /** Revokes a token immediately; a revoked token stays as it is. Throws not-found. */
@@ -9,7 +9,7 @@ export async function revokeToken(
   actor: Actor,
   id: number,
   now: Date,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const revoked = await tx
     .updateTable("tokens")
     .set({ revoked_at: now })

@@ -59,8 +59,8 @@ const fields = {
   created_at: timestamp("UTC"),
 };
 
-export const TokenAnswer = Type.Object(fields);
-export type TokenAnswer = Static<typeof TokenAnswer>;
+export const TokenResponse = Type.Object(fields);
+export type TokenResponse = Static<typeof TokenResponse>;
 
 /** A token that was just created. */
 export const IssuedToken = Type.Object({

@@ -2,14 +2,14 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { TokenAnswer } from "./token-schema.ts";
+import type { TokenResponse } from "./token-schema.ts";
 
 /** Lists the account's tokens by ID, including expired and revoked ones, without secrets. */
 export async function listTokens(
   db: Kysely<DB>,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: TokenAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: TokenResponse[]; next_cursor: string | null }> {
   let query = tokenRows(db, accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const { rows, next } = page(
@@ -19,7 +19,7 @@ export async function listTokens(
       .execute(),
     limit,
   );
-  return { data: rows.map(tokenAnswer), next_cursor: next };
+  return { data: rows.map(tokenResponse), next_cursor: next };
 }
 
 /** Returns a token of the account, or throws not-found. */
@@ -27,10 +27,10 @@ export async function findToken(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const row = await tokenRows(db, accountId).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return tokenAnswer(row);
+  return tokenResponse(row);
 }
 
 function tokenRows(db: Kysely<DB>, accountId: number) {
@@ -64,10 +64,10 @@ type Row = {
   created_at: Date;
 };
 
-function tokenAnswer(row: Row): TokenAnswer {
+function tokenResponse(row: Row): TokenResponse {
   return {
     ...row,
-    kind: row.kind as TokenAnswer["kind"],
+    kind: row.kind as TokenResponse["kind"],
     expires_at: row.expires_at?.toISOString() ?? null,
     revoked_at: row.revoked_at?.toISOString() ?? null,
     last_used_at: row.last_used_at?.toISOString() ?? null,

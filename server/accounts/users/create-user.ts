@@ -2,8 +2,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import type { Grantor } from "../roles/grantor.ts";
 import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import type { NewUser, UserAnswer } from "./user-schema.ts";
-import { user_columns, userAnswer } from "./users.ts";
+import type { NewUser, UserResponse } from "./user-schema.ts";
+import { user_columns, userResponse } from "./users.ts";
 
 /**
  * Creates a user, who is never the owner. Throws validation-failed (email taken, role unknown),
@@ -14,7 +14,7 @@ export async function createUser(
   grantor: Grantor,
   user: NewUser,
   now: Date,
-): Promise<UserAnswer> {
+): Promise<UserResponse> {
   const email = user.email.toLowerCase();
   const role_id = await validateUser(tx, grantor, {
     id: null,
@@ -43,5 +43,5 @@ export async function createUser(
     subject_id: created.id,
     detail: { role_id, active: created.active },
   });
-  return userAnswer(created);
+  return userResponse(created);
 }

@@ -5,8 +5,8 @@ import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
 import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
 import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import type { UserAnswer, UserPatch } from "./user-schema.ts";
-import { user_columns, userAnswer } from "./users.ts";
+import type { UserResponse, UserPatch } from "./user-schema.ts";
+import { user_columns, userResponse } from "./users.ts";
 
 /**
  * Changes a user. Throws not-found; validation-failed (email taken, role unknown, the owner deactivated
@@ -19,7 +19,7 @@ export async function updateUser(
   id: number,
   patch: UserPatch,
   now: Date,
-): Promise<UserAnswer> {
+): Promise<UserResponse> {
   const { account_id } = grantor.actor;
   const before = await tx
     .selectFrom("users")
@@ -59,7 +59,7 @@ export async function updateUser(
     subject_id: id,
     detail: { changed: Object.keys(patch), role_id: user.role_id, active: user.active },
   });
-  return userAnswer(user);
+  return userResponse(user);
 }
 
 async function permissionsOf(

@@ -51,7 +51,7 @@ export const UserPatch = closed(
 );
 export type UserPatch = Static<typeof UserPatch>;
 
-export const UserAnswer = Type.Object({
+export const UserResponse = Type.Object({
   id: id("User id"),
   name: Type.String(),
   email: Type.String(),
@@ -63,4 +63,4 @@ export const UserAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type UserAnswer = Static<typeof UserAnswer>;
+export type UserResponse = Static<typeof UserResponse>;

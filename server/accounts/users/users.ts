@@ -2,14 +2,14 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { UserAnswer } from "./user-schema.ts";
+import type { UserResponse } from "./user-schema.ts";
 
 /** Lists the account's users by ID, including inactive ones. */
 export async function listUsers(
   db: Kysely<DB>,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: UserAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: UserResponse[]; next_cursor: string | null }> {
   let query = userRows(db, accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const { rows, next } = page(
@@ -19,17 +19,21 @@ export async function listUsers(
       .execute(),
     limit,
   );
-  return { data: rows.map(userAnswer), next_cursor: next };
+  return { data: rows.map(userResponse), next_cursor: next };
 }
 
 /** Returns a user of the account, or throws not-found. */
-export async function findUser(db: Kysely<DB>, accountId: number, id: number): Promise<UserAnswer> {
+export async function findUser(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<UserResponse> {
   const row = await userRows(db, accountId).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return userAnswer(row);
+  return userResponse(row);
 }
 
-/** The columns that userAnswer needs. */
+/** The columns that userResponse needs. */
 export const user_columns = [
   "id",
   "name",
@@ -47,10 +51,10 @@ function userRows(db: Kysely<DB>, accountId: number) {
   return db.selectFrom("users").select(user_columns).where("account_id", "=", accountId);
 }
 
-type Row = Omit<UserAnswer, "created_at" | "updated_at"> & { created_at: Date; updated_at: Date };
+type Row = Omit<UserResponse, "created_at" | "updated_at"> & { created_at: Date; updated_at: Date };
 
 /** Returns a user as the API shows it. */
-export function userAnswer(row: Row): UserAnswer {
+export function userResponse(row: Row): UserResponse {
   return {
     ...row,
     created_at: row.created_at.toISOString(),

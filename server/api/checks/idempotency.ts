@@ -17,7 +17,7 @@ export type KeyedRequest = {
   readonly request_sha256: Buffer;
 };
 
-export type StoredAnswer = {
+export type StoredResponse = {
   readonly status: number;
   readonly response: string;
   readonly replayed: boolean;
@@ -60,16 +60,16 @@ export function keyedRequest(
   return { ...named, request_sha256: createHash("sha256").update(text).digest() };
 }
 
-const findAnswer = statement<{ request_sha256: Buffer; status: number; response: string }>(`
+const findResponse = statement<{ request_sha256: Buffer; status: number; response: string }>(`
   select request_sha256, status, response from idempotency_keys
   where account_id = $1 and endpoint = $2 and key = $3`);
 
 /** Returns the answer stored under a key, or null; 422 when it is the answer to another request. */
-export async function findStoredAnswer(
+export async function findStoredResponse(
   db: Database,
   keyed: KeyedRequest,
-): Promise<StoredAnswer | null> {
-  const [row] = await findAnswer(db.pool, [keyed.account_id, keyed.endpoint, keyed.key]);
+): Promise<StoredResponse | null> {
+  const [row] = await findResponse(db.pool, [keyed.account_id, keyed.endpoint, keyed.key]);
   if (!row) return null;
   if (!row.request_sha256.equals(keyed.request_sha256)) {
     throw invalidField("Idempotency-Key", "was already used for another request");
@@ -78,7 +78,7 @@ export async function findStoredAnswer(
 }
 
 /** Sends a stored answer; a replay is marked by the header Idempotency-Replayed. */
-export function sendStored(answer: StoredAnswer, reply: FastifyReply): FastifyReply {
+export function sendStored(answer: StoredResponse, reply: FastifyReply): FastifyReply {
   if (answer.replayed) void reply.header("idempotency-replayed", "true");
   return reply
     .code(answer.status)
@@ -97,7 +97,7 @@ export type Idempotency = {
     status: number,
     begin: Begin<With>,
     effect: (tx: Tx, ...beside: With) => Promise<string>,
-  ): Promise<StoredAnswer>;
+  ): Promise<StoredResponse>;
 };
 
 /**
@@ -105,13 +105,13 @@ export type Idempotency = {
  * another process on the row, for a bounded time.
  */
 export function openIdempotency(app: Pick<ApiApp, "db" | "clock">): Idempotency {
-  const running = new Map<string, Promise<StoredAnswer>>();
+  const running = new Map<string, Promise<StoredResponse>>();
   return {
     async once(keyed, status, begin, effect) {
       const name = JSON.stringify([keyed.account_id, keyed.endpoint, keyed.key]);
       for (let first = running.get(name); first; first = running.get(name)) {
         await withinBound(first);
-        const stored = await findStoredAnswer(app.db, keyed);
+        const stored = await findStoredResponse(app.db, keyed);
         if (stored) return stored;
       }
       const run = runOnce(app, keyed, status, (work) =>
@@ -129,7 +129,7 @@ async function runOnce(
   keyed: KeyedRequest,
   status: number,
   begin: Begin<[effect: () => Promise<string>]>,
-): Promise<StoredAnswer> {
+): Promise<StoredResponse> {
   const own = await begin(async (tx, effect) => {
     await sql`select set_config('lock_timeout', ${`${concurrent_wait_ms}ms`}, true)`.execute(tx);
     const inserted = await tx
@@ -149,13 +149,13 @@ async function runOnce(
       .execute();
     return { status, response, replayed: false };
   });
-  const answer = own ?? (await findStoredAnswer(app.db, keyed));
+  const answer = own ?? (await findStoredResponse(app.db, keyed));
   if (!answer) throw new Error("the idempotency row that this request conflicted with is gone");
   return answer;
 }
 
 /** Waits until the first request succeeds or fails; 503 when it takes too long. */
-async function withinBound(first: Promise<StoredAnswer>): Promise<void> {
+async function withinBound(first: Promise<StoredResponse>): Promise<void> {
   const { promise: bound, resolve } = Promise.withResolvers<"bound">();
   const timer = setTimeout(() => resolve("bound"), concurrent_wait_ms);
   const outcome = await Promise.race([

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
-import { findStoredAnswer, keyedRequest, readKey } from "./idempotency.ts";
+import { findStoredResponse, keyedRequest, readKey } from "./idempotency.ts";
 import { contextFactory, type Writing } from "./request-context.ts";
 import type { GuardedRoute, ParsedBody, PublicContext, PublicRoute, Route } from "../route.ts";
 import { validatePublicRequest, validateRequest } from "./validate-request.ts";
@@ -37,7 +37,7 @@ export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute):
     try {
       return await (route.parse ? serveParsed(app, route, request, serve) : serve(request.body));
     } catch (error) {
-      await findFirstAnswer(app, request, error);
+      await findFirstResponse(app, request, error);
       return undefined;
     }
   };
@@ -99,17 +99,17 @@ async function findAnswerFor(
   if (key === null) return false;
   const named = { account_id: request.caller!.account.id, endpoint: route.id, key };
   request.keyed = keyedRequest(request, named, fingerprint);
-  request.stored = await findStoredAnswer(app.db, request.keyed);
+  request.stored = await findStoredResponse(app.db, request.keyed);
   return request.stored !== null;
 }
 
 /** A retry is not refused for what the first request used up or changed: it gets the first answer. */
-async function findFirstAnswer(
+async function findFirstResponse(
   app: ApiApp,
   request: FastifyRequest,
   error: unknown,
 ): Promise<void> {
   if (!(error instanceof Refusal) || !request.keyed) throw error;
-  request.stored = await findStoredAnswer(app.db, request.keyed);
+  request.stored = await findStoredResponse(app.db, request.keyed);
   if (!request.stored) throw error;
 }

@@ -1,8 +1,8 @@
 import Type, { type Static } from "typebox";
 import {
   creditKind,
-  CreditsAnswer,
-  CreditTransferAnswer,
+  CreditsResponse,
+  CreditTransferResponse,
   creditTransferType,
 } from "../../credits/credit-schema.ts";
 import { findCredits } from "../../credits/credits.ts";
@@ -47,7 +47,7 @@ export const creditRoutes = [
     summary: "Read the available and reserved credit",
     tag: "Credits",
     access: { anyOf: ["credits.read"] },
-    success: { 200: CreditsAnswer },
+    success: { 200: CreditsResponse },
     // Sums every transfer of the open reservations.
     handle: ({ app, caller }) =>
       searches.use(caller.account.id, () => findCredits(app.db.query, caller.account.id)),
@@ -60,7 +60,7 @@ export const creditRoutes = [
     tag: "Credits",
     access: { anyOf: ["credits.read"] },
     query: closed({ ...ledgerQuery, ...pageQuery }),
-    success: { 200: pageOf(CreditTransferAnswer) },
+    success: { 200: pageOf(CreditTransferResponse) },
     handle: ({ app, caller, query }) => {
       const filter = readLedgerFilter(query, caller.account.time_zone);
       return listCreditLedger(app.db.query, caller.account.id, filter, query);

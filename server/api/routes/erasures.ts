@@ -1,6 +1,6 @@
 import { notifyJob } from "../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../lib/schemas.ts";
-import { ErasureAnswer, NewErasure } from "../../retention/erasure-schema.ts";
+import { ErasureResponse, NewErasure } from "../../retention/erasure-schema.ts";
 import { findErasure, listErasures } from "../../retention/erasures.ts";
 import { validateErasure, requestErasure } from "../../retention/request-erasure.ts";
 import { route } from "../route.ts";
@@ -16,7 +16,7 @@ export const erasureRoutes = [
     tag: "Erasures",
     access,
     body: NewErasure,
-    success: { 202: ErasureAnswer },
+    success: { 202: ErasureResponse },
     validate: ({ caller, body }) => validateErasure(body, caller.account.country_code),
     handle: async ({ app, caller, actor, body, write }) => {
       const { country_code, id } = caller.account;
@@ -35,7 +35,7 @@ export const erasureRoutes = [
     tag: "Erasures",
     access,
     query: closed(pageQuery),
-    success: { 200: pageOf(ErasureAnswer) },
+    success: { 200: pageOf(ErasureResponse) },
     handle: ({ app, caller, query: { limit = 50, cursor } }) =>
       listErasures(app.db.query, caller.account.id, { limit, cursor }),
   }),
@@ -47,7 +47,7 @@ export const erasureRoutes = [
     tag: "Erasures",
     access,
     params: closed({ id: pathId("The erasure") }),
-    success: { 200: ErasureAnswer },
+    success: { 200: ErasureResponse },
     handle: ({ app, caller, params }) => findErasure(app.db.query, caller.account.id, params.id),
   }),
 ];

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { violatesUnique } from "../../lib/database/database-errors.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
-import type { GroupAnswer, NewGroup } from "./group-schema.ts";
+import type { GroupResponse, NewGroup } from "./group-schema.ts";
 import { findGroup } from "./groups.ts";
 
 /** Creates a group without members. Refuses: validation-failed (name taken). */
@@ -11,7 +11,7 @@ export async function createGroup(
   actor: Actor,
   group: NewGroup,
   now: Date,
-): Promise<GroupAnswer> {
+): Promise<GroupResponse> {
   const { account_id } = actor;
   const { id } = await tx
     .insertInto("groups")

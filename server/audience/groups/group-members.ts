@@ -2,7 +2,7 @@
 import type { Kysely } from "kysely";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
-import type { MemberAnswer } from "./group-schema.ts";
+import type { MemberResponse } from "./group-schema.ts";
 import { requireGroup } from "./groups.ts";
 
 export type GroupMember = {
@@ -44,7 +44,7 @@ export async function listGroupMembers(
   accountId: number,
   groupId: number,
   at: { phone?: string; limit: number; cursor?: string | undefined },
-): Promise<{ data: MemberAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: MemberResponse[]; next_cursor: string | null }> {
   await requireGroup(db, accountId, groupId);
   let query = db
     .selectFrom("group_members")
@@ -59,7 +59,7 @@ export async function listGroupMembers(
     .execute();
   const data = rows
     .slice(0, at.limit)
-    .map(({ id, phone, name, variables, created_at }): MemberAnswer => ({
+    .map(({ id, phone, name, variables, created_at }): MemberResponse => ({
       id,
       phone_number: phone,
       name,

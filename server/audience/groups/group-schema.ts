@@ -24,14 +24,14 @@ export const GroupPatch = closed(
 );
 export type GroupPatch = Static<typeof GroupPatch>;
 
-export const GroupAnswer = Type.Object({
+export const GroupResponse = Type.Object({
   id: id("Group id"),
   name: Type.String(),
   members_count: Type.Integer(),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC: when its name or members last changed"),
 });
-export type GroupAnswer = Static<typeof GroupAnswer>;
+export type GroupResponse = Static<typeof GroupResponse>;
 
 export const variable_name_characters_max = 255;
 const variables_max = 500;
@@ -67,14 +67,14 @@ export const AddedMembers = Type.Object({
 });
 export type AddedMembers = Static<typeof AddedMembers>;
 
-export const MemberAnswer = Type.Object({
+export const MemberResponse = Type.Object({
   id: id("Member id"),
   phone_number: Type.String({ description: "E.164 digits, without a plus" }),
   name: nullable(Type.String()),
   variables: Type.Record(Type.String(), Type.String()),
   created_at: timestamp("UTC"),
 });
-export type MemberAnswer = Static<typeof MemberAnswer>;
+export type MemberResponse = Static<typeof MemberResponse>;
 
 export const memberQuery = { phone_number: Type.Optional(personPhone), ...pageQuery };
 

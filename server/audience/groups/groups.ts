@@ -5,19 +5,19 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
-import type { GroupAnswer } from "./group-schema.ts";
+import type { GroupResponse } from "./group-schema.ts";
 
 /** Returns a page of groups with their counts, newest first. Refuses: validation-failed on a cursor of another list. */
 export async function listGroups(
   db: Kysely<DB>,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: GroupAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: GroupResponse[]; next_cursor: string | null }> {
   let query = groupRows(db, accountId);
   if (cursor !== undefined) query = query.where("id", "<", decodeCursor(cursor));
   query = query.orderBy("id", "desc").limit(limit + 1);
   const { rows, next } = page(await searches.use(accountId, () => query.execute()), limit);
-  return { data: rows.map(groupAnswer), next_cursor: next };
+  return { data: rows.map(groupResponse), next_cursor: next };
 }
 
 /** Returns the group with its member count, or null if the account has no group with this id (any integer). */
@@ -25,9 +25,9 @@ export async function findGroup(
   db: Kysely<DB>,
   accountId: number,
   groupId: number,
-): Promise<GroupAnswer | null> {
+): Promise<GroupResponse | null> {
   const row = await groupRows(db, accountId).where("id", "=", knownId(groupId)).executeTakeFirst();
-  return row ? groupAnswer(row) : null;
+  return row ? groupResponse(row) : null;
 }
 
 /** Checks that the account has the group, without counting its members. Refuses: not-found. */
@@ -60,13 +60,13 @@ function groupRows(db: Kysely<DB>, accountId: number) {
     .where("account_id", "=", accountId);
 }
 
-function groupAnswer(row: {
+function groupResponse(row: {
   id: number;
   name: string;
   members_count: number | null;
   created_at: Date;
   updated_at: Date;
-}): GroupAnswer {
+}): GroupResponse {
   return {
     id: row.id,
     name: row.name,

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { refuseTakenName } from "./create-group.ts";
-import type { GroupAnswer, GroupPatch } from "./group-schema.ts";
+import type { GroupResponse, GroupPatch } from "./group-schema.ts";
 import { findGroup } from "./groups.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
@@ -12,7 +12,7 @@ export async function updateGroup(
   id: number,
   patch: GroupPatch,
   now: Date,
-): Promise<GroupAnswer> {
+): Promise<GroupResponse> {
   await touchGroup(tx, actor.account_id, id, now);
   await tx
     .updateTable("groups")

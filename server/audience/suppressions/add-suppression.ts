@@ -5,8 +5,8 @@ import { parseTime } from "../../lib/parse-time.ts";
 import type { Locale } from "./validate-suppression.ts";
 import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
 import { suppress } from "./suppress.ts";
-import type { NewSuppression, SuppressionAnswer } from "./suppression-schema.ts";
-import { suppressionAnswer } from "./suppressions.ts";
+import type { NewSuppression, SuppressionResponse } from "./suppression-schema.ts";
+import { suppressionResponse } from "./suppressions.ts";
 
 /**
  * Adds a manual suppression and returns the one in effect, which is the existing one if it lasts as long or
@@ -19,7 +19,7 @@ export async function addSuppression(
   input: NewSuppression,
   locale: Locale,
   now: Date,
-): Promise<SuppressionAnswer> {
+): Promise<SuppressionResponse> {
   const { account_id, user_id } = actor;
   const phone = readPersonPhone(input.phone_number, locale.country_code);
   if (phone === null) throw invalidField("phone_number", phone_reason);
@@ -49,5 +49,5 @@ export async function addSuppression(
       detail: { channel, expires_at: row.expires_at },
     });
   }
-  return suppressionAnswer(row, now);
+  return suppressionResponse(row, now);
 }

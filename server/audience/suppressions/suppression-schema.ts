@@ -47,7 +47,7 @@ export const NewSuppression = closed(
 );
 export type NewSuppression = Static<typeof NewSuppression>;
 
-export const SuppressionAnswer = Type.Object({
+export const SuppressionResponse = Type.Object({
   id: id("Suppression id"),
   phone_number: Type.String({ description: "E.164 digits, without a plus" }),
   channel: channel("What is suppressed"),
@@ -58,7 +58,7 @@ export const SuppressionAnswer = Type.Object({
   created_by: nullable(id("User id; null if Trunkline added it")),
   created_at: timestamp("UTC: when it was last added or extended"),
 });
-export type SuppressionAnswer = Static<typeof SuppressionAnswer>;
+export type SuppressionResponse = Static<typeof SuppressionResponse>;
 
 /** The filters of a list of suppressions. */
 export const suppressionFilterQuery = {

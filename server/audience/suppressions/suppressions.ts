@@ -5,12 +5,14 @@ import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { SuppressionAnswer, type Channel, type SuppressionSource } from "./suppression-schema.ts";
+import { SuppressionResponse, type Channel, type SuppressionSource } from "./suppression-schema.ts";
 
 const statement_phones_max = 10_000;
 const csv_page_rows = 1_000;
 
-const columns = Object.keys(SuppressionAnswer.properties) as readonly (keyof SuppressionAnswer)[];
+const columns = Object.keys(
+  SuppressionResponse.properties,
+) as readonly (keyof SuppressionResponse)[];
 
 const findSuppressed = statement<{ phone: string }>(`
   select distinct phone from suppressions
@@ -59,7 +61,7 @@ export async function listSuppressions(
   accountId: number,
   filter: SuppressionFilter,
   at: { limit: number; cursor?: string | undefined; now: Date },
-): Promise<{ data: SuppressionAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: SuppressionResponse[]; next_cursor: string | null }> {
   const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
   const from = { id: before, limit: at.limit + 1, now: at.now };
   const { rows, next } = page(await suppressionsBefore(db, accountId, filter, from), at.limit);
@@ -76,7 +78,7 @@ export function exportSuppressions(
   filter: SuppressionFilter,
   now: Date,
 ): AsyncGenerator<string> {
-  return writeCsv<SuppressionAnswer>({
+  return writeCsv<SuppressionResponse>({
     header: columns,
     page_rows: csv_page_rows,
     next: (after, limit) =>
@@ -91,7 +93,7 @@ async function suppressionsBefore(
   accountId: number,
   filter: SuppressionFilter,
   before: { id: number | null; limit: number; now: Date },
-): Promise<SuppressionAnswer[]> {
+): Promise<SuppressionResponse[]> {
   const { phone, channel, source, active } = filter;
   const { now } = before;
   let query = db.selectFrom("suppressions").selectAll().where("account_id", "=", accountId);
@@ -104,14 +106,14 @@ async function suppressionsBefore(
   if (active === false) query = query.where("expires_at", "<=", now);
   const bounded = query.orderBy("id", "desc").limit(before.limit);
   const rows = await searches.use(accountId, () => bounded.execute());
-  return rows.map((row) => suppressionAnswer(row, now));
+  return rows.map((row) => suppressionResponse(row, now));
 }
 
 /** Converts a row to its API representation. */
-export function suppressionAnswer(
+export function suppressionResponse(
   row: Selectable<DB["suppressions"]>,
   now: Date,
-): SuppressionAnswer {
+): SuppressionResponse {
   return {
     id: row.id,
     phone_number: row.phone,

@@ -410,7 +410,7 @@ test("a deleted endpoint disappears immediately, and a job deletes it and its de
     insert into callback_attempts (account_id, delivery_id, at, duration_ms)
     select account_id, id, now(), 1 from made`.execute(db);
   for (const endpoint of [id, kept])
-    await sql`select take_lease(${account_id}, ${`callbacks:${endpoint}`}, gen_random_uuid(), 60000)`.execute(
+    await sql`select acquire_lease(${account_id}, ${`callbacks:${endpoint}`}, gen_random_uuid(), 60000)`.execute(
       db,
     );
   const count = async () => {

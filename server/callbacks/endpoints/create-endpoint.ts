@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { endpoints_max, type CreatedEndpoint, type NewEndpoint } from "./endpoint-schema.ts";
-import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
+import { endpoint_columns, endpointResponse } from "./endpoints.ts";
 import { newSecret } from "./internal/new-secret.ts";
 import { secretText } from "./sign-callback.ts";
 
@@ -40,7 +40,7 @@ export async function createEndpoint(
     subject_id: row.id,
     detail: { types },
   });
-  return { ...endpointAnswer(row), secret: secretText(secret) };
+  return { ...endpointResponse(row), secret: secretText(secret) };
 }
 
 async function refuseTooMany(tx: Tx, account_id: number): Promise<void> {

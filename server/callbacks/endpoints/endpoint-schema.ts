@@ -98,8 +98,8 @@ const fields = {
   updated_at: timestamp("UTC"),
 };
 
-export const EndpointAnswer = Type.Object(fields);
-export type EndpointAnswer = Static<typeof EndpointAnswer>;
+export const EndpointResponse = Type.Object(fields);
+export type EndpointResponse = Static<typeof EndpointResponse>;
 
 const secret_text = "Signs callbacks (Standard Webhooks)";
 const secret_once = nullable(

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { EndpointAnswer, EndpointKind } from "./endpoint-schema.ts";
+import type { EndpointResponse, EndpointKind } from "./endpoint-schema.ts";
 
 /** The columns that the API shows, without secrets. */
 export const endpoint_columns = [
@@ -26,7 +26,7 @@ export async function listEndpoints(
   accountId: number,
   filter: { kind?: EndpointKind; url?: string; enabled?: boolean },
   { limit, cursor }: { limit: number; cursor: string | undefined },
-): Promise<{ data: EndpointAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: EndpointResponse[]; next_cursor: string | null }> {
   let query = endpointRows(db, accountId);
   if (filter.kind !== undefined) query = query.where("kind", "=", filter.kind);
   if (filter.url !== undefined) query = query.where("url", "=", filter.url);
@@ -37,7 +37,7 @@ export async function listEndpoints(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(endpointAnswer), next_cursor: next };
+  return { data: rows.map(endpointResponse), next_cursor: next };
 }
 
 /** Returns one endpoint of the account. Refuses: not-found. */
@@ -45,10 +45,10 @@ export async function readEndpoint(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<EndpointAnswer> {
+): Promise<EndpointResponse> {
   const row = await endpointRows(db, accountId).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return endpointAnswer(row);
+  return endpointResponse(row);
 }
 
 function endpointRows(db: Kysely<DB>, accountId: number) {
@@ -62,11 +62,11 @@ function endpointRows(db: Kysely<DB>, accountId: number) {
 type Row = Pick<Selectable<DB["callback_endpoints"]>, (typeof endpoint_columns)[number]>;
 
 /** Converts a row to API form. */
-export function endpointAnswer(row: Row): EndpointAnswer {
+export function endpointResponse(row: Row): EndpointResponse {
   return {
     ...row,
     kind: row.kind as EndpointKind,
-    disabled_reason: row.disabled_reason as EndpointAnswer["disabled_reason"],
+    disabled_reason: row.disabled_reason as EndpointResponse["disabled_reason"],
     disabled_at: row.disabled_at?.toISOString() ?? null,
     failing_since: row.failing_since?.toISOString() ?? null,
     resume_at: row.resume_at?.toISOString() ?? null,

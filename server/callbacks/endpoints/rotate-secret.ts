@@ -3,7 +3,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { RotatedEndpoint } from "./endpoint-schema.ts";
-import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
+import { endpoint_columns, endpointResponse } from "./endpoints.ts";
 import { newSecret } from "./internal/new-secret.ts";
 import { secretText } from "./sign-callback.ts";
 
@@ -38,7 +38,7 @@ export async function rotateSecret(
     detail: { old_secret_until },
   });
   return {
-    ...endpointAnswer(row),
+    ...endpointResponse(row),
     secret: secretText(secret),
     old_secret_until: old_secret_until.toISOString(),
   };

@@ -3,8 +3,8 @@ import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid } from "../../lib/errors.ts";
 import { resetDeliveryState } from "./internal/reset-delivery-state.ts";
-import type { EndpointAnswer, EndpointPatch } from "./endpoint-schema.ts";
-import { endpoint_columns, endpointAnswer } from "./endpoints.ts";
+import type { EndpointResponse, EndpointPatch } from "./endpoint-schema.ts";
+import { endpoint_columns, endpointResponse } from "./endpoints.ts";
 import { lockEndpoint } from "./lock-endpoint.ts";
 
 /**
@@ -18,7 +18,7 @@ export async function updateEndpoint(
   id: number,
   patch: EndpointPatch,
   now: Date,
-): Promise<EndpointAnswer> {
+): Promise<EndpointResponse> {
   const { account_id } = actor;
   const before = await lockEndpoint(tx, account_id, id);
   if (before.kind === "campaign") refuseAllButEnabled(patch);
@@ -55,7 +55,7 @@ export async function updateEndpoint(
       data: { endpoint_id: id, url, reason: "manual" },
     });
   }
-  return endpointAnswer(row);
+  return endpointResponse(row);
 }
 
 /** A campaign's endpoint keeps the URL that campaigns were launched with, and receives their calls' events. */

@@ -2,14 +2,14 @@
 import type { App } from "../../engine/app.ts";
 import { checkJob, type Job } from "../../engine/work-jobs.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
-import type { ReplayAnswer } from "./replay-schema.ts";
+import type { ReplayResponse } from "./replay-schema.ts";
 
 const batch_events = 1_000;
 /** After this time the job yields to other jobs. */
 const run_ms_max = 5_000;
 
 /** Deliveries in these states are replayed. */
-const replayed_states: Readonly<Record<ReplayAnswer["include"], readonly string[]>> = {
+const replayed_states: Readonly<Record<ReplayResponse["include"], readonly string[]>> = {
   undelivered: ["pending", "failed"],
   all: ["pending", "failed", "delivered"],
 };
@@ -72,7 +72,7 @@ type ReplayRow = {
   id: number;
   endpoint_id: number;
   to_at: string;
-  include: ReplayAnswer["include"];
+  include: ReplayResponse["include"];
   reached_at: string;
   reached_seq: number;
 };

@@ -4,8 +4,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, type FieldError } from "../../lib/errors.ts";
 import { parseTimeOrDay } from "../../lib/parse-time.ts";
 import { lockReplayedEndpoint } from "./internal/lock-replayed-endpoint.ts";
-import type { NewReplay, ReplayAnswer } from "./replay-schema.ts";
-import { replayAnswer } from "./replays.ts";
+import type { NewReplay, ReplayResponse } from "./replay-schema.ts";
+import { replayResponse } from "./replays.ts";
 
 /** Returns the violations that the schema cannot detect in a replay. The body may have any shape. */
 export function validateReplay(body: unknown, timeZone: string, now: Date): FieldError[] {
@@ -34,7 +34,7 @@ export async function replayRange(
   endpoint_id: number,
   { body, timeZone }: { body: NewReplay; timeZone: string },
   now: Date,
-): Promise<ReplayAnswer> {
+): Promise<ReplayResponse> {
   const { account_id } = actor;
   await lockReplayedEndpoint(tx, account_id, endpoint_id);
   await refuseSecond(tx, account_id, endpoint_id);
@@ -54,7 +54,7 @@ export async function replayRange(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  const replay = replayAnswer(row);
+  const replay = replayResponse(row);
   const subject = String(replay.id);
   await addJob(tx, { account_id, kind: "callbacks.replay", subject, run_at: now }, now);
   const { from, to, include } = replay;

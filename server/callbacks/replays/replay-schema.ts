@@ -33,7 +33,7 @@ export const NewReplay = closed(
 export type NewReplay = Static<typeof NewReplay>;
 
 /** A replay and its progress. */
-export const ReplayAnswer = Type.Object({
+export const ReplayResponse = Type.Object({
   id: id("Replay id"),
   endpoint_id: id("Callback endpoint"),
   from: timestamp("UTC"),
@@ -53,4 +53,4 @@ export const ReplayAnswer = Type.Object({
   created_at: timestamp("UTC"),
   finished_at: nullable(timestamp("UTC")),
 });
-export type ReplayAnswer = Static<typeof ReplayAnswer>;
+export type ReplayResponse = Static<typeof ReplayResponse>;

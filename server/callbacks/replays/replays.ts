@@ -4,7 +4,7 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
-import type { ReplayAnswer } from "./replay-schema.ts";
+import type { ReplayResponse } from "./replay-schema.ts";
 
 /** Returns the replays to the account's endpoints, or to one of them, newest first. */
 export async function listReplays(
@@ -12,7 +12,7 @@ export async function listReplays(
   accountId: number,
   filter: { endpoint_id?: number },
   { limit, cursor }: { limit: number; cursor: string | undefined },
-): Promise<{ data: ReplayAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: ReplayResponse[]; next_cursor: string | null }> {
   let query = replayRows(db, accountId);
   if (filter.endpoint_id !== undefined)
     query = query.where("r.endpoint_id", "=", knownId(filter.endpoint_id));
@@ -22,7 +22,7 @@ export async function listReplays(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(replayAnswer), next_cursor: next };
+  return { data: rows.map(replayResponse), next_cursor: next };
 }
 
 /** Returns one replay. Refuses: not-found. */
@@ -30,10 +30,10 @@ export async function findReplay(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<ReplayAnswer> {
+): Promise<ReplayResponse> {
   const row = await replayRows(db, accountId).where("r.id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return replayAnswer(row);
+  return replayResponse(row);
 }
 
 /** Excludes the replays of deleted endpoints. */
@@ -49,14 +49,14 @@ function replayRows(db: Kysely<DB>, accountId: number) {
 }
 
 /** Converts a row to API form. */
-export function replayAnswer(row: Selectable<DB["callback_replays"]>): ReplayAnswer {
-  const state = row.state as ReplayAnswer["state"];
+export function replayResponse(row: Selectable<DB["callback_replays"]>): ReplayResponse {
+  const state = row.state as ReplayResponse["state"];
   return {
     id: row.id,
     endpoint_id: row.endpoint_id,
     from: row.from_at.toISOString(),
     to: row.to_at.toISOString(),
-    include: row.include as ReplayAnswer["include"],
+    include: row.include as ReplayResponse["include"],
     state,
     reached: (state === "completed" ? row.to_at : row.reached_at).toISOString(),
     events_count: row.events_count,

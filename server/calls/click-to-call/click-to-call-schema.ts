@@ -124,14 +124,14 @@ export const NewClickToCall = closed(
 export type NewClickToCall = Static<typeof NewClickToCall>;
 
 /** The response to a submitted call (contract 2.4). */
-export const ClickToCallAnswer = Type.Object({
+export const ClickToCallResponse = Type.Object({
   status: Type.Literal(200),
   message: Type.Literal("Campaign Submitted Successfully"),
   data: Type.Object({
     campaignId: id("The ID that all attempts of the call share, retries included"),
   }),
 });
-export type ClickToCallAnswer = Static<typeof ClickToCallAnswer>;
+export type ClickToCallResponse = Static<typeof ClickToCallResponse>;
 
 /** Every error of the endpoint (contract 7.2). */
 export const ClickToCallError = Type.Object({

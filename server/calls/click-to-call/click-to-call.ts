@@ -8,7 +8,7 @@ import { Refusal, invalid } from "../../lib/errors.ts";
 import { openShares } from "../../lib/shares.ts";
 import {
   noPickPolicies,
-  type ClickToCallAnswer,
+  type ClickToCallResponse,
   type NewClickToCall,
   type NoPickPolicy,
 } from "./click-to-call-schema.ts";
@@ -39,7 +39,7 @@ export async function clickToCall(
   owner: ClickToCallOwner,
   write: <Answer>(effect: (db: Executor) => Promise<Answer>) => Promise<Answer>,
   request: NewClickToCall,
-): Promise<ClickToCallAnswer> {
+): Promise<ClickToCallResponse> {
   const { account, actor } = owner;
   const now = app.clock.now();
   const validated = await validateClickToCall(app, account, request, now);

@@ -111,10 +111,10 @@ test("a hang-up of a live call becomes a command to its node's leader, who is no
   assert.deepEqual(notified, [String(node_id)]);
   const [command, ...others] = await fixture.commands();
   assert.deepEqual(others, []);
-  const { call_id, kind, target, asked_by } = command!;
+  const { call_id, kind, target, requested_by } = command!;
   assert.deepEqual(
-    { call_id, node_id: command!.node_id, kind, target, asked_by },
-    { call_id: id, node_id, kind: "hangup", target: null, asked_by: fixture.account.owner_id },
+    { call_id, node_id: command!.node_id, kind, target, requested_by },
+    { call_id: id, node_id, kind: "hangup", target: null, requested_by: fixture.account.owner_id },
   );
   assert.deepEqual(await fixture.events(), []);
 });

@@ -569,7 +569,7 @@ test("any sequence of events: a stage never goes back, and an ended call or leg 
   );
 });
 
-test("any sequence of events: the customer is called only after an agent has answered, and at most once (I10)", () => {
+test("any sequence of events: the customer is called only after an agent has answered, and at most once", () => {
   fc.assert(
     fc.property(anyRun, (random) => {
       const run = play(random, (before, { call }) => {

@@ -5,7 +5,7 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { storedStates, type RecipientAnswer, type ShownState } from "./campaign-record-schema.ts";
+import { storedStates, type RecipientResponse, type ShownState } from "./campaign-record-schema.ts";
 import { shownState, type RecipientState } from "../recipients/recipient-states.ts";
 
 /** The filters of a list or export of recipients; each is optional and all must match. */
@@ -23,7 +23,7 @@ export async function listRecipients(
   key: CampaignKey,
   filter: RecipientFilter,
   at: { limit: number; cursor?: string | undefined },
-): Promise<{ data: RecipientAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: RecipientResponse[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
   await requireCampaign(db, key);
   const found = await recipientsAfter(db, key, filter, { id: after, limit: at.limit + 1 });
@@ -51,7 +51,7 @@ export async function recipientsAfter(
   key: CampaignKey,
   filter: RecipientFilter,
   after: { id: number; limit: number },
-): Promise<RecipientAnswer[]> {
+): Promise<RecipientResponse[]> {
   let query = db
     .selectFrom("chat_recipients")
     .select(["id", "phone", "variables", "state", "error_code", "error", "dispatches"])
@@ -80,7 +80,7 @@ type RecipientRow = {
   readonly dispatches: number;
 } & Readonly<
   Record<(typeof times)[number], Date | null> &
-    Pick<RecipientAnswer, "error_code" | "error" | "provider_message_id">
+    Pick<RecipientResponse, "error_code" | "error" | "provider_message_id">
 >;
 
 const times = [
@@ -93,12 +93,12 @@ const times = [
   "ended_at",
 ] as const;
 
-function recipientOf(row: RecipientRow): RecipientAnswer {
+function recipientOf(row: RecipientRow): RecipientResponse {
   const iso = (time: Date | null) => time?.toISOString() ?? null;
   return {
     id: row.id,
     phone_number: row.phone,
-    variables: row.variables as RecipientAnswer["variables"],
+    variables: row.variables as RecipientResponse["variables"],
     state: shownState(row.state as RecipientState) as ShownState,
     error_code: row.error_code,
     error: row.error,

@@ -2,8 +2,8 @@
 // details.
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
-import { ChatCampaignAnswer, MmLite, Trimmed } from "./chat-campaign-schema.ts";
-import { hold_reasons, HoldAnswer } from "../holds/holds.ts";
+import { ChatCampaignResponse, MmLite, Trimmed } from "./chat-campaign-schema.ts";
+import { hold_reasons, HoldResponse } from "../holds/holds.ts";
 import {
   recipientStates,
   shownState,
@@ -45,7 +45,7 @@ const time = (description: string) => nullable(timestamp(description));
 
 /** A campaign in a list: the nine fields and a summary. */
 export const CampaignRecord = Type.Object({
-  ...ChatCampaignAnswer.properties,
+  ...ChatCampaignResponse.properties,
   status: Type.Enum(campaign_statuses, { type: "string" }),
   paused_reason: nullable(
     Type.Enum(hold_reasons, {
@@ -75,7 +75,9 @@ const counts = Object.fromEntries(shown_states.map((state) => [state, Type.Integ
 /** One campaign with all details. */
 export const CampaignDetail = Type.Object({
   ...CampaignRecord.properties,
-  holds: Type.Array(HoldAnswer, { description: "Everything that keeps it back, weightiest first" }),
+  holds: Type.Array(HoldResponse, {
+    description: "Everything that keeps it back, weightiest first",
+  }),
   failure: nullable(Type.String({ description: "Why it failed as a whole" })),
   trimmed: Trimmed,
   counts: Type.Object(counts, { description: "Recipients by state; together the total" }),
@@ -95,7 +97,7 @@ export const CampaignDetail = Type.Object({
 export type CampaignDetail = Static<typeof CampaignDetail>;
 
 /** One recipient of a campaign. */
-export const RecipientAnswer = Type.Object({
+export const RecipientResponse = Type.Object({
   id: id("Recipient id"),
   phone_number: Type.String({ description: "Digits with country code" }),
   variables: nullable(Type.Record(Type.String(), Type.String())),
@@ -112,4 +114,4 @@ export const RecipientAnswer = Type.Object({
   read_at: time("UTC"),
   ended_at: time("UTC: when it failed, was skipped or cancelled"),
 });
-export type RecipientAnswer = Static<typeof RecipientAnswer>;
+export type RecipientResponse = Static<typeof RecipientResponse>;

@@ -64,7 +64,7 @@ async function walk(fixture: ChatFixture, id: number, ways: readonly RecipientSt
         due_at: app.clock.now(),
       };
       const moved = await app.db.pool.query(
-        "select from chat_move_recipients($1, 'reports', $2, now())",
+        "select from chat_move_recipients_json($1, 'inbound', $2, now())",
         [account.account_id, JSON.stringify([move])],
       );
       assert.equal(moved.rowCount, 1, `${i} to ${state}`);

@@ -15,7 +15,7 @@ import {
   type CampaignRecord,
   type CampaignStatus,
 } from "./campaign-record-schema.ts";
-import { hold_reasons, type HoldAnswer, type HoldReason } from "../holds/holds.ts";
+import { hold_reasons, type HoldResponse, type HoldReason } from "../holds/holds.ts";
 import {
   countOfState,
   recipientStates,
@@ -58,7 +58,7 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   /** Replies that have been purged. */
   readonly purged_replies: number;
   /** Of an open campaign, highest rank first. */
-  readonly holds: readonly HoldAnswer[];
+  readonly holds: readonly HoldResponse[];
 };
 
 /** Returns a page of campaigns, newest first; 422 for a cursor of another list. */
@@ -153,7 +153,7 @@ async function findRows(
 }
 
 /** In JSON, PostgreSQL writes times with microseconds and an offset. */
-function holdOf(held: HoldAnswer): HoldAnswer {
+function holdOf(held: HoldResponse): HoldResponse {
   return { ...held, set_at: new Date(held.set_at).toISOString() };
 }
 

@@ -118,7 +118,7 @@ export const ChatCampaignUpload = Type.Object(
 );
 
 /** The campaign: exactly these nine fields (contract 2.2). */
-export const ChatCampaignAnswer = Type.Object({
+export const ChatCampaignResponse = Type.Object({
   id: id("Campaign id"),
   name: Type.String(),
   status: Type.String({ description: "running when it sends now, scheduled when it begins later" }),
@@ -131,7 +131,7 @@ export const ChatCampaignAnswer = Type.Object({
   scheduled_at: nullable(timestamp("UTC; null when it sends now")),
   created_at: timestamp("UTC"),
 });
-export type ChatCampaignAnswer = Static<typeof ChatCampaignAnswer>;
+export type ChatCampaignResponse = Static<typeof ChatCampaignResponse>;
 
 /** How many recipients were omitted at creation, and why. */
 export const Trimmed = Type.Object({

@@ -6,7 +6,7 @@ import type { CampaignWrites } from "../../audience/recipients/write-with-recipi
 import type { App } from "../../engine/app.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import type { FieldError } from "../../lib/errors.ts";
-import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
+import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
 import { submitCampaign, type CampaignOwner } from "./create-chat-campaign.ts";
 import { affordableRecipients, withinCredit } from "./intake/affordable-recipients.ts";
 import { chat_format, recipientOf } from "./intake/recipient-format.ts";
@@ -23,7 +23,7 @@ export async function createCampaignForGroup(
   owner: CampaignOwner,
   writes: CampaignWrites,
   { group_id, ...head }: CampaignHead & { readonly group_id: number | string },
-): Promise<ChatCampaignAnswer> {
+): Promise<ChatCampaignResponse> {
   const now = app.clock.now();
   const { account } = owner;
   const group = await findGroup(app.db.query, account.id, Number(group_id));

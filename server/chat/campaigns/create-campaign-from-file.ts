@@ -6,7 +6,7 @@ import type { App } from "../../engine/app.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { openLineThread } from "../../lib/csv/open-line-thread.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
-import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
+import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
 import { submitCampaign, type CampaignOwner } from "./create-chat-campaign.ts";
 import { affordableRecipients, withinCredit } from "./intake/affordable-recipients.ts";
 import type { ChatFileTerms } from "./intake/file-thread.ts";
@@ -34,7 +34,7 @@ export async function createCampaignFromFile(
   owner: CampaignOwner,
   writes: CampaignWrites,
   { fd, head, violations, ...fields }: CampaignFile,
-): Promise<ChatCampaignAnswer> {
+): Promise<ChatCampaignResponse> {
   const { account } = owner;
   if (fd === null) throw invalid([...violations, { field: "file", reason: "is required" }]);
   return csvParsing.use(account.id, async () => {

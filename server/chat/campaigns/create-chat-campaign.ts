@@ -18,7 +18,7 @@ import type { EventData } from "../../engine/event-catalogue.ts";
 import { recordEvents, type NewEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
-import type { CampaignHead, ChatCampaignAnswer } from "./chat-campaign-schema.ts";
+import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import { affordableRecipients, insufficientCredit } from "./intake/affordable-recipients.ts";
 import { openBodySource } from "./intake/gather-recipients.ts";
@@ -43,7 +43,7 @@ export async function createChatCampaign(
   owner: CampaignOwner,
   writes: CampaignWrites,
   { head, sent, recipients }: PreparedCampaign & { readonly head: CampaignHead },
-): Promise<ChatCampaignAnswer> {
+): Promise<ChatCampaignResponse> {
   const now = app.clock.now();
   const has_recipients = sent > 0;
   const order = await validateCampaign(app.db.query, owner.account, head, { has_recipients, now });
@@ -67,7 +67,7 @@ export async function submitCampaign(
   { actor }: CampaignOwner,
   writes: CampaignWrites,
   { order, source, now }: Submission,
-): Promise<ChatCampaignAnswer> {
+): Promise<ChatCampaignResponse> {
   const { account_id } = actor;
   const key = { account_id, campaign_id: await nextCampaignId(app) };
   const target: RecipientTarget<Recipient> = {
@@ -107,7 +107,7 @@ async function writeCampaign(
   actor: CampaignOwner["actor"],
   { key, order, now }: { readonly key: CampaignKey } & Pick<Submission, "order" | "now">,
   store: () => Promise<IntakeSummary>,
-): Promise<ChatCampaignAnswer> {
+): Promise<ChatCampaignResponse> {
   const { account_id, campaign_id } = key;
   await lockNumberAndTemplate(tx, account_id, order);
   const { valid, invalid: impossible, duplicate } = await store();

@@ -3,7 +3,7 @@ import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { recipientsAfter, type RecipientFilter } from "./campaign-recipients.ts";
-import type { RecipientAnswer } from "./campaign-record-schema.ts";
+import type { RecipientResponse } from "./campaign-record-schema.ts";
 
 const page_rows = 1_000;
 
@@ -22,7 +22,7 @@ const columns = [
   "read_at",
   "ended_at",
   "variables",
-] as const satisfies readonly (keyof RecipientAnswer)[];
+] as const satisfies readonly (keyof RecipientResponse)[];
 
 /** Yields the matching recipients as chunks of CSV with a header line; variables are JSON. */
 export function exportRecipients(
@@ -30,7 +30,7 @@ export function exportRecipients(
   key: CampaignKey,
   filter: RecipientFilter,
 ): AsyncGenerator<string> {
-  return writeCsv<RecipientAnswer>({
+  return writeCsv<RecipientResponse>({
     header: columns,
     page_rows,
     next: (after, limit) =>

@@ -3,10 +3,10 @@ import type { Tx } from "../../lib/database/database.ts";
 import { violatesUnique } from "../../lib/database/database-errors.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
-import { flow_columns, flowAnswer } from "./flow-schema.ts";
-import type { FlowAnswer, FlowKind, NewFlow } from "./flow-schema.ts";
+import { flow_columns, flowResponse } from "./flow-schema.ts";
+import type { FlowResponse, FlowKind, NewFlow } from "./flow-schema.ts";
 import { flowTable } from "./flows.ts";
-import { openingOf, type OpeningMessage } from "../messages/opening-message.ts";
+import { toOpeningMessage, type OpeningMessage } from "../messages/opening-message.ts";
 
 /** Creates a flow. Errors: validation-failed for a name in use or an unknown template. */
 export async function createFlow(
@@ -15,9 +15,9 @@ export async function createFlow(
   kind: FlowKind,
   flow: NewFlow,
   now: Date,
-): Promise<FlowAnswer> {
+): Promise<FlowResponse> {
   const { account_id } = actor;
-  const opening = openingOf(flow.opening);
+  const opening = toOpeningMessage(flow.opening);
   await refuseUnknownTemplate(tx, account_id, opening);
   const created = await tx
     .insertInto(flowTable(kind))
@@ -37,7 +37,7 @@ export async function createFlow(
     action: kind === "chat_flows" ? "chat_flow.created" : "automation_flow.created",
     subject_id: created.id,
   });
-  return flowAnswer(created);
+  return flowResponse(created);
 }
 
 /** Throws 422 unless the template of the opening message belongs to the account. */

@@ -6,7 +6,7 @@ import type { FieldError } from "../../lib/errors.ts";
 import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
 import {
   validateOpening,
-  OpeningAnswer,
+  OpeningResponse,
   OpeningInput,
   type OpeningMessage,
 } from "../messages/opening-message.ts";
@@ -44,14 +44,17 @@ export type FlowPatch = Static<typeof FlowPatch>;
 const answer = {
   name: Type.String(),
   active: Type.Boolean(),
-  opening: OpeningAnswer,
+  opening: OpeningResponse,
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 };
-export const ChatFlowAnswer = Type.Object({ id: id("Chat flow id"), ...answer });
-export const AutomationFlowAnswer = Type.Object({ id: Type.String({ format: "uuid" }), ...answer });
+export const ChatFlowResponse = Type.Object({ id: id("Chat flow id"), ...answer });
+export const AutomationFlowResponse = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  ...answer,
+});
 /** The ID is a number for a chat flow and a UUID for an automation flow. */
-export type FlowAnswer = Omit<Static<typeof ChatFlowAnswer>, "id"> & { id: number | string };
+export type FlowResponse = Omit<Static<typeof ChatFlowResponse>, "id"> & { id: number | string };
 
 /** Checks the rules that a schema cannot express; the body of a creation or patch may have any shape. */
 export function validateFlow(body: unknown): FieldError[] {
@@ -59,7 +62,7 @@ export function validateFlow(body: unknown): FieldError[] {
   return validateOpening((body as Record<string, unknown>)["opening"], "opening");
 }
 
-/** The columns that `flowAnswer` needs. */
+/** The columns that `flowResponse` needs. */
 export const flow_columns = [
   "id",
   "name",
@@ -78,7 +81,7 @@ export type FlowRow = {
   updated_at: Date;
 };
 
-export function flowAnswer(row: FlowRow): FlowAnswer {
+export function flowResponse(row: FlowRow): FlowResponse {
   return {
     ...row,
     opening: row.opening as OpeningMessage,

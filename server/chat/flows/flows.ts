@@ -3,8 +3,8 @@ import type { DB } from "../../lib/database/database.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import {
   flow_columns,
-  flowAnswer,
-  type FlowAnswer,
+  flowResponse,
+  type FlowResponse,
   type FlowKind,
   type FlowRow,
 } from "./flow-schema.ts";
@@ -15,14 +15,14 @@ export async function listFlows(
   kind: FlowKind,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: FlowAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: FlowResponse[]; next_cursor: string | null }> {
   let query = flowRows(db, kind, accountId);
   if (cursor !== undefined) query = query.where(sql<boolean>`id > ${decodeId(kind, cursor)}`);
   const rows: FlowRow[] = await query
     .orderBy("id")
     .limit(limit + 1)
     .execute();
-  const data = rows.slice(0, limit).map(flowAnswer);
+  const data = rows.slice(0, limit).map(flowResponse);
   const more = rows.length > limit;
   return { data, next_cursor: more ? encodeId(data.at(-1)!.id) : null };
 }
@@ -33,12 +33,12 @@ export async function findFlow(
   kind: FlowKind,
   accountId: number,
   flowId: number | string,
-): Promise<FlowAnswer> {
+): Promise<FlowResponse> {
   const row = await flowRows(db, kind, accountId)
     .where(sql<boolean>`id = ${flowId}`)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return flowAnswer(row);
+  return flowResponse(row);
 }
 
 function flowRows(db: Kysely<DB>, kind: FlowKind, accountId: number) {

@@ -3,10 +3,10 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { refuseTakenFlowName, refuseUnknownTemplate } from "./create-flow.ts";
-import { flow_columns, flowAnswer } from "./flow-schema.ts";
-import type { FlowAnswer, FlowKind, FlowPatch } from "./flow-schema.ts";
+import { flow_columns, flowResponse } from "./flow-schema.ts";
+import type { FlowResponse, FlowKind, FlowPatch } from "./flow-schema.ts";
 import { flowTable } from "./flows.ts";
-import { openingOf } from "../messages/opening-message.ts";
+import { toOpeningMessage } from "../messages/opening-message.ts";
 
 /**
  * Changes a flow for campaigns created from now on. Errors: not-found; validation-failed for a name
@@ -18,9 +18,9 @@ export async function updateFlow(
   { kind, id }: { readonly kind: FlowKind; readonly id: number | string },
   { opening: input, ...patch }: FlowPatch,
   now: Date,
-): Promise<FlowAnswer> {
+): Promise<FlowResponse> {
   const { account_id } = actor;
-  const opening = input && openingOf(input);
+  const opening = input && toOpeningMessage(input);
   if (opening) await refuseUnknownTemplate(tx, account_id, opening);
   const updated = await tx
     .updateTable(flowTable(kind))
@@ -41,5 +41,5 @@ export async function updateFlow(
     subject_id: id,
     detail: { changed: [...Object.keys(patch), ...(opening ? ["opening"] : [])] },
   });
-  return flowAnswer(updated);
+  return flowResponse(updated);
 }

@@ -27,14 +27,14 @@ export type HoldSubject = {
 };
 
 /** A hold in an API response. */
-export const HoldAnswer = Type.Object({
+export const HoldResponse = Type.Object({
   scope: Type.Enum(hold_scopes, { type: "string" }),
   subject_id: id("Of the campaign, template or number; 0 for the account"),
   reason: Type.Enum(hold_reasons, { type: "string" }),
   detail: nullable(Type.String({ description: "What the provider said, for example" })),
   set_at: timestamp("UTC"),
 });
-export type HoldAnswer = Static<typeof HoldAnswer>;
+export type HoldResponse = Static<typeof HoldResponse>;
 
 /** The fields of a campaign that determine which holds apply. */
 export type HeldCampaign = {
@@ -60,7 +60,7 @@ export async function holdsOf(
   db: Kysely<DB>,
   accountId: number,
   subjects: readonly HoldSubject[],
-): Promise<HoldAnswer[]> {
+): Promise<HoldResponse[]> {
   const scopes = subjects.map(({ scope }) => scope);
   const ids = subjects.map(({ subject_id }) => subject_id);
   const { rows } = await sql<HoldRow>`
@@ -71,23 +71,23 @@ export async function holdsOf(
   return rows
     .toSorted((a, b) => a.set_at.getTime() - b.set_at.getTime())
     .toSorted((a, b) => hold_reasons.indexOf(a.reason) - hold_reasons.indexOf(b.reason))
-    .map(holdAnswerOf);
+    .map(holdResponseOf);
 }
 
 /** Returns the first hold's reason that applies to the campaign, or null; `holds` in holdsOf's order. */
 export function pausedReason(
-  holds: readonly HoldAnswer[],
+  holds: readonly HoldResponse[],
   campaign: HeldCampaign,
 ): HoldReason | null {
   const subjects = holdSubjectsOf(campaign);
-  const concerns = (set: HoldAnswer) =>
+  const concerns = (set: HoldResponse) =>
     subjects.some(({ scope, subject_id }) => scope === set.scope && subject_id === set.subject_id);
   return holds.find(concerns)?.reason ?? null;
 }
 
-export type HoldRow = Omit<HoldAnswer, "set_at"> & { set_at: Date };
+export type HoldRow = Omit<HoldResponse, "set_at"> & { set_at: Date };
 
-export function holdAnswerOf(row: HoldRow): HoldAnswer {
+export function holdResponseOf(row: HoldRow): HoldResponse {
   return { ...row, set_at: row.set_at.toISOString() };
 }
 

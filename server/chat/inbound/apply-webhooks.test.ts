@@ -62,7 +62,7 @@ async function makeRecipients(states: readonly RecipientState[]): Promise<Recipi
     .orderBy("id")
     .execute();
   const move = (state: (at: number) => RecipientState | null, dispatches: number) =>
-    api.app.db.pool.query("select from chat_move_recipients($1, 'sender', $2, $3)", [
+    api.app.db.pool.query("select from chat_move_recipients_json($1, 'sender', $2, $3)", [
       account.account_id,
       JSON.stringify(
         rows.flatMap(({ id }, i) => {
@@ -145,7 +145,7 @@ async function optOutsOf(phone: string) {
   return rows.map(({ data }) => data);
 }
 
-/** I1 and the charges: the slots of counts sum to what is there, and what is charged is what was captured and not refunded. */
+/** Counts and charges: the slots of counts sum to what is there, and what is charged is what was captured and not refunded. */
 async function checkCampaign(campaign_id: number): Promise<void> {
   const rows = await recipientsOf(campaign_id);
   const sums = recipientStates.map((state) => `sum(${state})::int as ${state}`).join(", ");
@@ -274,7 +274,7 @@ test("a status without our id that comes before the provider's answer is recorde
   await takeAndApply(statusHook(number, [{ id, status: "delivered" }]));
   assert.equal((await recipientOf(recipient)).state, "dispatching");
   assert.equal((await inbox()).length, 1);
-  await api.app.db.pool.query("select from chat_move_recipients($1, 'sender', $2, $3)", [
+  await api.app.db.pool.query("select from chat_move_recipients_json($1, 'sender', $2, $3)", [
     account.account_id,
     JSON.stringify([
       {
@@ -325,7 +325,7 @@ test("the last open recipient's report completes its campaign, whatever the send
 
 test("while another applier has the number's lease nothing is applied; afterwards all of it is", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
-  const lease = await acquireLease(api.app, account.account_id, `chat_reports:${number.id}`);
+  const lease = await acquireLease(api.app, account.account_id, `chat_inbound:${number.id}`);
   assert.ok(lease);
   await takeAndApply(statusHook(number, [statusOf(recipient, "read")]));
   assert.equal((await recipientOf(recipient)).state, "accepted");
@@ -336,7 +336,7 @@ test("while another applier has the number's lease nothing is applied; afterward
 
 test("an applier that lost its lease changes nothing, not even by the statement it had begun", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
-  const lease = await acquireLease(api.app, account.account_id, `chat_reports:${number.id}`);
+  const lease = await acquireLease(api.app, account.account_id, `chat_inbound:${number.id}`);
   assert.ok(lease);
   await lease.release();
   const move = { ...recipient, dispatches: 1, state: "read" };

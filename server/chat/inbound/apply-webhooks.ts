@@ -38,7 +38,7 @@ async function applyNumber(
   { stopping, times }: { stopping: AbortSignal; times: LeaseTimes },
 ): Promise<number> {
   const { account_id, chat_number_id } = number;
-  const lease = await acquireLease(app, account_id, `chat_reports:${chat_number_id}`, times);
+  const lease = await acquireLease(app, account_id, `chat_inbound:${chat_number_id}`, times);
   if (!lease) return 0;
   let worked = 0;
   try {

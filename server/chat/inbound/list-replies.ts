@@ -5,11 +5,11 @@ import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { ReplyAnswer } from "./reply-schema.ts";
+import { ReplyResponse } from "./reply-schema.ts";
 
 const csv_page_rows = 1_000;
 
-const columns = Object.keys(ReplyAnswer.properties) as readonly (keyof ReplyAnswer)[];
+const columns = Object.keys(ReplyResponse.properties) as readonly (keyof ReplyResponse)[];
 
 /** The filters of a list of replies; each is optional and all must match. */
 export type ReplyFilter = {
@@ -25,7 +25,7 @@ export async function listReplies(
   accountId: number,
   filter: ReplyFilter,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
-): Promise<{ data: ReplyAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: ReplyResponse[]; next_cursor: string | null }> {
   const before = cursor === undefined ? null : decodeCursor(cursor);
   const found = await repliesBefore(db, accountId, filter, { id: before, limit: limit + 1 });
   const { rows, next } = page(found, limit);
@@ -38,7 +38,7 @@ export function exportReplies(
   accountId: number,
   filter: ReplyFilter,
 ): AsyncGenerator<string> {
-  return writeCsv<ReplyAnswer>({
+  return writeCsv<ReplyResponse>({
     header: columns,
     page_rows: csv_page_rows,
     next: (after, limit) =>
@@ -52,7 +52,7 @@ async function repliesBefore(
   accountId: number,
   filter: ReplyFilter,
   before: { id: number | null; limit: number },
-): Promise<ReplyAnswer[]> {
+): Promise<ReplyResponse[]> {
   let query = db
     .selectFrom("chat_replies")
     .select(["id", "chat_number_id", "phone as phone_number", "type", "text", "payload"])

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
 
-export const ReplyAnswer = Type.Object({
+export const ReplyResponse = Type.Object({
   id: id("Reply id"),
   chat_number_id: id("The number it was sent to"),
   phone_number: Type.String({ description: "Who sent it: E.164 digits, without a plus" }),
@@ -16,7 +16,7 @@ export const ReplyAnswer = Type.Object({
   opted_out: Type.Boolean({ description: "Whether it was one of the account's stop words" }),
   received_at: timestamp("UTC, by the provider's clock"),
 });
-export type ReplyAnswer = Static<typeof ReplyAnswer>;
+export type ReplyResponse = Static<typeof ReplyResponse>;
 
 const narrowing = {
   phone_number: Type.Optional(

@@ -65,7 +65,7 @@ test("while the database is busy a bounded number waits, the rest is 503, and wh
 
 test("webhooks that arrive together share a row, replies have one of their own, and the number is notified", async () => {
   const notified: string[] = [];
-  api.app.notifications.on("chat_report", (subject) => void notified.push(subject));
+  api.app.notifications.on("chat_inbound", (subject) => void notified.push(subject));
   const fresh = await makeAccount(api.app);
   const theirs = await makeChatNumber(api.app, fresh, { driver: "whatsapp" });
   // So that the number is known, and all wait for the same statement.

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
-import { decideAction, errorWord } from "./error-actions.ts";
+import { decideAction, errorName } from "./error-actions.ts";
 
 const onCode = (code: number, attempt = 1) =>
   decideAction(
     new ChatSendError("rejected", "no", { code }),
-    { error: errorWord(code), attempts: attempt - 1 },
+    { error: errorName(code), attempts: attempt - 1 },
     0.5,
   );
 const fresh = { error: null, attempts: 0 };
@@ -25,7 +25,7 @@ for (const [word, codes] of final) {
   test(`${codes.join(", ")} fail the recipient permanently: ${word}`, () => {
     for (const code of codes) {
       const action = onCode(code);
-      assert.deepEqual([action.state, action.error, errorWord(code)], ["refused", word, word]);
+      assert.deepEqual([action.state, action.error, errorName(code)], ["refused", word, word]);
       assert.equal(action.suppress, code === 131050 ? true : undefined);
       assert.equal(action.hold, undefined);
     }
@@ -114,7 +114,7 @@ test("an unreachable provider is retried without limit with growing delays; an u
 
 test("an unknown code is final, because a retry could send twice", () => {
   assert.deepEqual([onCode(999_999).state, onCode(999_999).error], ["refused", "provider_error"]);
-  assert.equal(errorWord(null), "provider_error");
+  assert.equal(errorName(null), "provider_error");
 });
 
 test("attempts are counted separately for each error", () => {

@@ -126,7 +126,7 @@ function each(codes: readonly number[], rule: Rule): [number, Rule][] {
 }
 
 /** Returns our error name for a provider's code, as in a failed status. */
-export function errorWord(code: number | null): string {
+export function errorName(code: number | null): string {
   return (code === null ? undefined : rules.get(code)?.(Infinity, 0))?.error ?? "provider_error";
 }
 
@@ -155,7 +155,7 @@ export function decideAction(failure: ChatSendError, before: Before, random: num
     }
     case "rejected": {
       const rule = rules.get(failure.code ?? -1) ?? refuse("provider_error");
-      return rule(attempt(errorWord(failure.code)), random);
+      return rule(attempt(errorName(failure.code)), random);
     }
   }
 }

@@ -110,7 +110,7 @@ export const OpeningInput = closed(
 export type OpeningInput = Static<typeof OpeningInput>;
 
 /** An opening in a response. */
-export const OpeningAnswer = Type.Unsafe<OpeningMessage>({
+export const OpeningResponse = Type.Unsafe<OpeningMessage>({
   type: "object",
   additionalProperties: true,
   description: "As it was given",
@@ -160,7 +160,7 @@ export function validateOpening(opening: unknown, at: string): FieldError[] {
 }
 
 /** Returns the opening to store; null fields count as omitted. */
-export function openingOf(input: OpeningInput): OpeningMessage {
+export function toOpeningMessage(input: OpeningInput): OpeningMessage {
   if (input.type === "template") return { type: "template", template_id: input.template_id! };
   return withoutNulls({ ...input, template_id: null }) as InteractiveOpening;
 }

@@ -5,7 +5,7 @@ import { chat_driver_names, type ChatDriverName } from "../../drivers/chat/drive
 import type { FieldError } from "../../lib/errors.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
-import { HoldAnswer } from "../holds/holds.ts";
+import { HoldResponse } from "../holds/holds.ts";
 
 const name = shownName("Display name");
 const driver = Type.Enum(chat_driver_names, {
@@ -49,7 +49,7 @@ export const ChatNumberPatch = closed(
 );
 export type ChatNumberPatch = Static<typeof ChatNumberPatch>;
 
-export const ChatNumberAnswer = Type.Object({
+export const ChatNumberResponse = Type.Object({
   id: id("Chat number id"),
   name: Type.String(),
   phone_number: Type.String({ description: "Digits with country code" }),
@@ -62,11 +62,11 @@ export const ChatNumberAnswer = Type.Object({
     description: "May marketing templates take the provider's marketing route?",
   }),
   active: Type.Boolean(),
-  holds: Type.Array(HoldAnswer, { description: "What keeps its messages back, worst first" }),
+  holds: Type.Array(HoldResponse, { description: "What keeps its messages back, worst first" }),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type ChatNumberAnswer = Static<typeof ChatNumberAnswer>;
+export type ChatNumberResponse = Static<typeof ChatNumberResponse>;
 
 const readPhone = openPhoneReader({ valid_only: false });
 
@@ -99,7 +99,7 @@ export function validateNewChatNumber(body: unknown): FieldError[] {
   return violations;
 }
 
-/** The columns that `chatNumberAnswer` needs. */
+/** The columns that `chatNumberResponse` needs. */
 export const number_columns = [
   "id",
   "name",
@@ -116,15 +116,15 @@ export const number_columns = [
 ] as const;
 
 export type ChatNumberRow = Omit<
-  ChatNumberAnswer,
+  ChatNumberResponse,
   "phone_number" | "driver" | "holds" | "created_at" | "updated_at"
 > & { phone: string; driver: string; created_at: Date; updated_at: Date };
 
 /** Returns the API form of a number, with the holds that apply to it. */
-export function chatNumberAnswer(
+export function chatNumberResponse(
   { phone, driver: driverName, ...row }: ChatNumberRow,
-  holds: readonly HoldAnswer[],
-): ChatNumberAnswer {
+  holds: readonly HoldResponse[],
+): ChatNumberResponse {
   return {
     ...row,
     phone_number: phone,

@@ -2,15 +2,19 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { chatNumberAnswer, number_columns, type ChatNumberAnswer } from "./chat-number-schema.ts";
-import { holdsOf, type HoldAnswer } from "../holds/holds.ts";
+import {
+  chatNumberResponse,
+  number_columns,
+  type ChatNumberResponse,
+} from "./chat-number-schema.ts";
+import { holdsOf, type HoldResponse } from "../holds/holds.ts";
 
 /** Returns a page of the account's numbers, ordered by ID. */
 export async function listChatNumbers(
   db: Kysely<DB>,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: ChatNumberAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: ChatNumberResponse[]; next_cursor: string | null }> {
   let query = numberRows(db, accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query
@@ -23,7 +27,7 @@ export async function listChatNumbers(
     accountId,
     rows.map(({ id }) => id),
   );
-  return { data: rows.map((row) => chatNumberAnswer(row, holds)), next_cursor: next };
+  return { data: rows.map((row) => chatNumberResponse(row, holds)), next_cursor: next };
 }
 
 /** Returns one number of the account. Errors: not-found. */
@@ -31,10 +35,10 @@ export async function findChatNumber(
   db: Kysely<DB>,
   accountId: number,
   numberId: number,
-): Promise<ChatNumberAnswer> {
+): Promise<ChatNumberResponse> {
   const row = await numberRows(db, accountId).where("id", "=", numberId).executeTakeFirst();
   if (!row) throw notFound();
-  return chatNumberAnswer(row, await holdsOnNumbers(db, accountId, [numberId]));
+  return chatNumberResponse(row, await holdsOnNumbers(db, accountId, [numberId]));
 }
 
 function numberRows(db: Kysely<DB>, accountId: number) {
@@ -45,7 +49,7 @@ function holdsOnNumbers(
   db: Kysely<DB>,
   accountId: number,
   numberIds: readonly number[],
-): Promise<HoldAnswer[]> {
+): Promise<HoldResponse[]> {
   const numbers = numberIds.map((subject_id) => ({ scope: "number", subject_id }) as const);
   return holdsOf(db, accountId, [...numbers, { scope: "account", subject_id: 0 }]);
 }

@@ -3,8 +3,8 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
-import { chatNumberAnswer, number_columns, readBusinessPhone } from "./chat-number-schema.ts";
-import type { ChatNumberAnswer, NewChatNumber } from "./chat-number-schema.ts";
+import { chatNumberResponse, number_columns, readBusinessPhone } from "./chat-number-schema.ts";
+import type { ChatNumberResponse, NewChatNumber } from "./chat-number-schema.ts";
 import { scheduleTemplateSync } from "./schedule-template-sync.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function createChatNumber(
   actor: Actor,
   number: NewChatNumber,
   now: Date,
-): Promise<ChatNumberAnswer> {
+): Promise<ChatNumberResponse> {
   const { account_id } = actor;
   const ids = {
     provider_phone_number_id: number.provider_phone_number_id ?? `sandbox-${randomUUID()}`,
@@ -46,7 +46,7 @@ export async function createChatNumber(
     subject_id: created.id,
     detail: { driver },
   });
-  return chatNumberAnswer(created, []);
+  return chatNumberResponse(created, []);
 }
 
 type Routes = {

@@ -3,7 +3,7 @@ import type { ProviderNumber } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { callProvider, driverOf } from "./call-provider.ts";
-import type { ChatNumberAnswer } from "./chat-number-schema.ts";
+import type { ChatNumberResponse } from "./chat-number-schema.ts";
 import { findChatNumber } from "./chat-numbers.ts";
 import { lockChatNumber } from "./internal/lock-chat-number.ts";
 
@@ -33,7 +33,7 @@ export async function recordNumberState(
   numberId: number,
   { quality, marketing_onboarded }: ProviderNumber,
   now: Date,
-): Promise<ChatNumberAnswer> {
+): Promise<ChatNumberResponse> {
   const { account_id } = actor;
   await lockChatNumber(tx, account_id, numberId, "changes");
   await tx

@@ -1,6 +1,6 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import type { ChatNumberAnswer, ChatNumberPatch } from "./chat-number-schema.ts";
+import type { ChatNumberResponse, ChatNumberPatch } from "./chat-number-schema.ts";
 import { findChatNumber } from "./chat-numbers.ts";
 import { lockChatNumber, refuseUnfinished } from "./internal/lock-chat-number.ts";
 
@@ -14,7 +14,7 @@ export async function updateChatNumber(
   numberId: number,
   patch: ChatNumberPatch,
   now: Date,
-): Promise<ChatNumberAnswer> {
+): Promise<ChatNumberResponse> {
   const { account_id } = actor;
   const stops = patch.active === false;
   await lockChatNumber(tx, account_id, numberId, stops ? "campaigns" : "changes");

@@ -19,14 +19,14 @@ export const ChatMediaUpload = closed({
   }),
 });
 
-export const ChatMediaAnswer = Type.Object({
+export const ChatMediaResponse = Type.Object({
   id: Type.String({
     description: "For a template's header_media; the provider deletes the file after 30 days",
   }),
   mime_type: Type.String(),
   size_bytes: Type.Integer(),
 });
-export type ChatMediaAnswer = Static<typeof ChatMediaAnswer>;
+export type ChatMediaResponse = Static<typeof ChatMediaResponse>;
 
 /**
  * Stores a file with the number's provider and returns its media ID. Errors: not-found;
@@ -37,7 +37,7 @@ export async function uploadChatMedia(
   actor: Actor,
   numberId: number,
   file: { readonly fd: number; readonly name: string } | null,
-): Promise<ChatMediaAnswer> {
+): Promise<ChatMediaResponse> {
   const { account_id } = actor;
   const number = await findChatNumber(app.db.query, account_id, numberId);
   if (!file) throw invalidField("file", "is required");

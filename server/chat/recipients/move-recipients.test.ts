@@ -50,7 +50,7 @@ test("a query plan cached on an empty table still reads only the moved recipient
   const client = await app.db.pool.connect();
   const move = async (campaign_id: number, from: number, to: number) => {
     const { rows } = await client.query<{ id: number }>(
-      `select id from chat_move_recipients($1, 'sender', (
+      `select id from chat_move_recipients_json($1, 'sender', (
          select coalesce(json_agg(json_build_object('campaign_id', $2::bigint, 'id', i,
            'dispatches', 0, 'state', 'dispatching')), '[]')
          from generate_series($3::bigint, $4::bigint) i), now())`,

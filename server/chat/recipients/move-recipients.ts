@@ -1,7 +1,7 @@
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { RecipientState } from "./recipient-states.ts";
 
-/** A recipient and its new state; see chat_move_recipients. */
+/** A recipient and its new state; see chat_move_recipients_json. */
 export type Move = {
   readonly campaign_id: number;
   readonly id: number;
@@ -20,7 +20,7 @@ export type Moved = {
 };
 
 const move = statement<Moved>(`
-  select campaign_id, id, from_state, to_state from chat_move_recipients($1, 'controls', $2, $3)`);
+  select campaign_id, id, from_state, to_state from chat_move_recipients_json($1, 'controls', $2, $3)`);
 
 /** Moves recipients on request and updates counts and credit; transitions not allowed are skipped. */
 export async function moveRecipients(

@@ -301,7 +301,7 @@ test("what a dead sender left as dispatching becomes unknown, is never sent agai
   const { account, senders, campaign } = await open(t);
   const id = await campaign(10);
   await api.app.db.pool.query(
-    `select chat_move_recipients($1, 'sender', (select json_agg(json_build_object('campaign_id', campaign_id,
+    `select chat_move_recipients_json($1, 'sender', (select json_agg(json_build_object('campaign_id', campaign_id,
        'id', id, 'dispatches', 0, 'state', 'dispatching')) from chat_recipients where campaign_id = $2 and
        id < (select min(id) + 4 from chat_recipients where campaign_id = $2)), $3)`,
     [account.account_id, id, api.clock.now()],

@@ -11,7 +11,7 @@ import type { HoldReason } from "../holds/holds.ts";
 import { validateCampaign, type CampaignOrder } from "../campaigns/validate-campaign.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
-import type { TestMessage, TestMessageAnswer } from "./test-message-schema.ts";
+import type { TestMessage, TestMessageResponse } from "./test-message-schema.ts";
 
 /** Holds under which the provider would reject the message; a manual pause or quiet time stops no test. */
 const forbidding: ReadonlySet<HoldReason> = new Set([
@@ -38,7 +38,7 @@ export async function sendTestMessage(
   app: App,
   tester: Tester,
   input: TestMessage,
-): Promise<TestMessageAnswer> {
+): Promise<TestMessageResponse> {
   const { account, actor, key } = tester;
   const now = app.clock.now();
   const { order, to } = await validateTest(app, account, input, now);

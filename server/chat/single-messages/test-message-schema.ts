@@ -14,7 +14,7 @@ export const TestMessage = closed(
 );
 export type TestMessage = Static<typeof TestMessage>;
 
-export const TestMessageAnswer = Type.Object({
+export const TestMessageResponse = Type.Object({
   message_id: Type.String({ description: "Trunkline's message ID" }),
   outcome: Type.Enum(["accepted", "failed", "unknown"], {
     type: "string",
@@ -24,4 +24,4 @@ export const TestMessageAnswer = Type.Object({
   error: nullable(Type.String({ description: "The error name" })),
   error_code: nullable(Type.Integer({ description: "The provider's error code" })),
 });
-export type TestMessageAnswer = Static<typeof TestMessageAnswer>;
+export type TestMessageResponse = Static<typeof TestMessageResponse>;

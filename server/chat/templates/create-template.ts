@@ -10,9 +10,9 @@ import { callProvider, driverOf } from "../numbers/call-provider.ts";
 import { headerMediaOf } from "./internal/header-media.ts";
 import {
   template_columns,
-  templateAnswer,
+  templateResponse,
   type NewTemplate,
-  type TemplateAnswer,
+  type TemplateResponse,
 } from "./template-schema.ts";
 
 /** A template that the provider has accepted for review. */
@@ -67,7 +67,7 @@ export async function keepTemplate(
   actor: Actor,
   { place, input, submitted }: SubmittedTemplate,
   now: Date,
-): Promise<TemplateAnswer> {
+): Promise<TemplateResponse> {
   const state = {
     ...contentOf(input, submitted.category),
     status: submitted.status,
@@ -88,7 +88,7 @@ export async function keepTemplate(
     subject_id: kept.id,
     detail: { name: kept.name, language: kept.language, status: kept.status },
   });
-  return templateAnswer(kept);
+  return templateResponse(kept);
 }
 
 const key_columns = ["account_id", "driver", "business_account_id", "name", "language"] as const;

@@ -13,7 +13,7 @@ export const TemplateSync = closed(
 );
 export type TemplateSync = Static<typeof TemplateSync>;
 
-export const TemplateSyncAnswer = Type.Object({
+export const TemplateSyncResponse = Type.Object({
   total: Type.Integer({ description: "Templates at the provider" }),
   added: Type.Integer(),
   updated: Type.Integer(),

@@ -136,7 +136,7 @@ export const TemplatePatch = closed(
 );
 export type TemplatePatch = Static<typeof TemplatePatch>;
 
-export const TemplateAnswer = Type.Object({
+export const TemplateResponse = Type.Object({
   id: id("Template id"),
   driver: Type.String(),
   business_account_id: Type.String(),
@@ -161,9 +161,9 @@ export const TemplateAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type TemplateAnswer = Static<typeof TemplateAnswer>;
+export type TemplateResponse = Static<typeof TemplateResponse>;
 
-/** The columns that `templateAnswer` needs. */
+/** The columns that `templateResponse` needs. */
 export const template_columns = [
   "id",
   "driver",
@@ -215,14 +215,14 @@ export function plannedTemplateOf(row: TemplateRow): PlannedTemplate {
   };
 }
 
-export function templateAnswer(row: TemplateRow): TemplateAnswer {
+export function templateResponse(row: TemplateRow): TemplateResponse {
   const planned = plannedTemplateOf(row);
   return {
     ...row,
     ...planned,
-    components: row.components as TemplateAnswer["components"],
+    components: row.components as TemplateResponse["components"],
     variable_defaults: row.variable_defaults as Record<string, string>,
-    header_media: row.header_media as TemplateAnswer["header_media"],
+    header_media: row.header_media as TemplateResponse["header_media"],
     variables: variablesOf(planned),
     status: row.status as TemplateStatus,
     created_at: row.created_at.toISOString(),
@@ -231,7 +231,7 @@ export function templateAnswer(row: TemplateRow): TemplateAnswer {
 }
 
 /** Returns the distinct keys that a recipient's variables may have for this template. */
-export function variablesOf(template: PlannedTemplate): TemplateAnswer["variables"] {
+export function variablesOf(template: PlannedTemplate): TemplateResponse["variables"] {
   const plan = makeTemplatePlan(template);
   const texts_taken = [...(plan.header_text ? [plan.header_text] : []), ...plan.body].map(
     (slot) => ({ key: slot.keys[0]!, required: slot.default === null }),

@@ -3,7 +3,7 @@ import type { TemplateCategory, TemplateStatus } from "../../drivers/chat/driver
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { template_columns, templateAnswer, type TemplateAnswer } from "./template-schema.ts";
+import { template_columns, templateResponse, type TemplateResponse } from "./template-schema.ts";
 
 export type TemplateFilter = {
   readonly status?: TemplateStatus;
@@ -19,7 +19,7 @@ export async function listTemplates(
   accountId: number,
   filter: TemplateFilter,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: TemplateAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: TemplateResponse[]; next_cursor: string | null }> {
   let query = templateRows(db, accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   for (const column of ["status", "category", "language"] as const) {
@@ -33,7 +33,7 @@ export async function listTemplates(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(templateAnswer), next_cursor: next };
+  return { data: rows.map(templateResponse), next_cursor: next };
 }
 
 /** Returns one template of the account. Errors: not-found. */
@@ -41,10 +41,10 @@ export async function findTemplate(
   db: Kysely<DB>,
   accountId: number,
   templateId: number,
-): Promise<TemplateAnswer> {
+): Promise<TemplateResponse> {
   const row = await templateRows(db, accountId).where("id", "=", templateId).executeTakeFirst();
   if (!row) throw notFound();
-  return templateAnswer(row);
+  return templateResponse(row);
 }
 
 function templateRows(db: Kysely<DB>, accountId: number) {

@@ -5,7 +5,7 @@ import { headerMediaOf } from "./internal/header-media.ts";
 import { validateTemplateValues } from "./internal/validate-template-values.ts";
 import { findTemplate } from "./templates.ts";
 import { plannedTemplateOf, template_columns } from "./template-schema.ts";
-import type { TemplateAnswer, TemplatePatch } from "./template-schema.ts";
+import type { TemplateResponse, TemplatePatch } from "./template-schema.ts";
 
 /**
  * Changes a template's default values and header media for campaigns created from now on. Errors:
@@ -17,7 +17,7 @@ export async function updateTemplate(
   templateId: number,
   patch: TemplatePatch,
   now: Date,
-): Promise<TemplateAnswer> {
+): Promise<TemplateResponse> {
   const { account_id } = actor;
   const row = await tx
     .selectFrom("chat_templates")

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 
-export const ContactAnswer = Type.Object({
+export const ContactResponse = Type.Object({
   id: id("Contact id"),
   workspaceId: id("Workspace the contact belongs to"),
   name: Type.String(),
@@ -11,7 +11,7 @@ export const ContactAnswer = Type.Object({
   createdAt: timestamp("UTC"),
   updatedAt: timestamp("UTC"),
 });
-export type ContactAnswer = Static<typeof ContactAnswer>;
+export type ContactResponse = Static<typeof ContactResponse>;
 
 /** The columns that a contact's response needs. */
 export const contact_columns = [
@@ -24,7 +24,7 @@ export const contact_columns = [
   "updated_at",
 ] as const;
 
-export function contactAnswerOf(row: {
+export function contactResponseOf(row: {
   id: number;
   workspace_id: number;
   name: string;
@@ -32,7 +32,7 @@ export function contactAnswerOf(row: {
   email: string | null;
   created_at: Date;
   updated_at: Date;
-}): ContactAnswer {
+}): ContactResponse {
   return {
     id: row.id,
     workspaceId: row.workspace_id,

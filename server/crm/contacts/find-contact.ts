@@ -1,6 +1,6 @@
 import type { App } from "../../engine/app.ts";
 import { notFound } from "../../lib/errors.ts";
-import { contact_columns, contactAnswerOf, type ContactAnswer } from "./contact-schema.ts";
+import { contact_columns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
 
 /** Returns a contact of the workspace; throws not-found if it is missing, elsewhere or another account's. */
 export async function findContact(
@@ -8,7 +8,7 @@ export async function findContact(
   accountId: number,
   workspaceId: number,
   contactId: number,
-): Promise<ContactAnswer> {
+): Promise<ContactResponse> {
   const row = await app.db.query
     .selectFrom("contacts")
     .select(contact_columns)
@@ -17,5 +17,5 @@ export async function findContact(
     .where("id", "=", contactId)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return contactAnswerOf(row);
+  return contactResponseOf(row);
 }

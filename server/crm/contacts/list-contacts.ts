@@ -2,7 +2,7 @@
 import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { contact_columns, contactAnswerOf, type ContactAnswer } from "./contact-schema.ts";
+import { contact_columns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
 import { partOf } from "../leads/lead-record.ts";
 import { phonePrefixRange } from "../leads/phone-prefix.ts";
 
@@ -20,7 +20,7 @@ export async function listContacts(
   workspaceId: number,
   filter: ContactFilter,
   at: { limit: number; cursor?: string | undefined },
-): Promise<{ data: ContactAnswer[]; nextCursor: string | null }> {
+): Promise<{ data: ContactResponse[]; nextCursor: string | null }> {
   let query = app.db.query
     .selectFrom("contacts")
     .select(contact_columns)
@@ -41,5 +41,5 @@ export async function listContacts(
   query = query.orderBy("id", "desc").limit(at.limit + 1);
   const found = await searches.use(accountId, () => query.execute());
   const { rows, next } = page(found, at.limit);
-  return { data: rows.map(contactAnswerOf), nextCursor: next };
+  return { data: rows.map(contactResponseOf), nextCursor: next };
 }

@@ -4,7 +4,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { closed, nullable } from "../../lib/schemas.ts";
-import { contact_columns, contactAnswerOf, type ContactAnswer } from "./contact-schema.ts";
+import { contact_columns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
 
 export const ContactPatch = closed(
   {
@@ -22,7 +22,7 @@ export async function patchContact(
   place: { workspace_id: number; contact_id: number },
   patch: ContactPatch,
   now: Date,
-): Promise<ContactAnswer> {
+): Promise<ContactResponse> {
   const row = await tx
     .updateTable("contacts")
     .set({
@@ -42,5 +42,5 @@ export async function patchContact(
     subject_id: place.contact_id,
     detail: { fields: Object.keys(patch) },
   });
-  return contactAnswerOf(row);
+  return contactResponseOf(row);
 }

@@ -2,8 +2,8 @@ import type { Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalidField } from "../../lib/errors.ts";
 import {
-  customFieldAnswer,
-  type CustomFieldAnswer,
+  customFieldResponse,
+  type CustomFieldResponse,
   type NewCustomField,
 } from "./custom-field-schema.ts";
 import { findCustomField } from "./internal/find-custom-field.ts";
@@ -19,7 +19,7 @@ export async function createCustomField(
   workspaceId: number,
   field: NewCustomField,
   now: Date,
-): Promise<CustomFieldAnswer> {
+): Promise<CustomFieldResponse> {
   const { account_id } = actor;
   await lockWorkspace(tx, account_id, workspaceId, "changes");
   const others = await tx
@@ -59,5 +59,5 @@ export async function createCustomField(
     subject_id: id,
     detail: { type: field.type, required: field.required ?? false },
   });
-  return customFieldAnswer(await findCustomField(tx, account_id, workspaceId, id));
+  return customFieldResponse(await findCustomField(tx, account_id, workspaceId, id));
 }

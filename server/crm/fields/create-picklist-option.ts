@@ -5,10 +5,10 @@ import { findPicklistOption } from "./internal/find-picklist-option.ts";
 import { lockWorkspace } from "../workspaces/lock-workspace.ts";
 import { moveDefaultOption } from "./internal/move-default-option.ts";
 import {
-  picklistOptionAnswer,
+  picklistOptionResponse,
   type NewPicklistOption,
   type OptionPath,
-  type PicklistOptionAnswer,
+  type PicklistOptionResponse,
 } from "./picklist-schema.ts";
 import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
 
@@ -21,7 +21,7 @@ export async function createPicklistOption(
   { workspaceId, picklist }: Omit<OptionPath, "optionId">,
   option: NewPicklistOption,
   now: Date,
-): Promise<PicklistOptionAnswer> {
+): Promise<PicklistOptionResponse> {
   const { account_id } = actor;
   await lockWorkspace(tx, account_id, workspaceId, "changes");
   const others = await tx
@@ -61,7 +61,7 @@ export async function createPicklistOption(
     subject_id: id,
     detail: { picklist, is_default: option.isDefault ?? false },
   });
-  return picklistOptionAnswer(await findPicklistOption(tx, account_id, path));
+  return picklistOptionResponse(await findPicklistOption(tx, account_id, path));
 }
 
 /** Returns an unused slug of the label, or of the picklist's name if the label has no Latin letter or digit. */

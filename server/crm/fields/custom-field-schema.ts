@@ -70,7 +70,7 @@ export const CustomFieldPatch = closed(
 );
 export type CustomFieldPatch = Static<typeof CustomFieldPatch>;
 
-export const CustomFieldAnswer = Type.Object({
+export const CustomFieldResponse = Type.Object({
   id: id("Custom field id"),
   key: Type.String(),
   label: Type.String(),
@@ -80,7 +80,7 @@ export const CustomFieldAnswer = Type.Object({
   position: Type.Integer(),
   archived: Type.Boolean(),
 });
-export type CustomFieldAnswer = Static<typeof CustomFieldAnswer>;
+export type CustomFieldResponse = Static<typeof CustomFieldResponse>;
 
 /** Reports whether fields of this type have a list of choices. */
 export function hasChoices(type: unknown): boolean {
@@ -104,7 +104,7 @@ export function validateNewCustomField(body: unknown): FieldError[] {
 /** Reason why a field of another type cannot have options. */
 export const options_refused = "must be omitted: only a select or multiselect has options";
 
-/** The columns that `customFieldAnswer` needs. */
+/** The columns that `customFieldResponse` needs. */
 export const field_columns = [
   "id",
   "key",
@@ -127,6 +127,6 @@ export type CustomFieldRow = {
   archived_at: Date | null;
 };
 
-export function customFieldAnswer({ archived_at, ...row }: CustomFieldRow): CustomFieldAnswer {
+export function customFieldResponse({ archived_at, ...row }: CustomFieldRow): CustomFieldResponse {
   return { ...row, type: row.type as CustomFieldType, archived: archived_at !== null };
 }

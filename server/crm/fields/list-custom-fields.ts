@@ -1,5 +1,9 @@
 import type { App } from "../../engine/app.ts";
-import { customFieldAnswer, field_columns, type CustomFieldAnswer } from "./custom-field-schema.ts";
+import {
+  customFieldResponse,
+  field_columns,
+  type CustomFieldResponse,
+} from "./custom-field-schema.ts";
 import { findWorkspace } from "../workspaces/find-workspace.ts";
 
 /** Lists the custom fields of an active or inactive workspace by position; archived ones on request. */
@@ -8,7 +12,7 @@ export async function listCustomFields(
   accountId: number,
   workspaceId: number,
   { includeArchived }: { includeArchived: boolean },
-): Promise<{ data: CustomFieldAnswer[] }> {
+): Promise<{ data: CustomFieldResponse[] }> {
   await findWorkspace(app.db.query, accountId, workspaceId);
   const rows = await app.db.query
     .selectFrom("custom_fields")
@@ -19,5 +23,5 @@ export async function listCustomFields(
     .orderBy("position")
     .orderBy("id")
     .execute();
-  return { data: rows.map(customFieldAnswer) };
+  return { data: rows.map(customFieldResponse) };
 }

@@ -1,6 +1,6 @@
 import type { App } from "../../engine/app.ts";
 import { findWorkspace } from "../workspaces/find-workspace.ts";
-import { option_columns, picklistOptionAnswer, type Picklists } from "./picklist-schema.ts";
+import { option_columns, picklistOptionResponse, type Picklists } from "./picklist-schema.ts";
 import type { Picklist } from "../workspaces/workspace-schema.ts";
 
 /** Lists the picklists of an active or inactive workspace; with archived options on request. */
@@ -24,7 +24,7 @@ export async function listPicklists(
     rows
       .filter((row) => row.picklist === picklist)
       .map((row) => {
-        const { archived, ...shown } = picklistOptionAnswer(row);
+        const { archived, ...shown } = picklistOptionResponse(row);
         return includeArchived ? { ...shown, archived } : shown;
       });
   return { status: of("status"), source: of("source"), priority: of("priority") };

@@ -1,7 +1,7 @@
 // Picklists and their options in API requests and responses.
 import Type, { type Static } from "typebox";
 import { closed, nullable, optional } from "../../lib/schemas.ts";
-import { OptionAnswer } from "../leads/lead-schema.ts";
+import { OptionResponse } from "../leads/lead-schema.ts";
 import type { Picklist } from "../workspaces/workspace-schema.ts";
 
 const label = Type.String({
@@ -12,7 +12,7 @@ const label = Type.String({
 });
 const color = Type.String({
   pattern: "^#[0-9a-fA-F]{6}$",
-  description: "Hex colour",
+  description: "Hex color",
   "x-reason": "must be a color of the form #rrggbb",
 });
 const position = Type.Integer({
@@ -62,16 +62,16 @@ export type PicklistOptionPatch = Static<typeof PicklistOptionPatch>;
 const managed = { isDefault: Type.Boolean(), position: Type.Integer() };
 
 /** An option as its managers see it. */
-export const PicklistOptionAnswer = Type.Object({
-  ...OptionAnswer.properties,
+export const PicklistOptionResponse = Type.Object({
+  ...OptionResponse.properties,
   ...managed,
   archived: Type.Boolean(),
 });
-export type PicklistOptionAnswer = Static<typeof PicklistOptionAnswer>;
+export type PicklistOptionResponse = Static<typeof PicklistOptionResponse>;
 
 const options = Type.Array(
   Type.Object({
-    ...OptionAnswer.properties,
+    ...OptionResponse.properties,
     ...managed,
     archived: Type.Optional(
       Type.Boolean({ description: "Present if archived options are requested" }),
@@ -83,7 +83,7 @@ const options = Type.Array(
 export const Picklists = Type.Object({ status: options, source: options, priority: options });
 export type Picklists = Static<typeof Picklists>;
 
-/** The columns that `picklistOptionAnswer` needs. */
+/** The columns that `picklistOptionResponse` needs. */
 export const option_columns = [
   "id",
   "picklist",
@@ -106,7 +106,7 @@ export type OptionRow = {
   archived_at: Date | null;
 };
 
-export function picklistOptionAnswer(row: OptionRow): PicklistOptionAnswer {
+export function picklistOptionResponse(row: OptionRow): PicklistOptionResponse {
   return {
     id: row.id,
     value: row.value,

@@ -2,10 +2,10 @@ import type { Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import {
-  customFieldAnswer,
+  customFieldResponse,
   hasChoices,
   options_refused,
-  type CustomFieldAnswer,
+  type CustomFieldResponse,
   type CustomFieldPatch,
 } from "./custom-field-schema.ts";
 import { findCustomField } from "./internal/find-custom-field.ts";
@@ -25,7 +25,7 @@ export async function updateCustomField(
   { workspaceId, fieldId }: CustomFieldPath,
   patch: CustomFieldPatch,
   now: Date,
-): Promise<CustomFieldAnswer> {
+): Promise<CustomFieldResponse> {
   const { account_id } = actor;
   await lockWorkspace(tx, account_id, workspaceId, "changes");
   const field = await findCustomField(tx, account_id, workspaceId, fieldId);
@@ -49,5 +49,5 @@ export async function updateCustomField(
     subject_id: fieldId,
     detail: { changed: Object.keys(patch) },
   });
-  return customFieldAnswer(await findCustomField(tx, account_id, workspaceId, fieldId));
+  return customFieldResponse(await findCustomField(tx, account_id, workspaceId, fieldId));
 }

@@ -5,10 +5,10 @@ import { findPicklistOption } from "./internal/find-picklist-option.ts";
 import { lockWorkspace } from "../workspaces/lock-workspace.ts";
 import { moveDefaultOption } from "./internal/move-default-option.ts";
 import {
-  picklistOptionAnswer,
+  picklistOptionResponse,
   type OptionPath,
   type OptionRow,
-  type PicklistOptionAnswer,
+  type PicklistOptionResponse,
   type PicklistOptionPatch,
 } from "./picklist-schema.ts";
 import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
@@ -23,7 +23,7 @@ export async function updatePicklistOption(
   path: OptionPath,
   patch: PicklistOptionPatch,
   now: Date,
-): Promise<PicklistOptionAnswer> {
+): Promise<PicklistOptionResponse> {
   const { account_id } = actor;
   await lockWorkspace(tx, account_id, path.workspaceId, "changes");
   const option = await findPicklistOption(tx, account_id, path);
@@ -49,7 +49,7 @@ export async function updatePicklistOption(
     subject_id: option.id,
     detail: { picklist: path.picklist, changed: Object.keys(patch) },
   });
-  return picklistOptionAnswer(await findPicklistOption(tx, account_id, path));
+  return picklistOptionResponse(await findPicklistOption(tx, account_id, path));
 }
 
 function refuseLosingDefault(option: OptionRow, patch: PicklistOptionPatch): void {

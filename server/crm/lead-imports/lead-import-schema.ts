@@ -15,7 +15,7 @@ export const LeadImportUpload = Type.Object({
   }),
 });
 
-export const LeadImportAnswer = Type.Object({
+export const LeadImportResponse = Type.Object({
   id: id("Import id"),
   workspaceId: id("Workspace the leads go to"),
   fileName: Type.String(),
@@ -31,14 +31,14 @@ export const LeadImportAnswer = Type.Object({
   createdAt: timestamp("UTC"),
   finishedAt: nullable(timestamp("UTC")),
 });
-export type LeadImportAnswer = Static<typeof LeadImportAnswer>;
+export type LeadImportResponse = Static<typeof LeadImportResponse>;
 
-export function leadImportAnswerOf(row: Selectable<DB["lead_imports"]>): LeadImportAnswer {
+export function leadImportAnswerOf(row: Selectable<DB["lead_imports"]>): LeadImportResponse {
   return {
     id: row.id,
     workspaceId: row.workspace_id,
     fileName: row.file_name,
-    state: row.state as LeadImportAnswer["state"],
+    state: row.state as LeadImportResponse["state"],
     failure: row.failure,
     totalRows: row.total_rows,
     createdCount: row.created_count,

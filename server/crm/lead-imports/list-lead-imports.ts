@@ -2,7 +2,7 @@
 import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { notFound } from "../../lib/errors.ts";
-import { leadImportAnswerOf, type LeadImportAnswer } from "./lead-import-schema.ts";
+import { leadImportAnswerOf, type LeadImportResponse } from "./lead-import-schema.ts";
 
 /** The path of an import in an authorized request. */
 export type ImportPlace = {
@@ -17,7 +17,7 @@ export async function listLeadImports(
   accountId: number,
   workspaceId: number,
   at: { limit: number; cursor?: string | undefined },
-): Promise<{ data: LeadImportAnswer[]; nextCursor: string | null }> {
+): Promise<{ data: LeadImportResponse[]; nextCursor: string | null }> {
   const workspace = await app.db.query
     .selectFrom("workspaces")
     .select("id")

@@ -9,7 +9,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { invalid } from "../../lib/errors.ts";
 import { unstorable } from "../../lib/json-body.ts";
 import { locateColumns, readColumnMap, type ColumnMap } from "./internal/column-map.ts";
-import { leadImportAnswerOf, type LeadImportAnswer } from "./lead-import-schema.ts";
+import { leadImportAnswerOf, type LeadImportResponse } from "./lead-import-schema.ts";
 import type { WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
 const rows_max = 1_000_000;
@@ -32,7 +32,7 @@ export async function startLeadImport(
   actor: UserActor,
   schema: WorkspaceSchema,
   upload: LeadUpload,
-): Promise<LeadImportAnswer> {
+): Promise<LeadImportResponse> {
   const { map, violations } = readColumnMap(upload.column_map, schema);
   if (upload.fd === null) violations.unshift({ field: "file", reason: "is required" });
   if (upload.fd === null || violations.length > 0) throw invalid(violations);

@@ -5,7 +5,7 @@ import { Refusal, invalid, notFound, unavailable } from "../../lib/errors.ts";
 import { validateLead } from "./validate-lead.ts";
 import type { LeadRow, LeadVerdict } from "./lead-intake.ts";
 import { leadRow } from "./lead-row.ts";
-import type { LeadAnswer, NewLead } from "./lead-schema.ts";
+import type { LeadResponse, NewLead } from "./lead-schema.ts";
 import type {
   PicklistOption,
   WorkspaceSchema,
@@ -28,7 +28,7 @@ export async function createLead(
   caller: Caller,
   workspaceId: number,
   lead: NewLead,
-): Promise<LeadAnswer> {
+): Promise<LeadResponse> {
   let schema = await schemas.find(caller.account.id, workspaceId);
   for (let attempt = 1; attempt <= attempts_max; attempt++) {
     if (!schema) throw notFound();
@@ -45,7 +45,7 @@ export async function createLead(
       lead,
     );
     const verdict = await write(caller.account.id, row);
-    if (verdict.verdict === "created") return leadAnswer(schema, row, verdict);
+    if (verdict.verdict === "created") return leadResponse(schema, row, verdict);
     if (verdict.verdict !== "retry") throw refusalOf(verdict.verdict);
     schema = await schemas.refresh(caller.account.id, workspaceId);
   }
@@ -63,7 +63,7 @@ function refusalOf(verdict: "not-found" | "INVALID_AGENT" | "INVALID_CONTACT"): 
   }
 }
 
-function leadAnswer(schema: WorkspaceSchema, row: LeadRow, verdict: LeadVerdict): LeadAnswer {
+function leadResponse(schema: WorkspaceSchema, row: LeadRow, verdict: LeadVerdict): LeadResponse {
   const contactId = verdict.contact_id!;
   const createdAt = verdict.created_at.toISOString();
   return {
@@ -81,16 +81,16 @@ function leadAnswer(schema: WorkspaceSchema, row: LeadRow, verdict: LeadVerdict)
     createdBy: row.created_by,
     createdAt,
     updatedAt: createdAt,
-    status: optionAnswer(schema, row.status_id),
-    source: row.source_id === null ? null : optionAnswer(schema, row.source_id),
-    priority: optionAnswer(schema, row.priority_id),
+    status: optionResponse(schema, row.status_id),
+    source: row.source_id === null ? null : optionResponse(schema, row.source_id),
+    priority: optionResponse(schema, row.priority_id),
     contact: { id: contactId, name: verdict.contact_name!, phone: verdict.contact_phone! },
     collaborators: [],
   };
 }
 
 /** Returns an option as the contract shows it. An option is not deleted while a lead uses it. */
-function optionAnswer(
+function optionResponse(
   schema: WorkspaceSchema,
   id: number,
 ): Pick<PicklistOption, "id" | "value" | "label" | "color"> {

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { leadAnswerOf, selectLeads } from "./lead-record.ts";
-import type { LeadAnswer } from "./lead-schema.ts";
+import { leadResponseOf, selectLeads } from "./lead-record.ts";
+import type { LeadResponse } from "./lead-schema.ts";
 
 /** Returns a lead of the workspace; throws not-found if it is missing, elsewhere or another account's. */
 export async function findLead(
@@ -10,12 +10,12 @@ export async function findLead(
   accountId: number,
   workspaceId: number,
   leadId: number,
-): Promise<LeadAnswer> {
+): Promise<LeadResponse> {
   const row = await selectLeads(db, accountId, workspaceId)
     .where("l.id", "=", leadId)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return leadAnswerOf(row);
+  return leadResponseOf(row);
 }
 
 /** Throws not-found where findLead would. */

@@ -3,7 +3,7 @@
 import { sql, type Kysely } from "kysely";
 import { jsonArrayFrom } from "kysely/helpers/postgres";
 import type { DB } from "../../lib/database/database.ts";
-import type { LeadAnswer } from "./lead-schema.ts";
+import type { LeadResponse } from "./lead-schema.ts";
 
 /** Selects leads of one workspace with everything in their responses; the caller adds conditions. */
 export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: number) {
@@ -56,7 +56,7 @@ export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: numb
 export type LeadRecord = Awaited<ReturnType<ReturnType<typeof selectLeads>["execute"]>>[number];
 
 /** Returns the nineteen fields of the contract (2.1). */
-export function leadAnswerOf(row: LeadRecord): LeadAnswer {
+export function leadResponseOf(row: LeadRecord): LeadResponse {
   return {
     id: row.id,
     workspaceId: row.workspace_id,

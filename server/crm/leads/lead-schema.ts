@@ -28,15 +28,15 @@ export const NewLead = closed(leadFields, {
 export type NewLead = Static<typeof NewLead>;
 
 /** A picklist option as the contract shows it (2.1). */
-export const OptionAnswer = Type.Object({
+export const OptionResponse = Type.Object({
   id: id("Option id"),
   value: Type.String({ description: "Machine value" }),
   label: Type.String({ description: "Display text" }),
-  color: nullable(Type.String({ description: "Hex colour" })),
+  color: nullable(Type.String({ description: "Hex color" })),
 });
 
-/** The lead: exactly these nineteen fields (contract 2.1). */
-export const LeadAnswer = Type.Object({
+/** The lead, with nineteen fields (contract 2.1). */
+export const LeadResponse = Type.Object({
   id: id("Lead id"),
   workspaceId: id("Workspace the lead belongs to"),
   name: Type.String(),
@@ -51,12 +51,12 @@ export const LeadAnswer = Type.Object({
   createdBy: id("Id of the creating user"),
   createdAt: timestamp("UTC"),
   updatedAt: timestamp("UTC"),
-  status: OptionAnswer,
-  source: Type.Union([OptionAnswer, Type.Null()]),
-  priority: OptionAnswer,
+  status: OptionResponse,
+  source: Type.Union([OptionResponse, Type.Null()]),
+  priority: OptionResponse,
   contact: Type.Object({ id: id("Contact id"), name: Type.String(), phone: Type.String() }),
   collaborators: Type.Array(
     Type.Object({ id: id("User id"), name: Type.String(), email: Type.String() }),
   ),
 });
-export type LeadAnswer = Static<typeof LeadAnswer>;
+export type LeadResponse = Static<typeof LeadResponse>;

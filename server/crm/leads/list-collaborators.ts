@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
-import type { LeadAnswer } from "./lead-schema.ts";
+import type { LeadResponse } from "./lead-schema.ts";
 import { findLead } from "./find-lead.ts";
 import type { LeadPlace } from "./internal/lock-lead.ts";
 
@@ -8,7 +8,7 @@ import type { LeadPlace } from "./internal/lock-lead.ts";
 export async function listCollaborators(
   db: Kysely<DB>,
   place: LeadPlace,
-): Promise<{ data: LeadAnswer["collaborators"] }> {
+): Promise<{ data: LeadResponse["collaborators"] }> {
   const lead = await findLead(db, place.account_id, place.workspace_id, place.lead_id);
   return { data: lead.collaborators };
 }

@@ -6,8 +6,8 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { App } from "../../engine/app.ts";
-import { leadAnswerOf, partOf, selectLeads, type LeadRecord } from "./lead-record.ts";
-import type { LeadAnswer } from "./lead-schema.ts";
+import { leadResponseOf, partOf, selectLeads, type LeadRecord } from "./lead-record.ts";
+import type { LeadResponse } from "./lead-schema.ts";
 import { phonePrefixRange } from "./phone-prefix.ts";
 
 /** The filters of a list or an export of leads; all that are given must match. */
@@ -34,14 +34,14 @@ export async function listLeads(
   workspaceId: number,
   filter: LeadFilter,
   at: { limit: number; cursor?: string | undefined },
-): Promise<{ data: LeadAnswer[]; nextCursor: string | null }> {
+): Promise<{ data: LeadResponse[]; nextCursor: string | null }> {
   const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
   const found = await leadsBefore(app.db.query, accountId, workspaceId, filter, {
     id: before,
     limit: at.limit + 1,
   });
   const { rows, next } = page(found, at.limit);
-  return { data: rows.map(leadAnswerOf), nextCursor: next };
+  return { data: rows.map(leadResponseOf), nextCursor: next };
 }
 
 /** Returns the newest matching leads below an ID (null: of all). */

@@ -7,7 +7,7 @@ import { knownId } from "../../lib/ids.ts";
 import { e164 } from "../../lib/phone-numbers.ts";
 import { closed, id, nullable, phone10 } from "../../lib/schemas.ts";
 import { validateLead } from "./validate-lead.ts";
-import type { LeadAnswer } from "./lead-schema.ts";
+import type { LeadResponse } from "./lead-schema.ts";
 import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
 import { findLead } from "./find-lead.ts";
 import { addTimelineEntry, recordLeadUpdate } from "./internal/record-lead-change.ts";
@@ -48,7 +48,7 @@ export async function patchLead(
   by: { user_id: number; country_code: string },
   patch: LeadPatch,
   now: Date,
-): Promise<LeadAnswer> {
+): Promise<LeadResponse> {
   const lead = await lockLead(tx, place);
   const schema = await readWorkspaceSchema(tx, place.account_id, place.workspace_id);
   if (!schema) throw notFound();

@@ -2,7 +2,7 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { listCollaborators } from "./list-collaborators.ts";
-import type { LeadAnswer } from "./lead-schema.ts";
+import type { LeadResponse } from "./lead-schema.ts";
 import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
 import { addTimelineEntry, recordLeadUpdate } from "./internal/record-lead-change.ts";
 
@@ -12,7 +12,7 @@ export async function removeCollaborator(
   place: LeadPlace,
   change: { userId: number; by: number },
   now: Date,
-): Promise<{ data: LeadAnswer["collaborators"] }> {
+): Promise<{ data: LeadResponse["collaborators"] }> {
   await lockLead(tx, place);
   const user = await tx
     .selectFrom("users")

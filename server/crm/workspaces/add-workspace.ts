@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { createWorkspace } from "./create-workspace.ts";
 import { findWorkspace } from "./find-workspace.ts";
-import type { NewWorkspace, WorkspaceAnswer } from "./workspace-answer.ts";
+import type { NewWorkspace, WorkspaceResponse } from "./workspace-response.ts";
 import { refuseTakenName } from "./internal/refuse-taken-workspace-name.ts";
 
 /** Creates a workspace with its picklists on behalf of a caller; 422 on a taken name. */
@@ -11,7 +11,7 @@ export async function addWorkspace(
   actor: Actor,
   workspace: NewWorkspace,
   now: Date,
-): Promise<WorkspaceAnswer> {
+): Promise<WorkspaceResponse> {
   const active = workspace.active ?? true;
   const id = await createWorkspace(
     tx,

@@ -1,14 +1,18 @@
 import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { workspace_columns, workspaceAnswer, type WorkspaceAnswer } from "./workspace-answer.ts";
+import {
+  workspace_columns,
+  workspaceResponse,
+  type WorkspaceResponse,
+} from "./workspace-response.ts";
 
 /** Returns a workspace of the account, active or not; throws not-found otherwise. */
 export async function findWorkspace(
   db: Kysely<DB>,
   accountId: number,
   workspaceId: number,
-): Promise<WorkspaceAnswer> {
+): Promise<WorkspaceResponse> {
   const row = await db
     .selectFrom("workspaces")
     .select(workspace_columns)
@@ -16,5 +20,5 @@ export async function findWorkspace(
     .where("id", "=", workspaceId)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return workspaceAnswer(row);
+  return workspaceResponse(row);
 }

@@ -1,13 +1,17 @@
 import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
-import { workspace_columns, workspaceAnswer, type WorkspaceAnswer } from "./workspace-answer.ts";
+import {
+  workspace_columns,
+  workspaceResponse,
+  type WorkspaceResponse,
+} from "./workspace-response.ts";
 
 /** Returns a page of the account's workspaces by ID, including inactive ones. */
 export async function listWorkspaces(
   app: App,
   accountId: number,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
-): Promise<{ data: WorkspaceAnswer[]; nextCursor: string | null }> {
+): Promise<{ data: WorkspaceResponse[]; nextCursor: string | null }> {
   const found = await app.db.query
     .selectFrom("workspaces")
     .select(workspace_columns)
@@ -17,5 +21,5 @@ export async function listWorkspaces(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(workspaceAnswer), nextCursor: next };
+  return { data: rows.map(workspaceResponse), nextCursor: next };
 }

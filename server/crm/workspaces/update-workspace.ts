@@ -4,7 +4,7 @@ import { findWorkspace } from "./find-workspace.ts";
 import { lockWorkspace } from "./lock-workspace.ts";
 import { recordWorkspaceChange } from "./record-workspace-change.ts";
 import { refuseTakenName } from "./internal/refuse-taken-workspace-name.ts";
-import type { WorkspaceAnswer, WorkspacePatch } from "./workspace-answer.ts";
+import type { WorkspaceResponse, WorkspacePatch } from "./workspace-response.ts";
 
 /** Renames, deactivates or reactivates a workspace. Throws not-found; 422 on a taken name. */
 export async function updateWorkspace(
@@ -13,7 +13,7 @@ export async function updateWorkspace(
   workspaceId: number,
   patch: WorkspacePatch,
   now: Date,
-): Promise<WorkspaceAnswer> {
+): Promise<WorkspaceResponse> {
   await lockWorkspace(tx, actor.account_id, workspaceId, "changes");
   await tx
     .updateTable("workspaces")

@@ -210,7 +210,7 @@ export type VoiceSession = {
   /** Returns the live legs and bridges. */
   snapshot(): Promise<SwitchSnapshot>;
   /** Returns the CDR of an ended leg; null when there is none, `unreadable` when CDRs cannot be read. */
-  findRecord(leg: string): Promise<LegRecord | null | "unreadable">;
+  findCdr(leg: string): Promise<LegRecord | null | "unreadable">;
   /** Closes the connection; legs stay connected. */
   close(): Promise<void>;
 };

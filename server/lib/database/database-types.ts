@@ -159,12 +159,12 @@ export interface CallCampaigns {
 
 export interface CallCommands {
   account_id: number;
-  asked_by: number;
   call_id: number;
   created_at: Date;
   id: Generated<number>;
   kind: string;
   node_id: number;
+  requested_by: number;
   target: string | null;
 }
 
@@ -774,7 +774,7 @@ export interface Users {
   updated_at: Date;
 }
 
-export interface VoiceAgents {
+export interface VoiceAiAgents {
   account_id: number;
   created_at: Date;
   id: Generated<number>;
@@ -996,7 +996,7 @@ export interface DB {
   trunk_nodes: TrunkNodes;
   trunks: Trunks;
   users: Users;
-  voice_agents: VoiceAgents;
+  voice_ai_agents: VoiceAiAgents;
   voice_audio: VoiceAudio;
   voice_campaigns: VoiceCampaigns;
   voice_counts: VoiceCounts;

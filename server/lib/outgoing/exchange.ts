@@ -2,7 +2,7 @@
 // timeout or the caller. Once the status is known, that is the result.
 import type { Dispatcher } from "undici";
 import { explainFailure } from "./explain-failure.ts";
-import { OutgoingError, type OutgoingAnswer, type OutgoingRequest } from "./outgoing-http.ts";
+import { OutgoingError, type OutgoingResponse, type OutgoingRequest } from "./outgoing-http.ts";
 
 /** Limit of a body that is read, so that its connection can be reused. */
 const body_bytes_max = 65_536;
@@ -17,9 +17,9 @@ export function exchange(
   dispatcher: Dispatcher,
   request: OutgoingRequest,
   signals: readonly AbortSignal[],
-): Promise<OutgoingAnswer> {
+): Promise<OutgoingResponse> {
   const url = new URL(request.url);
-  const answer = openAnswer(request.timeout_ms, signals);
+  const answer = openResponse(request.timeout_ms, signals);
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart: answer.begin,
     onResponseStart(_, status, headers) {
@@ -44,8 +44,8 @@ export function exchange(
 }
 
 /** Decides the result of one exchange, once. */
-function openAnswer(timeout_ms: number, signals: readonly AbortSignal[]) {
-  const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
+function openResponse(timeout_ms: number, signals: readonly AbortSignal[]) {
+  const { promise, resolve, reject } = Promise.withResolvers<OutgoingResponse>();
   let controller: Dispatcher.DispatchController | null = null;
   let known: { status: number; retry_after: string | null } | null = null;
   let decided = false;

@@ -13,7 +13,7 @@ export type OutgoingRequest = {
   readonly timeout_ms: number;
 };
 
-export type OutgoingAnswer = {
+export type OutgoingResponse = {
   readonly status: number;
   /** The header's raw value. */
   readonly retry_after: string | null;
@@ -44,7 +44,7 @@ export type OutgoingHttp = {
    * Sends one request, once. Redirects are returned, not followed. Throws only OutgoingError, also when aborted.
    * Once the status is known, it is the result, with as much of the body as arrived.
    */
-  send(request: OutgoingRequest, signal?: AbortSignal): Promise<OutgoingAnswer>;
+  send(request: OutgoingRequest, signal?: AbortSignal): Promise<OutgoingResponse>;
   /** Returns what is wrong with a user's URL, without looking its name up, or null. */
   validate(url: string): string | null;
   /** Aborts requests in flight and closes all connections. */

@@ -14,7 +14,7 @@ export const scanChatRecipients: Part = async ({ app, person, progress, write })
   const { account_id, phone } = person;
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
   const values = [account_id, campaign_id, id, scan_rows, phone];
-  const { found, next } = await readPage(app, findThem, values, scan_rows);
+  const { found, next } = await readPage(app, findChatRecipients, values, scan_rows);
   const step = await write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, found, now);
     return {
@@ -80,7 +80,7 @@ async function eraseRecipients(
   return { erased, open };
 }
 
-const findThem = statement<Page<Place>>(`
+const findChatRecipients = statement<Page<Place>>(`
   with page as materialized (
     select r.campaign_id, r.id, r.phone from chat_recipients r
     where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)

@@ -11,14 +11,14 @@ export const eraseStoredResponses: Part = async ({ app, person, progress, write 
   const { account_id, digits, pattern } = person;
   const at = (progress.at ?? ["", ""]) as At;
   const values = [account_id, ...at, change_rows, digits, pattern];
-  const { found, next } = await readPage(app, findThem, values, change_rows);
+  const { found, next } = await readPage(app, findStoredResponses, values, change_rows);
   return write(async (tx) => {
-    for (const place of found) await deleteAnswer(tx, [account_id, ...place]);
+    for (const place of found) await deleteResponse(tx, [account_id, ...place]);
     return { at: next };
   });
 };
 
-const findThem = statement<Page<At>>(`
+const findStoredResponses = statement<Page<At>>(`
   with page as materialized (
     select k.endpoint, k.key, position($5 in k.response) > 0 and k.response ~ $6 as is_theirs
     from idempotency_keys k
@@ -32,6 +32,6 @@ const findThem = statement<Page<At>>(`
       order by p.endpoint desc, p.key desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
-const deleteAnswer = statement(
+const deleteResponse = statement(
   "delete from idempotency_keys where account_id = $1 and endpoint = $2 and key = $3",
 );

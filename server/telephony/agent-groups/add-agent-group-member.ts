@@ -3,7 +3,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalidField } from "../../lib/errors.ts";
 import { readAgentGroupMember } from "./agent-group-members.ts";
 import { agent_members_max, readAgentNumber } from "./agent-group-schema.ts";
-import type { AgentMemberAnswer, NewAgentMember } from "./agent-group-schema.ts";
+import type { AgentMemberResponse, NewAgentMember } from "./agent-group-schema.ts";
 import { touchAgentGroup } from "./agent-groups.ts";
 import {
   placeAgentGroupMembers,
@@ -20,7 +20,7 @@ export async function addAgentGroupMember(
   group: { readonly id: number; readonly country_code: string },
   member: NewAgentMember,
   now: Date,
-): Promise<AgentMemberAnswer> {
+): Promise<AgentMemberResponse> {
   const { account_id } = actor;
   await touchAgentGroup(tx, account_id, group.id, now);
   const number = readAgentNumber(member.number, group.country_code)!;

@@ -2,7 +2,7 @@
 import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
-import type { AgentMemberAnswer } from "./agent-group-schema.ts";
+import type { AgentMemberResponse } from "./agent-group-schema.ts";
 import { readAgentGroup } from "./agent-groups.ts";
 
 /** Returns a page of a group's members by position. Refuses: not-found. */
@@ -11,7 +11,7 @@ export async function listAgentGroupMembers(
   accountId: number,
   groupId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: AgentMemberAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: AgentMemberResponse[]; next_cursor: string | null }> {
   await readAgentGroup(db, accountId, groupId);
   let query = memberRows(db, accountId, groupId);
   if (cursor !== undefined) query = query.where("m.position", ">", decodeCursor(cursor));
@@ -24,7 +24,7 @@ export async function listAgentGroupMembers(
     found.map((row) => ({ ...row, id: row.position, member_id: row.id })),
     limit,
   );
-  const data = rows.map(({ member_id, ...row }) => memberAnswer({ ...row, id: member_id }));
+  const data = rows.map(({ member_id, ...row }) => memberResponse({ ...row, id: member_id }));
   return { data, next_cursor: next };
 }
 
@@ -34,11 +34,11 @@ export async function readAgentGroupMember(
   accountId: number,
   groupId: number,
   id: number,
-): Promise<AgentMemberAnswer> {
+): Promise<AgentMemberResponse> {
   const row = await memberRows(db, accountId, groupId)
     .where("m.id", "=", id)
     .executeTakeFirstOrThrow();
-  return memberAnswer(row);
+  return memberResponse(row);
 }
 
 function memberRows(db: Kysely<DB>, accountId: number, groupId: number) {
@@ -74,7 +74,7 @@ function memberRows(db: Kysely<DB>, accountId: number, groupId: number) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof memberRows>["executeTakeFirstOrThrow"]>>;
 
-function memberAnswer({ last_call_ended_at, created_at, ...row }: Row): AgentMemberAnswer {
+function memberResponse({ last_call_ended_at, created_at, ...row }: Row): AgentMemberResponse {
   return {
     ...row,
     last_call_ended_at: last_call_ended_at?.toISOString() ?? null,

@@ -24,14 +24,14 @@ export const AgentGroupPatch = closed(
 );
 export type AgentGroupPatch = Static<typeof AgentGroupPatch>;
 
-export const AgentGroupAnswer = Type.Object({
+export const AgentGroupResponse = Type.Object({
   id: id("Agent group id"),
   name: Type.String(),
   members_count: Type.Integer(),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC: the last change of its name or members"),
 });
-export type AgentGroupAnswer = Static<typeof AgentGroupAnswer>;
+export type AgentGroupResponse = Static<typeof AgentGroupResponse>;
 
 /** The most members of a group; one call rings at most twenty of them. */
 export const agent_members_max = 200;
@@ -58,7 +58,7 @@ export const AgentMemberPatch = closed(
 );
 export type AgentMemberPatch = Static<typeof AgentMemberPatch>;
 
-export const AgentMemberAnswer = Type.Object({
+export const AgentMemberResponse = Type.Object({
   id: id("Member id"),
   number: Type.String({ description: "An extension, or a phone number as E.164 digits" }),
   name: nullable(
@@ -71,7 +71,7 @@ export const AgentMemberAnswer = Type.Object({
   last_call_ended_at: nullable(timestamp("UTC; null: it has had no call")),
   created_at: timestamp("UTC"),
 });
-export type AgentMemberAnswer = Static<typeof AgentMemberAnswer>;
+export type AgentMemberResponse = Static<typeof AgentMemberResponse>;
 
 /** Validates what the schema of a new member cannot: its number. The body may have any shape. */
 export function validateNewAgentMember(body: unknown, countryCode: string): FieldError[] {

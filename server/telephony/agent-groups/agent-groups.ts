@@ -2,14 +2,14 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { AgentGroupAnswer } from "./agent-group-schema.ts";
+import type { AgentGroupResponse } from "./agent-group-schema.ts";
 
 /** Returns a page of the account's agent groups with their member counts, by ID. */
 export async function listAgentGroups(
   db: Kysely<DB>,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: AgentGroupAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: AgentGroupResponse[]; next_cursor: string | null }> {
   let query = groupRows(db, accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query
@@ -17,7 +17,7 @@ export async function listAgentGroups(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(groupAnswer), next_cursor: next };
+  return { data: rows.map(groupResponse), next_cursor: next };
 }
 
 /** Returns an agent group of the account with its member count. Refuses: not-found. */
@@ -25,10 +25,10 @@ export async function readAgentGroup(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<AgentGroupAnswer> {
+): Promise<AgentGroupResponse> {
   const row = await groupRows(db, accountId).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return groupAnswer(row);
+  return groupResponse(row);
 }
 
 /**
@@ -68,7 +68,7 @@ function groupRows(db: Kysely<DB>, accountId: number) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof groupRows>["executeTakeFirstOrThrow"]>>;
 
-function groupAnswer({ members_count, created_at, updated_at, ...row }: Row): AgentGroupAnswer {
+function groupResponse({ members_count, created_at, updated_at, ...row }: Row): AgentGroupResponse {
   return {
     ...row,
     members_count: members_count ?? 0,

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { violatesUnique } from "../../lib/database/database-errors.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
-import type { AgentGroupAnswer, NewAgentGroup } from "./agent-group-schema.ts";
+import type { AgentGroupResponse, NewAgentGroup } from "./agent-group-schema.ts";
 import { readAgentGroup } from "./agent-groups.ts";
 
 /** Creates an agent group without members. Refuses: validation-failed (name taken). */
@@ -11,7 +11,7 @@ export async function createAgentGroup(
   actor: Actor,
   { name }: NewAgentGroup,
   now: Date,
-): Promise<AgentGroupAnswer> {
+): Promise<AgentGroupResponse> {
   const { account_id } = actor;
   const { id } = await tx
     .insertInto("agent_groups")

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { readAgentGroupMember } from "./agent-group-members.ts";
-import type { AgentMemberAnswer } from "./agent-group-schema.ts";
+import type { AgentMemberResponse } from "./agent-group-schema.ts";
 import { touchAgentGroup } from "./agent-groups.ts";
 import {
   placeAgentGroupMembers,
@@ -15,7 +15,7 @@ export async function moveAgentGroupMember(
   actor: Actor,
   place: { readonly group_id: number; readonly member_id: number; readonly position: number },
   now: Date,
-): Promise<AgentMemberAnswer> {
+): Promise<AgentMemberResponse> {
   const { account_id } = actor;
   const { group_id, member_id, position } = place;
   await touchAgentGroup(tx, account_id, group_id, now);

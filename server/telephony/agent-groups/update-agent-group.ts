@@ -1,6 +1,6 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import type { AgentGroupAnswer, AgentGroupPatch } from "./agent-group-schema.ts";
+import type { AgentGroupResponse, AgentGroupPatch } from "./agent-group-schema.ts";
 import { readAgentGroup, touchAgentGroup } from "./agent-groups.ts";
 import { refuseTakenAgentGroup } from "./create-agent-group.ts";
 
@@ -11,7 +11,7 @@ export async function updateAgentGroup(
   id: number,
   patch: AgentGroupPatch,
   now: Date,
-): Promise<AgentGroupAnswer> {
+): Promise<AgentGroupResponse> {
   await touchAgentGroup(tx, actor.account_id, id, now);
   await tx
     .updateTable("agent_groups")

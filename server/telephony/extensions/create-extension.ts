@@ -1,7 +1,7 @@
 import { recordAudit } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { endpointPrefix } from "./endpoint-prefix.ts";
-import type { ExtensionAnswer, NewExtension } from "./extension-schema.ts";
+import type { ExtensionResponse, NewExtension } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
 import {
   validateExtension,
@@ -18,7 +18,7 @@ export async function createExtension(
   { account, actor }: ExtensionOwner,
   wanted: NewExtension,
   now: Date,
-): Promise<ExtensionAnswer> {
+): Promise<ExtensionResponse> {
   const { account_id } = actor;
   await validateExtension(tx, account, { id: null, ...wanted });
   const { extension, name, user_id = null, endpoint, digit = null } = wanted;

@@ -58,7 +58,7 @@ export const ExtensionPatch = closed(
 );
 export type ExtensionPatch = Static<typeof ExtensionPatch>;
 
-export const ExtensionAnswer = Type.Object({
+export const ExtensionResponse = Type.Object({
   id: id("Extension id"),
   extension: Type.String(),
   name: Type.String(),
@@ -68,4 +68,4 @@ export const ExtensionAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type ExtensionAnswer = Static<typeof ExtensionAnswer>;
+export type ExtensionResponse = Static<typeof ExtensionResponse>;

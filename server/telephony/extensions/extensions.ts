@@ -2,14 +2,14 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { ExtensionAnswer } from "./extension-schema.ts";
+import type { ExtensionResponse } from "./extension-schema.ts";
 
 /** Returns a page of the account's extensions, by ID. */
 export async function listExtensions(
   db: Kysely<DB>,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: ExtensionAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: ExtensionResponse[]; next_cursor: string | null }> {
   let query = extensionRows(db, accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query
@@ -17,7 +17,7 @@ export async function listExtensions(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(extensionAnswer), next_cursor: next };
+  return { data: rows.map(extensionResponse), next_cursor: next };
 }
 
 /** Returns an extension of the account. Refuses: not-found. */
@@ -25,10 +25,10 @@ export async function readExtension(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<ExtensionAnswer> {
+): Promise<ExtensionResponse> {
   const row = await extensionRows(db, accountId).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return extensionAnswer(row);
+  return extensionResponse(row);
 }
 
 function extensionRows(db: Kysely<DB>, accountId: number) {
@@ -38,12 +38,12 @@ function extensionRows(db: Kysely<DB>, accountId: number) {
     .where("account_id", "=", accountId);
 }
 
-type Row = Omit<ExtensionAnswer, "created_at" | "updated_at"> & {
+type Row = Omit<ExtensionResponse, "created_at" | "updated_at"> & {
   created_at: Date;
   updated_at: Date;
 };
 
-function extensionAnswer(row: Row): ExtensionAnswer {
+function extensionResponse(row: Row): ExtensionResponse {
   return {
     ...row,
     created_at: row.created_at.toISOString(),

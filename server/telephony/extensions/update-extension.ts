@@ -1,6 +1,6 @@
 import { recordAudit } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import type { ExtensionAnswer, ExtensionPatch } from "./extension-schema.ts";
+import type { ExtensionResponse, ExtensionPatch } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
 import {
   validateExtension,
@@ -19,7 +19,7 @@ export async function updateExtension(
   id: number,
   patch: ExtensionPatch,
   now: Date,
-): Promise<ExtensionAnswer> {
+): Promise<ExtensionResponse> {
   const { account_id } = actor;
   const earlier = await readExtension(tx, account_id, id);
   await validateExtension(tx, account, { id, ...patch });
@@ -45,7 +45,7 @@ export async function updateExtension(
 async function moveMembers(
   tx: Tx,
   account_id: number,
-  { extension: earlier }: ExtensionAnswer,
+  { extension: earlier }: ExtensionResponse,
   number: string,
 ): Promise<void> {
   await tx

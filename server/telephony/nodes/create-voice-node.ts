@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { validateVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
-import { ariUrl, type NewVoiceNode, type VoiceNodeAnswer } from "./voice-node-schema.ts";
+import { ariUrl, type NewVoiceNode, type VoiceNodeResponse } from "./voice-node-schema.ts";
 import { readVoiceNode } from "./voice-nodes.ts";
 
 /**
@@ -13,7 +13,7 @@ export async function createVoiceNode(
   actor: Actor,
   wanted: NewVoiceNode,
   now: Date,
-): Promise<VoiceNodeAnswer> {
+): Promise<VoiceNodeResponse> {
   const { name, driver, calls_per_second, calls_max } = wanted;
   const ari = wanted.ari ? { ...wanted.ari, url: ariUrl(wanted.ari.url) } : null;
   await validateVoiceNode(tx, { id: null, name, ari });

@@ -4,7 +4,7 @@ import { invalidField, notFound } from "../../lib/errors.ts";
 import { validateVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
 import { moveQueuedCalls, type MovedCalls } from "./move-queued-calls.ts";
 import { laterStamp } from "./touch-voice-nodes.ts";
-import { ariUrl, type VoiceNodeAnswer, type VoiceNodePatch } from "./voice-node-schema.ts";
+import { ariUrl, type VoiceNodeResponse, type VoiceNodePatch } from "./voice-node-schema.ts";
 import { readVoiceNode } from "./voice-nodes.ts";
 import { serializeNodeChanges } from "./serialize-node-changes.ts";
 
@@ -19,7 +19,7 @@ export async function updateVoiceNode(
   id: number,
   patch: VoiceNodePatch,
   now: Date,
-): Promise<{ node: VoiceNodeAnswer; moved: MovedCalls }> {
+): Promise<{ node: VoiceNodeResponse; moved: MovedCalls }> {
   await serializeNodeChanges(tx);
   const earlier = await lockVoiceNode(tx, id);
   const { ari, ...own } = patch;

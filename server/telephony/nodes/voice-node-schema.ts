@@ -98,7 +98,7 @@ export const VoiceNodePatch = closed(
 );
 export type VoiceNodePatch = Static<typeof VoiceNodePatch>;
 
-export const VoiceNodeAnswer = Type.Object({
+export const VoiceNodeResponse = Type.Object({
   id: id("Node id"),
   name: Type.String(),
   driver,
@@ -118,7 +118,7 @@ export const VoiceNodeAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type VoiceNodeAnswer = Static<typeof VoiceNodeAnswer>;
+export type VoiceNodeResponse = Static<typeof VoiceNodeResponse>;
 
 /** Validates what the schema of a new node cannot. The body may have any shape. */
 export function validateNewVoiceNode(body: unknown): FieldError[] {

@@ -3,13 +3,13 @@ import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { VoiceNodeAnswer } from "./voice-node-schema.ts";
+import type { VoiceNodeResponse } from "./voice-node-schema.ts";
 
 /** Returns a page of the installation's voice nodes, by ID. */
 export async function listVoiceNodes(
   db: Kysely<DB>,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: VoiceNodeAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: VoiceNodeResponse[]; next_cursor: string | null }> {
   let query = nodeRows(db);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query
@@ -17,14 +17,14 @@ export async function listVoiceNodes(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(nodeAnswer), next_cursor: next };
+  return { data: rows.map(nodeResponse), next_cursor: next };
 }
 
 /** Returns a voice node. Refuses: not-found. */
-export async function readVoiceNode(db: Kysely<DB>, id: number): Promise<VoiceNodeAnswer> {
+export async function readVoiceNode(db: Kysely<DB>, id: number): Promise<VoiceNodeResponse> {
   const row = await nodeRows(db).where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return nodeAnswer(row);
+  return nodeResponse(row);
 }
 
 /** Omits the password, which only drivers read. */
@@ -51,7 +51,13 @@ function nodeRows(db: Kysely<DB>) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof nodeRows>["executeTakeFirstOrThrow"]>>;
 
-function nodeAnswer({ ari_url, ari_user, ari_app, connected_at, ...row }: Row): VoiceNodeAnswer {
+function nodeResponse({
+  ari_url,
+  ari_user,
+  ari_app,
+  connected_at,
+  ...row
+}: Row): VoiceNodeResponse {
   const driver = row.driver as VoiceDriverName;
   // A check constraint requires all of them of an Asterisk node.
   const ari =

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { validateTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
-import type { NewTrunk, TrunkAnswer } from "./trunk-schema.ts";
+import type { NewTrunk, TrunkResponse } from "./trunk-schema.ts";
 import { readTrunk } from "./trunks.ts";
 import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
@@ -16,7 +16,7 @@ export async function createTrunk(
   actor: Actor,
   wanted: NewTrunk,
   now: Date,
-): Promise<TrunkAnswer> {
+): Promise<TrunkResponse> {
   await serializeNodeChanges(tx);
   const { nodes, ...rest } = wanted;
   const trunk = {

@@ -89,7 +89,7 @@ export const TrunkPatch = closed(
 );
 export type TrunkPatch = Static<typeof TrunkPatch>;
 
-export const TrunkAnswer = Type.Object({
+export const TrunkResponse = Type.Object({
   id: id("Trunk id"),
   name: Type.String(),
   endpoint: Type.String(),
@@ -103,7 +103,7 @@ export const TrunkAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type TrunkAnswer = Static<typeof TrunkAnswer>;
+export type TrunkResponse = Static<typeof TrunkResponse>;
 
 /** Reports nodes that are listed twice, which the schema cannot. The body may have any shape. */
 export function validateTrunkNodes(body: unknown): FieldError[] {

@@ -2,13 +2,13 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { TrunkAnswer } from "./trunk-schema.ts";
+import type { TrunkResponse } from "./trunk-schema.ts";
 
 /** Returns a page of the installation's trunks with their limits per node, by ID. */
 export async function listTrunks(
   db: Kysely<DB>,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: TrunkAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: TrunkResponse[]; next_cursor: string | null }> {
   let query = db.selectFrom("trunks").selectAll();
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query
@@ -20,14 +20,14 @@ export async function listTrunks(
     db,
     rows.map(({ id }) => id),
   );
-  return { data: rows.map((row) => trunkAnswer(row, shares)), next_cursor: next };
+  return { data: rows.map((row) => trunkResponse(row, shares)), next_cursor: next };
 }
 
 /** Returns a trunk with its limits per node. Refuses: not-found. */
-export async function readTrunk(db: Kysely<DB>, id: number): Promise<TrunkAnswer> {
+export async function readTrunk(db: Kysely<DB>, id: number): Promise<TrunkResponse> {
   const row = await db.selectFrom("trunks").selectAll().where("id", "=", id).executeTakeFirst();
   if (!row) throw notFound();
-  return trunkAnswer(row, await findShares(db, [id]));
+  return trunkResponse(row, await findShares(db, [id]));
 }
 
 function findShares(db: Kysely<DB>, trunkIds: readonly number[]) {
@@ -40,16 +40,16 @@ function findShares(db: Kysely<DB>, trunkIds: readonly number[]) {
 }
 
 type Shares = Awaited<ReturnType<typeof findShares>>;
-type Row = Omit<TrunkAnswer, "number_format" | "nodes" | "created_at" | "updated_at"> & {
+type Row = Omit<TrunkResponse, "number_format" | "nodes" | "created_at" | "updated_at"> & {
   number_format: string;
   created_at: Date;
   updated_at: Date;
 };
 
-function trunkAnswer(row: Row, shares: Shares): TrunkAnswer {
+function trunkResponse(row: Row, shares: Shares): TrunkResponse {
   return {
     ...row,
-    number_format: row.number_format as TrunkAnswer["number_format"],
+    number_format: row.number_format as TrunkResponse["number_format"],
     nodes: shares
       .filter(({ trunk_id }) => trunk_id === row.id)
       .map(({ node_id, calls_per_second, calls_max }) => ({

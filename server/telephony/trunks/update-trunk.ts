@@ -5,7 +5,7 @@ import { validateTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
 import { lockTrunk } from "./internal/lock-trunk.ts";
 import { moveQueuedCalls, type MovedCalls } from "../nodes/move-queued-calls.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
-import type { TrunkAnswer, TrunkPatch } from "./trunk-schema.ts";
+import type { TrunkResponse, TrunkPatch } from "./trunk-schema.ts";
 import { readTrunk } from "./trunks.ts";
 import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
@@ -21,7 +21,7 @@ export async function updateTrunk(
   id: number,
   patch: TrunkPatch,
   now: Date,
-): Promise<{ trunk: TrunkAnswer; nodes: readonly number[]; moved: MovedCalls }> {
+): Promise<{ trunk: TrunkResponse; nodes: readonly number[]; moved: MovedCalls }> {
   await serializeNodeChanges(tx);
   await lockTrunk(tx, id);
   const earlier = await readTrunk(tx, id);
@@ -49,8 +49,8 @@ export async function updateTrunk(
 
 async function replaceShares(
   tx: Tx,
-  trunk: TrunkAnswer,
-  nodes: TrunkAnswer["nodes"],
+  trunk: TrunkResponse,
+  nodes: TrunkResponse["nodes"],
 ): Promise<MovedCalls> {
   await tx.deleteFrom("trunk_nodes").where("trunk_id", "=", trunk.id).execute();
   if (nodes.length > 0) {

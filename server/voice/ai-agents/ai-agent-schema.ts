@@ -158,7 +158,7 @@ export const AiAgentPatch = closed(
 );
 export type AiAgentPatch = Static<typeof AiAgentPatch>;
 
-export const AiAgentAnswer = Type.Object({
+export const AiAgentResponse = Type.Object({
   id: id("AI agent id"),
   name: Type.String(),
   driver: Type.Enum(ai_agent_driver_names, { type: "string" }),
@@ -187,7 +187,7 @@ export const AiAgentAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type AiAgentAnswer = Static<typeof AiAgentAnswer>;
+export type AiAgentResponse = Static<typeof AiAgentResponse>;
 
 /** The stored form of an AI agent. */
 export type StoredAiAgent = {
@@ -231,14 +231,14 @@ export function bodyOfAiAgent({ plan, transfer_to }: StoredAiAgent): Omit<NewAiA
 }
 
 /** Converts a row to its API representation. */
-export function aiAgentAnswer(row: {
+export function aiAgentResponse(row: {
   id: number;
   name: string;
   plan: unknown;
   transfer_to: unknown;
   created_at: Date;
   updated_at: Date;
-}): AiAgentAnswer {
+}): AiAgentResponse {
   const { may_transfer: _, ...plan } = row.plan as AiAgentPlan;
   return {
     id: row.id,

@@ -3,9 +3,9 @@ import { violatesUnique } from "../../lib/database/database-errors.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import {
-  aiAgentAnswer,
+  aiAgentResponse,
   storedAiAgent,
-  type AiAgentAnswer,
+  type AiAgentResponse,
   type NewAiAgent,
 } from "./ai-agent-schema.ts";
 
@@ -15,10 +15,10 @@ export async function createAiAgent(
   actor: Actor,
   { name, ...body }: NewAiAgent,
   now: Date,
-): Promise<AiAgentAnswer> {
+): Promise<AiAgentResponse> {
   const { plan, transfer_to } = storedAiAgent(body);
   const created = await tx
-    .insertInto("voice_agents")
+    .insertInto("voice_ai_agents")
     .values({
       account_id: actor.account_id,
       name,
@@ -31,7 +31,7 @@ export async function createAiAgent(
     .executeTakeFirstOrThrow()
     .catch(refuseTakenAiAgent);
   await recordAudit(tx, actor, { at: now, action: "ai_agent.created", subject_id: created.id });
-  return aiAgentAnswer(created);
+  return aiAgentResponse(created);
 }
 
 /** Refuses validation-failed on `name` if its unique constraint was violated; rethrows any other error. */

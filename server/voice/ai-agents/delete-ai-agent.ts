@@ -7,7 +7,7 @@ import { detachFromVoiceFiles } from "../files/detach-from-voice-files.ts";
 export async function deleteAiAgent(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
   const agent = await tx
-    .selectFrom("voice_agents")
+    .selectFrom("voice_ai_agents")
     .select("id")
     .where("account_id", "=", account_id)
     .where("id", "=", id)
@@ -16,7 +16,7 @@ export async function deleteAiAgent(tx: Tx, actor: Actor, id: number, now: Date)
   if (!agent) throw notFound();
   await detachFromVoiceFiles(tx, account_id, { column: "ai_agent_id", id });
   await tx
-    .deleteFrom("voice_agents")
+    .deleteFrom("voice_ai_agents")
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .execute();

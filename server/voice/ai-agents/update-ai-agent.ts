@@ -4,10 +4,10 @@ import type { AiAgentDrivers } from "../../drivers/ai-agent/driver.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalid, notFound, type FieldError } from "../../lib/errors.ts";
 import {
-  aiAgentAnswer,
+  aiAgentResponse,
   bodyOfAiAgent,
   storedAiAgent,
-  type AiAgentAnswer,
+  type AiAgentResponse,
   type AiAgentPatch,
   type StoredAiAgent,
 } from "./ai-agent-schema.ts";
@@ -25,10 +25,10 @@ export async function updateAiAgent(
   { id, drivers }: { readonly id: number; readonly drivers: AiAgentDrivers },
   { name, ...patch }: AiAgentPatch,
   now: Date,
-): Promise<AiAgentAnswer> {
+): Promise<AiAgentResponse> {
   const { account_id } = actor;
   const row = await tx
-    .selectFrom("voice_agents")
+    .selectFrom("voice_ai_agents")
     .select(["plan", "transfer_to"])
     .where("account_id", "=", account_id)
     .where("id", "=", id)
@@ -40,7 +40,7 @@ export async function updateAiAgent(
   if (violations.length > 0) throw invalid(violations);
   const { plan, transfer_to } = storedAiAgent(body);
   const updated = await tx
-    .updateTable("voice_agents")
+    .updateTable("voice_ai_agents")
     .set({
       ...(name === undefined ? {} : { name }),
       plan: JSON.stringify(plan),
@@ -54,7 +54,7 @@ export async function updateAiAgent(
     .catch(refuseTakenAiAgent);
   const detail = { changed: [...(name === undefined ? [] : ["name"]), ...Object.keys(patch)] };
   await recordAudit(tx, actor, { at: now, action: "ai_agent.updated", subject_id: id, detail });
-  return aiAgentAnswer(updated);
+  return aiAgentResponse(updated);
 }
 
 /** Validates a patch beyond the schema; it may have any shape, and the AI agent may not exist. */
@@ -65,7 +65,7 @@ export async function validateAiAgentPatch(
   patch: unknown,
 ): Promise<FieldError[]> {
   const row = await db
-    .selectFrom("voice_agents")
+    .selectFrom("voice_ai_agents")
     .select(["plan", "transfer_to"])
     .where("account_id", "=", accountId)
     .where("id", "=", id)

@@ -5,7 +5,7 @@ import type { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
-import type { RecipientState, VoiceRecipientAnswer } from "./campaign-record-schema.ts";
+import type { RecipientState, VoiceRecipientResponse } from "./campaign-record-schema.ts";
 
 /** The filters of a list or an export of recipients; a recipient matches all that are given. */
 export type RecipientFilter = {
@@ -20,14 +20,14 @@ export async function listRecipients(
   key: CampaignKey,
   filter: RecipientFilter,
   at: { limit: number; cursor?: string | undefined },
-): Promise<{ data: VoiceRecipientAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: VoiceRecipientResponse[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
   const found = await recipientsAfter(db, key, filter, { id: after, limit: at.limit + 1 });
   const { rows, next } = page(found, at.limit);
   return { data: rows, next_cursor: next };
 }
 
-type RecipientRow = Omit<VoiceRecipientAnswer, "due_at" | "finished_at" | "variables"> & {
+type RecipientRow = Omit<VoiceRecipientResponse, "due_at" | "finished_at" | "variables"> & {
   readonly variables: unknown;
   readonly due_at: Date;
   readonly finished_at: Date | null;
@@ -39,7 +39,7 @@ export async function recipientsAfter(
   { account_id, campaign_id }: CampaignKey,
   filter: RecipientFilter,
   after: { id: number; limit: number },
-): Promise<VoiceRecipientAnswer[]> {
+): Promise<VoiceRecipientResponse[]> {
   const conditions = [sql`r.account_id = ${account_id}`, sql`r.campaign_id = ${campaign_id}`];
   conditions.push(sql`r.id > ${after.id}`);
   // A literal, because the planner cannot prove for a parameter that the partial index of open recipients applies.
@@ -64,10 +64,10 @@ export async function recipientsAfter(
   return rows.map(recipientOf);
 }
 
-function recipientOf(row: RecipientRow): VoiceRecipientAnswer {
+function recipientOf(row: RecipientRow): VoiceRecipientResponse {
   return {
     ...row,
-    variables: row.variables as VoiceRecipientAnswer["variables"],
+    variables: row.variables as VoiceRecipientResponse["variables"],
     menu_path: row.menu_path.map(stepOf),
     due_at: row.state === "waiting" ? row.due_at.toISOString() : null,
     finished_at: row.finished_at?.toISOString() ?? null,

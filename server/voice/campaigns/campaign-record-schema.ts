@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { call_types } from "../../calls/state-machine/voice-plan.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
-import { hold_reasons, HoldAnswer } from "./internal/holds.ts";
+import { hold_reasons, HoldResponse } from "./internal/holds.ts";
 
 export const campaign_statuses = [
   "scheduled",
@@ -53,7 +53,7 @@ export const VoiceCampaignRecord = Type.Object({
       description: "Why it is paused; of several reasons, the one with the highest rank",
     }),
   ),
-  holds: Type.Array(HoldAnswer, { description: "All holds, highest rank first" }),
+  holds: Type.Array(HoldResponse, { description: "All holds, highest rank first" }),
   waiting_for: nullable(
     Type.Enum(wait_reasons, {
       type: "string",
@@ -96,7 +96,7 @@ export const VoiceCampaignRecord = Type.Object({
 export type VoiceCampaignRecord = Static<typeof VoiceCampaignRecord>;
 
 /** One recipient of a campaign. */
-export const VoiceRecipientAnswer = Type.Object({
+export const VoiceRecipientResponse = Type.Object({
   id: id("Recipient id: the position among the valid recipients, from 1"),
   number: Type.String({ description: "As sent" }),
   phone: Type.String({ description: "Digits with country code" }),
@@ -114,7 +114,7 @@ export const VoiceRecipientAnswer = Type.Object({
   due_at: time("UTC: the earliest time of the next call; null unless waiting"),
   finished_at: time("UTC"),
 });
-export type VoiceRecipientAnswer = Static<typeof VoiceRecipientAnswer>;
+export type VoiceRecipientResponse = Static<typeof VoiceRecipientResponse>;
 
 /** How often a key was pressed. */
 export const KeyCount = Type.Object({

@@ -13,7 +13,7 @@ import {
   type RecipientState,
   type VoiceCampaignRecord,
 } from "./campaign-record-schema.ts";
-import { hold_reasons, type HoldAnswer } from "./internal/holds.ts";
+import { hold_reasons, type HoldResponse } from "./internal/holds.ts";
 import { waitReasonOf } from "./internal/wait-reason.ts";
 
 /** The filters of a list of campaigns; a campaign matches all that are given. */
@@ -50,7 +50,7 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly crm_workspace_id: number | null;
   readonly callback_url: string | null;
   /** The holds of an open campaign, highest rank first; times in JSON are text. */
-  readonly holds: readonly HoldAnswer[];
+  readonly holds: readonly HoldResponse[];
   /** Whether its trunk is usable. */
   readonly has_trunk: boolean;
   /** Whether a recipient is due. */

@@ -9,7 +9,7 @@ import { launchCampaign, type CampaignOwner } from "./create-voice-campaign.ts";
 import { voice_format, type VoiceRecipient } from "./intake/recipient-format.ts";
 import { findReadyFile, buildVoicePlan } from "./internal/build-voice-plan.ts";
 import { planVariables } from "./internal/plan-variables.ts";
-import type { NewTestCall, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
+import type { NewTestCall, VoiceCampaignResponse } from "./voice-campaign-schema.ts";
 
 /**
  * Launches a test call. Refuses, with nothing created: validation-failed, with all violations at once,
@@ -20,7 +20,7 @@ export async function createTestCall(
   owner: CampaignOwner,
   writes: CampaignWrites,
   request: NewTestCall,
-): Promise<VoiceCampaignAnswer> {
+): Promise<VoiceCampaignResponse> {
   const { account } = owner;
   const { number, voice_file_id, call_type } = request;
   const now = app.clock.now();

@@ -23,7 +23,7 @@ import { insertRecipients, insertRejects } from "./intake/store-recipients.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import { recordCampaignEvents, type NewCampaignEvent } from "./internal/record-campaign-event.ts";
-import type { NewVoiceCampaign, VoiceCampaignAnswer } from "./voice-campaign-schema.ts";
+import type { NewVoiceCampaign, VoiceCampaignResponse } from "./voice-campaign-schema.ts";
 import {
   withRecipients,
   type VoiceCampaignRequest,
@@ -45,7 +45,7 @@ export async function createVoiceCampaign(
   owner: CampaignOwner,
   writes: CampaignWrites,
   request: VoiceCampaignRequest,
-): Promise<VoiceCampaignAnswer> {
+): Promise<VoiceCampaignResponse> {
   const now = app.clock.now();
   return withRecipients(app, owner.account, request, now, (order, recipients) => {
     const campaign = campaignOf(request.body, order);
@@ -88,7 +88,7 @@ export async function launchCampaign(
   { actor }: CampaignOwner,
   writes: CampaignWrites,
   { campaign, recipients, now }: Launch,
-): Promise<VoiceCampaignAnswer> {
+): Promise<VoiceCampaignResponse> {
   const { account_id } = actor;
   const { trunk_id } = await requireTrunk(app.db.query, account_id, app.random());
   const terms: RecipientTerms = {
@@ -122,7 +122,7 @@ async function writeCampaign(
   actor: CampaignOwner["actor"],
   prepared: PreparedCampaign,
   store: () => Promise<IntakeSummary>,
-): Promise<VoiceCampaignAnswer> {
+): Promise<VoiceCampaignResponse> {
   const { campaign, terms, now } = prepared;
   const { account_id, campaign_id, state } = terms;
   await tx

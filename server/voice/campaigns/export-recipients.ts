@@ -3,13 +3,13 @@ import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { recipientsAfter, type RecipientFilter } from "./campaign-recipients.ts";
-import { VoiceRecipientAnswer } from "./campaign-record-schema.ts";
+import { VoiceRecipientResponse } from "./campaign-record-schema.ts";
 
 const page_rows = 1_000;
 
 const columns = Object.keys(
-  VoiceRecipientAnswer.properties,
-) as readonly (keyof VoiceRecipientAnswer)[];
+  VoiceRecipientResponse.properties,
+) as readonly (keyof VoiceRecipientResponse)[];
 
 /** Streams the recipients that match the filter as chunks of CSV with a header line; variables and menu path are JSON. */
 export function exportRecipients(
@@ -17,7 +17,7 @@ export function exportRecipients(
   key: CampaignKey,
   filter: RecipientFilter,
 ): AsyncGenerator<string> {
-  return writeCsv<VoiceRecipientAnswer>({
+  return writeCsv<VoiceRecipientResponse>({
     header: columns,
     page_rows,
     next: (after, limit) =>

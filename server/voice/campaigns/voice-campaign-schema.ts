@@ -120,12 +120,12 @@ export const VoiceCampaignUpload = Type.Object(
 );
 
 /** The response to a launch (contract 2.3). */
-export const VoiceCampaignAnswer = Type.Object({
+export const VoiceCampaignResponse = Type.Object({
   success: Type.Literal(true),
   id: Type.String({ format: "uuid" }),
   campaignId: id("Campaign id, the campaign_id of its calls"),
 });
-export type VoiceCampaignAnswer = Static<typeof VoiceCampaignAnswer>;
+export type VoiceCampaignResponse = Static<typeof VoiceCampaignResponse>;
 
 /** A test call with a voice file. */
 export const NewTestCall = closed(

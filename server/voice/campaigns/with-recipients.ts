@@ -12,7 +12,7 @@ import { openLineThread } from "../../lib/csv/open-line-thread.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
 import type { VoiceFileTerms } from "./intake/file-thread.ts";
 import { locateColumns } from "./intake/locate-columns.ts";
-import { openSource } from "./intake/open-source.ts";
+import { openRecipientSource } from "./intake/open-recipient-source.ts";
 import type { VoiceRecipient } from "./intake/recipient-format.ts";
 import {
   validateVoiceCampaign,
@@ -63,7 +63,7 @@ export async function withRecipients<Answer>(
   const order = orderOf(request, validated, []);
   const { source, plan } = order;
   if (source.send_to === "csv") throw new Error("a file is read by withFile");
-  return use(order, openSource(app.db.pool, account, source, planVariables(plan)));
+  return use(order, openRecipientSource(app.db.pool, account, source, planVariables(plan)));
 }
 
 async function withFile<Answer>(

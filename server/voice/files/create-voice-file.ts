@@ -6,9 +6,9 @@ import { invalidField } from "../../lib/errors.ts";
 import { default_language } from "./content-schema.ts";
 import {
   voice_file_columns,
-  voiceFileAnswer,
+  voiceFileResponse,
   type NewVoiceFile,
-  type VoiceFileAnswer,
+  type VoiceFileResponse,
 } from "./voice-file-schema.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function createVoiceFile(
   actor: UserActor,
   { body, upload }: { readonly body: NewVoiceFile; readonly upload: Buffer | null },
   now: Date,
-): Promise<VoiceFileAnswer> {
+): Promise<VoiceFileResponse> {
   const { account_id, user_id } = actor;
   const text = body.text ?? null;
   const isReady = upload === null && text === null;
@@ -57,7 +57,7 @@ export async function createVoiceFile(
     await addJob(tx, job, now);
   }
   await recordAudit(tx, actor, { at: now, action: "voice_file.created", subject_id: id });
-  return voiceFileAnswer(created);
+  return voiceFileResponse(created);
 }
 
 /** Refuses validation-failed on the field of a violated foreign key; rethrows any other error. */

@@ -4,8 +4,8 @@ import { lockVoiceFile } from "./archive-voice-file.ts";
 import { refuseDeletedContent } from "./create-voice-file.ts";
 import {
   voice_file_columns,
-  voiceFileAnswer,
-  type VoiceFileAnswer,
+  voiceFileResponse,
+  type VoiceFileResponse,
   type VoiceFilePatch,
 } from "./voice-file-schema.ts";
 
@@ -19,7 +19,7 @@ export async function updateVoiceFile(
   id: number,
   patch: VoiceFilePatch,
   now: Date,
-): Promise<VoiceFileAnswer> {
+): Promise<VoiceFileResponse> {
   const { account_id } = actor;
   await lockVoiceFile(tx, account_id, id);
   const updated = await tx
@@ -32,5 +32,5 @@ export async function updateVoiceFile(
     .catch(refuseDeletedContent);
   const detail = { changed: Object.keys(patch) };
   await recordAudit(tx, actor, { at: now, action: "voice_file.updated", subject_id: id, detail });
-  return voiceFileAnswer(updated);
+  return voiceFileResponse(updated);
 }

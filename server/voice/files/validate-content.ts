@@ -71,18 +71,18 @@ function valueOf({ value }: Reference): string {
 type Find = (db: Kysely<DB>, account_id: number, values: string[]) => Promise<string[]>;
 
 const kinds: Readonly<Record<Reference["kind"], { find: Find; reason: string }>> = {
-  extension: { find: findExtensions, reason: "must be an extension of this account" },
-  agent_group: { find: idsOf("agent_groups"), reason: "must be an agent group of this account" },
+  extension: { find: findExtensions, reason: "is not an extension of this account" },
+  agent_group: { find: idsOf("agent_groups"), reason: "is not an agent group of this account" },
   voice_file: {
     find: idsOf("voice_files", sql`active and status <> 'rejected'`),
-    reason: "must be a voice file of this account",
+    reason: "is not a voice file of this account",
   },
-  menu: { find: idsOf("voice_menus"), reason: "must be a menu of this account" },
-  ai_agent: { find: idsOf("voice_agents"), reason: "must be an AI agent of this account" },
+  menu: { find: idsOf("voice_menus"), reason: "is not a menu of this account" },
+  ai_agent: { find: idsOf("voice_ai_agents"), reason: "is not an AI agent of this account" },
 };
 
 function idsOf(
-  table: "agent_groups" | "voice_files" | "voice_menus" | "voice_agents",
+  table: "agent_groups" | "voice_files" | "voice_menus" | "voice_ai_agents",
   usable = sql`true`,
 ): Find {
   return async (db, account_id, ids) => {

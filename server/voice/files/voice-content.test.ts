@@ -165,10 +165,10 @@ test("reports every violation of a voice file at once, in JSON and in a form, an
     voice: "x",
   };
   const shared = [
-    "ai_agent_id: must be an AI agent of this account",
+    "ai_agent_id: is not an AI agent of this account",
     "answering_machine: must be one of off, play, hang_up, retry",
     "language: must be a language such as en, hi or en-IN",
-    "menu_id: must be a menu of this account",
+    "menu_id: is not a menu of this account",
     "name: is required",
     "opt_out_key: must be one of 0-9, * and #",
     "script: must close every {{ with }}",
@@ -189,7 +189,7 @@ test("reports every violation of a voice file at once, in JSON and in a form, an
   assert.deepEqual(await statusOf(id), ["ready", null, null, null]);
   assert.deepEqual(
     await refuse("PATCH", `files/${id}`, { json: { menu_id: otherMenu, text: "x" } }),
-    ["menu_id: must be a menu of this account", "text: unknown field"],
+    ["menu_id: is not a menu of this account", "text: unknown field"],
   );
 });
 
@@ -281,9 +281,9 @@ test("reports every violation of a menu at once with its path: shape, graph and 
     "nodes.f.nxt: unknown field; did you mean next?",
     "nodes.f.value: must be text of at most 500 characters, not blank, as a string",
     "nodes.main.keys.3: must be a node of this menu",
-    "nodes.main.prompt.voice_file_id: must be a voice file of this account",
-    "nodes.t.to.extension: must be an extension of this account",
-    "nodes.u.to.agent_group_id: must be an agent group of this account",
+    "nodes.main.prompt.voice_file_id: is not a voice file of this account",
+    "nodes.t.to.extension: is not an extension of this account",
+    "nodes.u.to.agent_group_id: is not an agent group of this account",
     "nodes.x.type: must be one of play, menu, capture, record, transfer, opt_out, set_field, hang_up",
   ]);
   assert.deepEqual(await refuse("POST", "menus", { json: { name: "taken", ...small } }), [
@@ -339,8 +339,8 @@ test("an AI agent has defaults, and every violation of its body is reported at o
     "rules.1.keys: must be at most 12 of 0-9, * and #",
     "rules.1.say: must be text of at most 2000 characters, not blank",
     "silence_seconds: must be at least 3",
-    "transfer_to.agent_group_id: must be an agent group of this account",
-    "transfer_to.extension: must be an extension of this account",
+    "transfer_to.agent_group_id: is not an agent group of this account",
+    "transfer_to.extension: is not an extension of this account",
     "transfer_to: must have either extension or agent_group_id",
   ]);
   // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
@@ -352,7 +352,7 @@ test("an AI agent has defaults, and every violation of its body is reported at o
   const patch = { rules, transfer_to: { agent_group_id } };
   assert.equal((await send("PATCH", `agents/${id}`, { json: patch })).status, 200);
   const { plan, transfer_to } = await api.app.db.query
-    .selectFrom("voice_agents")
+    .selectFrom("voice_ai_agents")
     .select(["plan", "transfer_to"])
     .where("account_id", "=", account.account_id)
     .where("id", "=", id)

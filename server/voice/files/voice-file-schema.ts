@@ -79,7 +79,7 @@ export const VoiceFilePatch = closed(
 );
 export type VoiceFilePatch = Static<typeof VoiceFilePatch>;
 
-export const VoiceFileAnswer = Type.Object({
+export const VoiceFileResponse = Type.Object({
   id: id("Voice file id, the voice_file_id of campaigns"),
   name: Type.String(),
   status: Type.Enum(voice_file_statuses, { type: "string" }),
@@ -98,9 +98,9 @@ export const VoiceFileAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type VoiceFileAnswer = Static<typeof VoiceFileAnswer>;
+export type VoiceFileResponse = Static<typeof VoiceFileResponse>;
 
-/** The columns that voiceFileAnswer needs, without the upload. */
+/** The columns that voiceFileResponse needs, without the upload. */
 export const voice_file_columns = [
   "id",
   "name",
@@ -121,14 +121,14 @@ export const voice_file_columns = [
   "updated_at",
 ] as const;
 
-type Row = Omit<VoiceFileAnswer, "status" | "answering_machine" | "created_at" | "updated_at"> & {
+type Row = Omit<VoiceFileResponse, "status" | "answering_machine" | "created_at" | "updated_at"> & {
   readonly status: string;
   readonly answering_machine: string;
   readonly created_at: Date;
   readonly updated_at: Date;
 };
 
-export function voiceFileAnswer(row: Row): VoiceFileAnswer {
+export function voiceFileResponse(row: Row): VoiceFileResponse {
   return {
     ...row,
     status: row.status as VoiceFileStatus,

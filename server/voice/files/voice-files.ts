@@ -6,8 +6,8 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import {
   voice_file_columns,
-  voiceFileAnswer,
-  type VoiceFileAnswer,
+  voiceFileResponse,
+  type VoiceFileResponse,
   type VoiceFileStatus,
 } from "./voice-file-schema.ts";
 
@@ -16,7 +16,7 @@ export async function listVoiceFiles(
   db: Kysely<DB>,
   accountId: number,
   query: { limit?: number; cursor?: string; status?: VoiceFileStatus },
-): Promise<{ data: VoiceFileAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: VoiceFileResponse[]; next_cursor: string | null }> {
   const { limit = 50, cursor, status } = query;
   let files = db
     .selectFrom("voice_files")
@@ -30,7 +30,7 @@ export async function listVoiceFiles(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(voiceFileAnswer), next_cursor: next };
+  return { data: rows.map(voiceFileResponse), next_cursor: next };
 }
 
 /** Returns one voice file of the account, active or archived. Refuses: not-found. */
@@ -38,7 +38,7 @@ export async function readVoiceFile(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<VoiceFileAnswer> {
+): Promise<VoiceFileResponse> {
   const row = await db
     .selectFrom("voice_files")
     .select(voice_file_columns)
@@ -46,7 +46,7 @@ export async function readVoiceFile(
     .where("id", "=", id)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return voiceFileAnswer(row);
+  return voiceFileResponse(row);
 }
 
 /** Returns the audio of a voice file as WAV. Refuses: not-found, also if it has no audio. */

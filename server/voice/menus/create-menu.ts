@@ -10,8 +10,8 @@ import {
   type Reference,
 } from "../files/validate-content.ts";
 import { validateMenu } from "./internal/validate-menu.ts";
-import { graphOf, type MenuAnswer, type NewMenu } from "./menu-schema.ts";
-import { menuAnswer } from "./menus.ts";
+import { graphOf, type MenuResponse, type NewMenu } from "./menu-schema.ts";
+import { menuResponse } from "./menus.ts";
 
 /** Creates a menu that validateNewMenu accepted. Refuses: validation-failed (name taken). */
 export async function createMenu(
@@ -19,7 +19,7 @@ export async function createMenu(
   actor: Actor,
   menu: NewMenu,
   now: Date,
-): Promise<MenuAnswer> {
+): Promise<MenuResponse> {
   const { account_id } = actor;
   const created = await tx
     .insertInto("voice_menus")
@@ -34,7 +34,7 @@ export async function createMenu(
     .executeTakeFirstOrThrow()
     .catch(refuseTakenMenu);
   await recordAudit(tx, actor, { at: now, action: "voice_menu.created", subject_id: created.id });
-  return menuAnswer(created);
+  return menuResponse(created);
 }
 
 /** Validates the body of a new menu beyond the schema; the body may have any shape. */

@@ -158,7 +158,7 @@ export const MenuPatch = closed(
 );
 export type MenuPatch = Static<typeof MenuPatch>;
 
-export const MenuAnswer = Type.Object({
+export const MenuResponse = Type.Object({
   id: id("Menu id"),
   name: Type.String(),
   start: Type.String(),
@@ -170,7 +170,7 @@ export const MenuAnswer = Type.Object({
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });
-export type MenuAnswer = Static<typeof MenuAnswer>;
+export type MenuResponse = Static<typeof MenuResponse>;
 
 /** Converts a valid body to its stored form, with defaults filled in. */
 export function graphOf({

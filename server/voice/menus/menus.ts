@@ -2,14 +2,14 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { MenuAnswer, MenuGraph } from "./menu-schema.ts";
+import type { MenuResponse, MenuGraph } from "./menu-schema.ts";
 
 /** Lists the account's menus by id. Refuses: validation-failed on a cursor of another list. */
 export async function listMenus(
   db: Kysely<DB>,
   accountId: number,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
-): Promise<{ data: MenuAnswer[]; next_cursor: string | null }> {
+): Promise<{ data: MenuResponse[]; next_cursor: string | null }> {
   let query = db.selectFrom("voice_menus").selectAll().where("account_id", "=", accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query
@@ -17,11 +17,15 @@ export async function listMenus(
     .limit(limit + 1)
     .execute();
   const { rows, next } = page(found, limit);
-  return { data: rows.map(menuAnswer), next_cursor: next };
+  return { data: rows.map(menuResponse), next_cursor: next };
 }
 
 /** Returns one menu of the account. Refuses: not-found. */
-export async function readMenu(db: Kysely<DB>, accountId: number, id: number): Promise<MenuAnswer> {
+export async function readMenu(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<MenuResponse> {
   const row = await db
     .selectFrom("voice_menus")
     .selectAll()
@@ -29,17 +33,17 @@ export async function readMenu(db: Kysely<DB>, accountId: number, id: number): P
     .where("id", "=", id)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return menuAnswer(row);
+  return menuResponse(row);
 }
 
 /** Converts a row to its API representation. */
-export function menuAnswer(row: {
+export function menuResponse(row: {
   id: number;
   name: string;
   graph: unknown;
   created_at: Date;
   updated_at: Date;
-}): MenuAnswer {
+}): MenuResponse {
   const { start, nodes } = row.graph as MenuGraph;
   return {
     id: row.id,

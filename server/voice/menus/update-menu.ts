@@ -5,8 +5,8 @@ import { invalid, notFound, type FieldError } from "../../lib/errors.ts";
 import { validateMenuReferences, refuseTakenMenu } from "./create-menu.ts";
 import { fieldsOf } from "../files/validate-content.ts";
 import { validateMenu } from "./internal/validate-menu.ts";
-import { graphOf, type MenuAnswer, type MenuGraph, type MenuPatch } from "./menu-schema.ts";
-import { menuAnswer } from "./menus.ts";
+import { graphOf, type MenuResponse, type MenuGraph, type MenuPatch } from "./menu-schema.ts";
+import { menuResponse } from "./menus.ts";
 
 /**
  * Updates a menu for campaigns launched from now on. Refuses: not-found; validation-failed (name taken;
@@ -18,7 +18,7 @@ export async function updateMenu(
   id: number,
   patch: MenuPatch,
   now: Date,
-): Promise<MenuAnswer> {
+): Promise<MenuResponse> {
   const { account_id } = actor;
   const row = await tx
     .selectFrom("voice_menus")
@@ -47,7 +47,7 @@ export async function updateMenu(
     .catch(refuseTakenMenu);
   const detail = { changed: Object.keys(patch) };
   await recordAudit(tx, actor, { at: now, action: "voice_menu.updated", subject_id: id, detail });
-  return menuAnswer(updated);
+  return menuResponse(updated);
 }
 
 /** Validates a patch beyond the schema; it may have any shape, and the menu may not exist. */

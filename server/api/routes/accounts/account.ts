@@ -1,4 +1,4 @@
-import { AccountAnswer, AccountPatch } from "../../../accounts/accounts/account-schema.ts";
+import { AccountResponse, AccountPatch } from "../../../accounts/accounts/account-schema.ts";
 import { findAccount } from "../../../accounts/accounts/accounts.ts";
 import { validateAccount } from "../../../accounts/accounts/validate-account.ts";
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
@@ -14,7 +14,7 @@ export const accountRoutes = [
     summary: "Read the account and its settings",
     tag: "Account",
     access: { anyOf: ["account.read", "account.manage"] },
-    success: { 200: AccountAnswer },
+    success: { 200: AccountResponse },
     handle: ({ app, caller }) => findAccount(app.db.query, caller.account.id),
   }),
   route({
@@ -25,7 +25,7 @@ export const accountRoutes = [
     tag: "Account",
     access: { anyOf: ["account.manage"] },
     body: AccountPatch,
-    success: { 200: AccountAnswer },
+    success: { 200: AccountResponse },
     validate: async ({ app, caller, body }) => [
       ...validateAccount(body),
       ...(await validateCallNotice(app.db.query, caller.account.id, body)),

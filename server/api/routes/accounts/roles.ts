@@ -3,7 +3,7 @@ import { createRole } from "../../../accounts/roles/create-role.ts";
 import { deleteRole } from "../../../accounts/roles/delete-role.ts";
 import { grantorOf } from "../../../accounts/roles/grantor.ts";
 import { permissions } from "../../../accounts/permissions.ts";
-import { NewRole, RoleAnswer, RolePatch } from "../../../accounts/roles/role-schema.ts";
+import { NewRole, RoleResponse, RolePatch } from "../../../accounts/roles/role-schema.ts";
 import { findRole, listRoles } from "../../../accounts/roles/roles.ts";
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { updateRole } from "../../../accounts/roles/update-role.ts";
@@ -36,7 +36,7 @@ export const roleRoutes = [
     tag: "Roles",
     access: { anyOf: ["users.read", "users.manage"] },
     query: closed(pageQuery),
-    success: { 200: pageOf(RoleAnswer) },
+    success: { 200: pageOf(RoleResponse) },
     handle: ({ app, caller, query }) => listRoles(app.db.query, caller.account.id, query),
   }),
   route({
@@ -47,7 +47,7 @@ export const roleRoutes = [
     tag: "Roles",
     access: { anyOf: ["users.manage"] },
     body: NewRole,
-    success: { 201: RoleAnswer },
+    success: { 201: RoleResponse },
     handle: (context) =>
       context.write((tx) =>
         createRole(tx, grantorOf(context), context.body, context.app.clock.now()),
@@ -61,7 +61,7 @@ export const roleRoutes = [
     tag: "Roles",
     access: { anyOf: ["users.read", "users.manage"] },
     params: roleParams,
-    success: { 200: RoleAnswer },
+    success: { 200: RoleResponse },
     handle: ({ app, caller, params }) => findRole(app.db.query, caller.account.id, params.id),
   }),
   route({
@@ -73,7 +73,7 @@ export const roleRoutes = [
     access: { anyOf: ["users.manage"] },
     params: roleParams,
     body: RolePatch,
-    success: { 200: RoleAnswer },
+    success: { 200: RoleResponse },
     handle: async (context) => {
       const { app, caller, params, body } = context;
       const role = await context.write((tx) =>

@@ -8,7 +8,7 @@ import { tokenSubject } from "../../../accounts/tokens/token-directory.ts";
 import {
   IssuedToken,
   TokenRequest,
-  TokenAnswer,
+  TokenResponse,
   TokenRotation,
 } from "../../../accounts/tokens/token-schema.ts";
 import { findToken, listTokens } from "../../../accounts/tokens/tokens.ts";
@@ -29,7 +29,7 @@ export const tokenRoutes = [
     tag: "Tokens",
     access,
     query: closed(pageQuery),
-    success: { 200: pageOf(TokenAnswer) },
+    success: { 200: pageOf(TokenResponse) },
     handle: ({ app, caller, query }) => listTokens(app.db.query, caller.account.id, query),
   }),
   route({
@@ -58,7 +58,7 @@ export const tokenRoutes = [
     tag: "Tokens",
     access,
     params: tokenParams,
-    success: { 200: TokenAnswer },
+    success: { 200: TokenResponse },
     handle: ({ app, caller, params }) => findToken(app.db.query, caller.account.id, params.id),
   }),
   route({
@@ -69,7 +69,7 @@ export const tokenRoutes = [
     tag: "Tokens",
     access,
     params: tokenParams,
-    success: { 200: TokenAnswer },
+    success: { 200: TokenResponse },
     handle: async ({ app, caller, actor, params, write }) => {
       const token = await write((tx) => revokeToken(tx, actor, params.id, app.clock.now()));
       purge(app, caller, params.id);

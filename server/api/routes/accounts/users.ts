@@ -2,7 +2,7 @@ import { createUser } from "../../../accounts/users/create-user.ts";
 import { grantorOf } from "../../../accounts/roles/grantor.ts";
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { updateUser } from "../../../accounts/users/update-user.ts";
-import { NewUser, UserAnswer, UserPatch } from "../../../accounts/users/user-schema.ts";
+import { NewUser, UserResponse, UserPatch } from "../../../accounts/users/user-schema.ts";
 import { findUser, listUsers } from "../../../accounts/users/users.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { route } from "../../route.ts";
@@ -18,7 +18,7 @@ export const userRoutes = [
     tag: "Users",
     access: { anyOf: ["users.read", "users.manage"] },
     query: closed(pageQuery),
-    success: { 200: pageOf(UserAnswer) },
+    success: { 200: pageOf(UserResponse) },
     handle: ({ app, caller, query }) => listUsers(app.db.query, caller.account.id, query),
   }),
   route({
@@ -29,7 +29,7 @@ export const userRoutes = [
     tag: "Users",
     access: { anyOf: ["users.manage"] },
     body: NewUser,
-    success: { 201: UserAnswer },
+    success: { 201: UserResponse },
     handle: (context) =>
       context.write((tx) =>
         createUser(tx, grantorOf(context), context.body, context.app.clock.now()),
@@ -43,7 +43,7 @@ export const userRoutes = [
     tag: "Users",
     access: { anyOf: ["users.read", "users.manage"] },
     params: userParams,
-    success: { 200: UserAnswer },
+    success: { 200: UserResponse },
     handle: ({ app, caller, params }) => findUser(app.db.query, caller.account.id, params.id),
   }),
   route({
@@ -55,7 +55,7 @@ export const userRoutes = [
     access: { anyOf: ["users.manage"] },
     params: userParams,
     body: UserPatch,
-    success: { 200: UserAnswer },
+    success: { 200: UserResponse },
     handle: async (context) => {
       const { app, caller, params, body } = context;
       const user = await context.write((tx) =>

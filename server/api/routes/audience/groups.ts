@@ -5,9 +5,9 @@ import { deleteGroup } from "../../../audience/groups/delete-group.ts";
 import { listGroupMembers } from "../../../audience/groups/group-members.ts";
 import {
   AddedMembers,
-  GroupAnswer,
+  GroupResponse,
   GroupPatch,
-  MemberAnswer,
+  MemberResponse,
   MemberImport,
   MemberUpload,
   NewGroup,
@@ -42,7 +42,7 @@ export const groupRoutes = [
     tag: "Groups",
     access: read,
     query: closed(pageQuery),
-    success: { 200: pageOf(GroupAnswer) },
+    success: { 200: pageOf(GroupResponse) },
     handle: ({ app, caller, query }) => listGroups(app.db.query, caller.account.id, query),
   }),
   route({
@@ -53,7 +53,7 @@ export const groupRoutes = [
     tag: "Groups",
     access: manage,
     body: NewGroup,
-    success: { 201: GroupAnswer },
+    success: { 201: GroupResponse },
     handle: ({ app, actor, body, write }) =>
       write((tx) => createGroup(tx, actor, body, app.clock.now())),
   }),
@@ -65,7 +65,7 @@ export const groupRoutes = [
     tag: "Groups",
     access: read,
     params: groupParams,
-    success: { 200: GroupAnswer },
+    success: { 200: GroupResponse },
     handle: async ({ app, caller, params }) => {
       const found = await findGroup(app.db.query, caller.account.id, params.id);
       if (!found) throw notFound();
@@ -81,7 +81,7 @@ export const groupRoutes = [
     access: manage,
     params: groupParams,
     body: GroupPatch,
-    success: { 200: GroupAnswer },
+    success: { 200: GroupResponse },
     handle: ({ app, actor, params, body, write }) =>
       write((tx) => updateGroup(tx, actor, params.id, body, app.clock.now())),
   }),
@@ -107,7 +107,7 @@ export const groupRoutes = [
     access: read,
     params: groupParams,
     query: closed(memberQuery),
-    success: { 200: pageOf(MemberAnswer) },
+    success: { 200: pageOf(MemberResponse) },
     handle: ({ app, caller, params, query: { phone_number, limit = 50, cursor } }) => {
       const phone = readPhoneQuery(phone_number, caller.account.country_code);
       return listGroupMembers(app.db.query, caller.account.id, params.id, {

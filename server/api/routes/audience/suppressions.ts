@@ -5,7 +5,7 @@ import { validateSuppression } from "../../../audience/suppressions/validate-sup
 import { removeSuppression } from "../../../audience/suppressions/remove-suppression.ts";
 import {
   NewSuppression,
-  SuppressionAnswer,
+  SuppressionResponse,
   SuppressionImport,
   SuppressionUpload,
   suppressionFilterQuery,
@@ -33,7 +33,7 @@ export const suppressionRoutes = [
     tag: "Suppressions",
     access: { anyOf: ["suppressions.read", "suppressions.manage"] },
     query: closed(suppressionQuery),
-    success: { 200: pageOf(SuppressionAnswer) },
+    success: { 200: pageOf(SuppressionResponse) },
     handle: ({ app, caller, query: { phone_number, limit = 50, cursor, ...filter } }) => {
       const phone = readPhoneQuery(phone_number, caller.account.country_code);
       return listSuppressions(
@@ -74,7 +74,7 @@ export const suppressionRoutes = [
     tag: "Suppressions",
     access: manage,
     body: NewSuppression,
-    success: { 201: SuppressionAnswer },
+    success: { 201: SuppressionResponse },
     validate: ({ app, caller, body }) => validateSuppression(body, caller.account, app.clock.now()),
     handle: ({ app, caller, actor, body, write }) =>
       write((tx) => addSuppression(tx, actor, body, caller.account, app.clock.now())),

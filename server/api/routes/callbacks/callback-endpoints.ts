@@ -3,7 +3,7 @@ import { createEndpoint } from "../../../callbacks/endpoints/create-endpoint.ts"
 import { deleteEndpoint } from "../../../callbacks/endpoints/delete-endpoint.ts";
 import {
   CreatedEndpoint,
-  EndpointAnswer,
+  EndpointResponse,
   endpointFilter,
   EndpointPatch,
   EndpointSecret,
@@ -55,7 +55,7 @@ const readRoutes = [
     tag,
     access: see,
     query: closed({ ...endpointFilter, ...pageQuery }),
-    success: { 200: pageOf(EndpointAnswer) },
+    success: { 200: pageOf(EndpointResponse) },
     handle: ({ app, caller, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       return listEndpoints(app.db.query, caller.account.id, filter, { limit, cursor });
@@ -69,7 +69,7 @@ const readRoutes = [
     tag,
     access: see,
     params,
-    success: { 200: EndpointAnswer },
+    success: { 200: EndpointResponse },
     handle: ({ app, caller, params: { id } }) => readEndpoint(app.db.query, caller.account.id, id),
   }),
 ];
@@ -99,7 +99,7 @@ const writeRoutes = [
     access: manage,
     params,
     body: EndpointPatch,
-    success: { 200: EndpointAnswer },
+    success: { 200: EndpointResponse },
     validate: ({ app, body }) => validateEndpoint(app, body),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
       const answer = await write((tx) => updateEndpoint(tx, actor, id, body, app.clock.now()));

@@ -1,7 +1,7 @@
 // Replays of time ranges to callback endpoints.
 import { deliveryFilter } from "../../../callbacks/deliveries/delivery-schema.ts";
 import { validateReplay, replayRange } from "../../../callbacks/replays/replay-range.ts";
-import { NewReplay, ReplayAnswer } from "../../../callbacks/replays/replay-schema.ts";
+import { NewReplay, ReplayResponse } from "../../../callbacks/replays/replay-schema.ts";
 import { findReplay, listReplays } from "../../../callbacks/replays/replays.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
@@ -21,7 +21,7 @@ export const callbackReplayRoutes = [
     access: { anyOf: ["callbacks.manage"] },
     params: closed({ id: pathId("The callback endpoint") }),
     body: NewReplay,
-    success: { 202: ReplayAnswer },
+    success: { 202: ReplayResponse },
     validate: ({ app, caller, body }) =>
       validateReplay(body, caller.account.time_zone, app.clock.now()),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
@@ -39,7 +39,7 @@ export const callbackReplayRoutes = [
     tag,
     access: see,
     query: closed({ endpoint_id: deliveryFilter.endpoint_id, ...pageQuery }),
-    success: { 200: pageOf(ReplayAnswer) },
+    success: { 200: pageOf(ReplayResponse) },
     handle: ({ app, caller, query: { limit = 50, cursor, ...filter } }) =>
       listReplays(app.db.query, caller.account.id, filter, { limit, cursor }),
   }),
@@ -51,7 +51,7 @@ export const callbackReplayRoutes = [
     tag,
     access: see,
     params: closed({ id: pathId("The replay") }),
-    success: { 200: ReplayAnswer },
+    success: { 200: ReplayResponse },
     handle: ({ app, caller, params: { id } }) => findReplay(app.db.query, caller.account.id, id),
   }),
 ];

@@ -1,6 +1,6 @@
 // Click-to-call, the only endpoint with its own error shape (contract 7.2).
 import {
-  ClickToCallAnswer,
+  ClickToCallResponse,
   ClickToCallError,
   NewClickToCall,
 } from "../../../calls/click-to-call/click-to-call-schema.ts";
@@ -18,7 +18,7 @@ export const clickToCallRoutes = [
     tag: "Calls",
     access: { features: ["calls"], anyOf: "any_token" },
     body: NewClickToCall,
-    success: { 200: ClickToCallAnswer },
+    success: { 200: ClickToCallResponse },
     renderError: renderCallError,
     error: ClickToCallError,
     // clickToCall validates a call of the right shape.

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { createFlow } from "../../../chat/flows/create-flow.ts";
 import { deleteFlow } from "../../../chat/flows/delete-flow.ts";
 import {
-  AutomationFlowAnswer,
+  AutomationFlowResponse,
   FlowPatch,
   validateFlow,
   NewFlow,
@@ -26,7 +26,7 @@ export const automationFlowRoutes = [
     tag,
     access: seeChat,
     query: closed(pageQuery),
-    success: { 200: pageOf(AutomationFlowAnswer) },
+    success: { 200: pageOf(AutomationFlowResponse) },
     handle: ({ app, caller, query }) =>
       listFlows(app.db.query, "automation_flows", caller.account.id, query),
   }),
@@ -38,7 +38,7 @@ export const automationFlowRoutes = [
     tag,
     access: manageChat,
     body: NewFlow,
-    success: { 201: AutomationFlowAnswer },
+    success: { 201: AutomationFlowResponse },
     validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createFlow(tx, actor, "automation_flows", body, app.clock.now())),
@@ -51,7 +51,7 @@ export const automationFlowRoutes = [
     tag,
     access: seeChat,
     params: flowParams,
-    success: { 200: AutomationFlowAnswer },
+    success: { 200: AutomationFlowResponse },
     handle: ({ app, caller, params }) =>
       findFlow(app.db.query, "automation_flows", caller.account.id, params.id),
   }),
@@ -64,7 +64,7 @@ export const automationFlowRoutes = [
     access: manageChat,
     params: flowParams,
     body: FlowPatch,
-    success: { 200: AutomationFlowAnswer },
+    success: { 200: AutomationFlowResponse },
     validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateFlow(tx, actor, { kind: "automation_flows", id }, body, app.clock.now())),

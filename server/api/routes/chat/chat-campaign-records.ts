@@ -5,7 +5,7 @@ import {
   campaign_statuses,
   CampaignDetail,
   CampaignRecord,
-  RecipientAnswer,
+  RecipientResponse,
   shown_states,
 } from "../../../chat/campaigns/campaign-record-schema.ts";
 import { findCampaign, listCampaigns } from "../../../chat/campaigns/campaign-records.ts";
@@ -165,7 +165,7 @@ const recipientRoutes = [
     access: see,
     params,
     query: closed({ ...recipientQuery, ...pageQuery }),
-    success: { 200: pageOf(RecipientAnswer) },
+    success: { 200: pageOf(RecipientResponse) },
     handle: ({ app, caller, params: { id: campaign_id }, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const place = { account_id: caller.account.id, campaign_id };

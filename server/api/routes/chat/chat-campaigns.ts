@@ -2,7 +2,7 @@
 import {
   CampaignHead,
   CampaignPreview,
-  ChatCampaignAnswer,
+  ChatCampaignResponse,
   ChatCampaignUpload,
   NewChatCampaign,
   NewGroupCampaign,
@@ -75,7 +75,7 @@ const write = {
   rate_limit,
   key_required: true,
   malformed_type: "bad-request",
-  success: { 201: ChatCampaignAnswer },
+  success: { 201: ChatCampaignResponse },
 } as const;
 
 const ownerOf = ({

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { createFlow } from "../../../chat/flows/create-flow.ts";
 import { deleteFlow } from "../../../chat/flows/delete-flow.ts";
 import {
-  ChatFlowAnswer,
+  ChatFlowResponse,
   FlowPatch,
   validateFlow,
   NewFlow,
@@ -26,7 +26,7 @@ export const chatFlowRoutes = [
     tag,
     access: seeChat,
     query: closed(pageQuery),
-    success: { 200: pageOf(ChatFlowAnswer) },
+    success: { 200: pageOf(ChatFlowResponse) },
     handle: ({ app, caller, query }) =>
       listFlows(app.db.query, "chat_flows", caller.account.id, query),
   }),
@@ -38,7 +38,7 @@ export const chatFlowRoutes = [
     tag,
     access: manageChat,
     body: NewFlow,
-    success: { 201: ChatFlowAnswer },
+    success: { 201: ChatFlowResponse },
     validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createFlow(tx, actor, "chat_flows", body, app.clock.now())),
@@ -51,7 +51,7 @@ export const chatFlowRoutes = [
     tag,
     access: seeChat,
     params: flowParams,
-    success: { 200: ChatFlowAnswer },
+    success: { 200: ChatFlowResponse },
     handle: ({ app, caller, params }) =>
       findFlow(app.db.query, "chat_flows", caller.account.id, params.id),
   }),
@@ -64,7 +64,7 @@ export const chatFlowRoutes = [
     access: manageChat,
     params: flowParams,
     body: FlowPatch,
-    success: { 200: ChatFlowAnswer },
+    success: { 200: ChatFlowResponse },
     validate: ({ body }) => validateFlow(body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateFlow(tx, actor, { kind: "chat_flows", id }, body, app.clock.now())),

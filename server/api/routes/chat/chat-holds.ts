@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
-import { hold_scopes, HoldAnswer } from "../../../chat/holds/holds.ts";
+import { hold_scopes, HoldResponse } from "../../../chat/holds/holds.ts";
 import { HoldToLift, liftHoldManually } from "../../../chat/holds/lift-hold-manually.ts";
 import { listHolds } from "../../../chat/holds/list-holds.ts";
 import { knownId } from "../../../lib/ids.ts";
@@ -28,7 +28,7 @@ export const chatHoldRoutes = [
       subject_id: Type.Optional(id("Id of a campaign, template or number")),
       ...pageQuery,
     }),
-    success: { 200: pageOf(HoldAnswer) },
+    success: { 200: pageOf(HoldResponse) },
     handle: ({ app, caller, query: { scope, subject_id, ...at } }) =>
       listHolds(
         app.db.query,

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import {
-  ChatNumberAnswer,
+  ChatNumberResponse,
   ChatNumberPatch,
   validateNewChatNumber,
   NewChatNumber,
@@ -12,7 +12,7 @@ import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
 import { askForNumber, recordNumberState } from "../../../chat/numbers/sync-chat-number.ts";
 import { updateChatNumber } from "../../../chat/numbers/update-chat-number.ts";
 import {
-  ChatMediaAnswer,
+  ChatMediaResponse,
   ChatMediaUpload,
   media_bytes_max,
   uploadChatMedia,
@@ -36,7 +36,7 @@ export const chatNumberRoutes = [
     tag,
     access: seeChat,
     query: closed(pageQuery),
-    success: { 200: pageOf(ChatNumberAnswer) },
+    success: { 200: pageOf(ChatNumberResponse) },
     handle: ({ app, caller, query }) => listChatNumbers(app.db.query, caller.account.id, query),
   }),
   route({
@@ -47,7 +47,7 @@ export const chatNumberRoutes = [
     tag,
     access: manageChat,
     body: NewChatNumber,
-    success: { 201: ChatNumberAnswer },
+    success: { 201: ChatNumberResponse },
     validate: ({ body }) => validateNewChatNumber(body),
     handle: async ({ app, caller, actor, body, write }) => {
       const number = await write((tx) => createChatNumber(tx, actor, body, app.clock.now()));
@@ -63,7 +63,7 @@ export const chatNumberRoutes = [
     tag,
     access: seeChat,
     params: numberParams,
-    success: { 200: ChatNumberAnswer },
+    success: { 200: ChatNumberResponse },
     handle: ({ app, caller, params }) => findChatNumber(app.db.query, caller.account.id, params.id),
   }),
   route({
@@ -75,7 +75,7 @@ export const chatNumberRoutes = [
     access: manageChat,
     params: numberParams,
     body: ChatNumberPatch,
-    success: { 200: ChatNumberAnswer },
+    success: { 200: ChatNumberResponse },
     handle: async ({ app, caller, actor, params, body, write }) => {
       const number = await write((tx) =>
         updateChatNumber(tx, actor, params.id, body, app.clock.now()),
@@ -105,7 +105,7 @@ export const chatNumberRoutes = [
     tag,
     access: manageChat,
     params: numberParams,
-    success: { 200: ChatNumberAnswer },
+    success: { 200: ChatNumberResponse },
     handle: async ({ app, caller, actor, params, write }) => {
       const state = await askForNumber(app, caller.account.id, params.id);
       return write((tx) => recordNumberState(tx, actor, params.id, state, app.clock.now()));
@@ -121,7 +121,7 @@ export const chatNumberRoutes = [
     params: numberParams,
     multipart: true,
     body: ChatMediaUpload,
-    success: { 201: ChatMediaAnswer },
+    success: { 201: ChatMediaResponse },
     precheck: ({ app, caller, params }) =>
       findChatNumber(app.db.query, caller.account.id, params.id),
     handle: ({ app, caller, actor, params, request }) => {

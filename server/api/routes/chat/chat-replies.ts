@@ -6,7 +6,7 @@ import {
 } from "../../../chat/inbound/list-replies.ts";
 import {
   campaignReplyQuery,
-  ReplyAnswer,
+  ReplyResponse,
   replyFilterQuery,
   replyQuery,
 } from "../../../chat/inbound/reply-schema.ts";
@@ -40,7 +40,7 @@ export const chatReplyRoutes = [
     tag: "Chat replies",
     access: seeReplies,
     query: closed(replyQuery),
-    success: { 200: pageOf(ReplyAnswer) },
+    success: { 200: pageOf(ReplyResponse) },
     handle: ({ app, caller, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor };
@@ -71,7 +71,7 @@ export const chatReplyRoutes = [
     access: seeReplies,
     params: closed({ id: pathId("Campaign id") }),
     query: closed(campaignReplyQuery),
-    success: { 200: pageOf(ReplyAnswer) },
+    success: { 200: pageOf(ReplyResponse) },
     handle: async ({ app, caller, params, query }) => {
       const { limit = 50, cursor } = query;
       const filter = { ...readFilter(query), campaign_id: params.id };

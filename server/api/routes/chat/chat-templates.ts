@@ -5,14 +5,14 @@ import { validateNewTemplate } from "../../../chat/templates/validate-template.t
 import {
   syncNumberTemplates,
   TemplateSync,
-  TemplateSyncAnswer,
+  TemplateSyncResponse,
 } from "../../../chat/templates/sync-number-templates.ts";
 import { findTemplate, listTemplates } from "../../../chat/templates/templates.ts";
 import {
   NewTemplate,
   template_categories,
   template_statuses,
-  TemplateAnswer,
+  TemplateResponse,
   TemplatePatch,
 } from "../../../chat/templates/template-schema.ts";
 import { updateTemplate } from "../../../chat/templates/update-template.ts";
@@ -39,7 +39,7 @@ export const chatTemplateRoutes = [
       q: Type.Optional(Type.String({ maxLength: 512, description: "Part of the name" })),
       ...pageQuery,
     }),
-    success: { 200: pageOf(TemplateAnswer) },
+    success: { 200: pageOf(TemplateResponse) },
     handle: ({ app, caller, query: { limit = 50, cursor, ...filter } }) =>
       listTemplates(app.db.query, caller.account.id, filter, {
         limit,
@@ -54,7 +54,7 @@ export const chatTemplateRoutes = [
     tag,
     access: manageChat,
     body: NewTemplate,
-    success: { 201: TemplateAnswer },
+    success: { 201: TemplateResponse },
     validate: ({ body }) => validateNewTemplate(body),
     handle: async ({ app, caller, actor, body, write }) => {
       const submitted = await submitTemplate(app, caller.account.id, body);
@@ -69,7 +69,7 @@ export const chatTemplateRoutes = [
     tag,
     access: manageChat,
     body: TemplateSync,
-    success: { 200: TemplateSyncAnswer },
+    success: { 200: TemplateSyncResponse },
     handle: ({ app, caller, body }) => syncNumberTemplates(app, caller.account.id, body),
   }),
   route({
@@ -80,7 +80,7 @@ export const chatTemplateRoutes = [
     tag,
     access: seeChat,
     params: templateParams,
-    success: { 200: TemplateAnswer },
+    success: { 200: TemplateResponse },
     handle: ({ app, caller, params }) => findTemplate(app.db.query, caller.account.id, params.id),
   }),
   route({
@@ -92,7 +92,7 @@ export const chatTemplateRoutes = [
     access: manageChat,
     params: templateParams,
     body: TemplatePatch,
-    success: { 200: TemplateAnswer },
+    success: { 200: TemplateResponse },
     handle: ({ app, actor, params, body, write }) =>
       write((tx) => updateTemplate(tx, actor, params.id, body, app.clock.now())),
   }),

@@ -1,7 +1,7 @@
 import { sendTestMessage } from "../../../chat/single-messages/send-test-message.ts";
 import {
   TestMessage,
-  TestMessageAnswer,
+  TestMessageResponse,
 } from "../../../chat/single-messages/test-message-schema.ts";
 import type { RateLimit } from "../../checks/rate-limit.ts";
 import { route } from "../../route.ts";
@@ -23,7 +23,7 @@ export const chatTestMessageRoutes = [
     access: { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] },
     rate_limit,
     body: TestMessage,
-    success: { 200: TestMessageAnswer },
+    success: { 200: TestMessageResponse },
     handle: async ({ app, caller, actor, body, request, write }) => {
       const tester = { account: caller.account, actor, key: request.keyed?.key ?? null };
       const answer = await sendTestMessage(app, tester, body);

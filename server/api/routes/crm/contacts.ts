@@ -1,6 +1,6 @@
-import { ContactAnswer } from "../../../crm/contacts/contact-schema.ts";
+import { ContactResponse } from "../../../crm/contacts/contact-schema.ts";
 import { findContact } from "../../../crm/contacts/find-contact.ts";
-import { LeadAnswer } from "../../../crm/leads/lead-schema.ts";
+import { LeadResponse } from "../../../crm/leads/lead-schema.ts";
 import { listContacts } from "../../../crm/contacts/list-contacts.ts";
 import { listLeads } from "../../../crm/leads/list-leads.ts";
 import { ContactPatch, patchContact } from "../../../crm/contacts/patch-contact.ts";
@@ -32,7 +32,7 @@ export const contactRoutes = [
       q: Type.Optional(search),
       ...pageQuery,
     }),
-    success: { 200: crmPageOf(ContactAnswer) },
+    success: { 200: crmPageOf(ContactResponse) },
     handle: async ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
       return listContacts(app, caller.account.id, params.workspaceId, filter, { limit, cursor });
@@ -46,7 +46,7 @@ export const contactRoutes = [
     tag: "Contacts",
     access: reads,
     params: contactParams,
-    success: { 200: ContactAnswer },
+    success: { 200: ContactResponse },
     handle: async ({ app, caller, params }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
       return findContact(app, caller.account.id, params.workspaceId, params.contactId);
@@ -61,7 +61,7 @@ export const contactRoutes = [
     access: { features: ["crm"], anyOf: ["crm.write"] },
     params: contactParams,
     body: ContactPatch,
-    success: { 200: ContactAnswer },
+    success: { 200: ContactResponse },
     precheck: ({ app, caller, params }) =>
       requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: ({ app, actor, params, body, write }) =>
@@ -84,7 +84,7 @@ export const contactRoutes = [
     access: reads,
     params: contactParams,
     query: closed(pageQuery),
-    success: { 200: crmPageOf(LeadAnswer) },
+    success: { 200: crmPageOf(LeadResponse) },
     handle: async ({ app, caller, params, query: { limit = 50, cursor } }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
       await findContact(app, caller.account.id, params.workspaceId, params.contactId);

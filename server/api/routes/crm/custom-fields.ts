@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { createCustomField } from "../../../crm/fields/create-custom-field.ts";
 import {
-  CustomFieldAnswer,
+  CustomFieldResponse,
   CustomFieldPatch,
   NewCustomField,
   validateNewCustomField,
@@ -25,7 +25,7 @@ export const customFieldRoutes = [
     access: lookUp,
     params: closed(workspaceParams),
     query: archivedQuery,
-    success: { 200: Type.Object({ data: Type.Array(CustomFieldAnswer) }) },
+    success: { 200: Type.Object({ data: Type.Array(CustomFieldResponse) }) },
     handle: ({ app, caller, params, query }) =>
       listCustomFields(app, caller.account.id, params.workspaceId, {
         includeArchived: query.includeArchived ?? false,
@@ -40,7 +40,7 @@ export const customFieldRoutes = [
     access: manage,
     params: closed(workspaceParams),
     body: NewCustomField,
-    success: { 201: CustomFieldAnswer },
+    success: { 201: CustomFieldResponse },
     validate: ({ body }) => validateNewCustomField(body),
     handle: (context) =>
       changeWorkspace(context, (tx) =>
@@ -62,7 +62,7 @@ export const customFieldRoutes = [
     access: manage,
     params: closed(fieldParams),
     body: CustomFieldPatch,
-    success: { 200: CustomFieldAnswer },
+    success: { 200: CustomFieldResponse },
     handle: (context) =>
       changeWorkspace(context, (tx) =>
         updateCustomField(tx, context.actor, context.params, context.body, context.app.clock.now()),

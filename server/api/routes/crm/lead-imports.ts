@@ -1,5 +1,5 @@
 import {
-  LeadImportAnswer,
+  LeadImportResponse,
   LeadImportUpload,
   leadImportAnswerOf,
 } from "../../../crm/lead-imports/lead-import-schema.ts";
@@ -37,7 +37,7 @@ export const leadImportRoutes = [
     params: workspaceParams,
     multipart: true,
     body: LeadImportUpload,
-    success: { 202: LeadImportAnswer },
+    success: { 202: LeadImportResponse },
     precheck: ({ app, caller, params }) =>
       requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: async ({ app, caller, actor, params, request }) => {
@@ -61,7 +61,7 @@ export const leadImportRoutes = [
     access,
     params: workspaceParams,
     query: closed(pageQuery),
-    success: { 200: crmPageOf(LeadImportAnswer) },
+    success: { 200: crmPageOf(LeadImportResponse) },
     handle: ({ app, caller, params, query: { limit = 50, cursor } }) =>
       listLeadImports(app, caller.account.id, params.workspaceId, { limit, cursor }),
   }),
@@ -73,7 +73,7 @@ export const leadImportRoutes = [
     tag: "Import and export",
     access,
     params: importParams,
-    success: { 200: LeadImportAnswer },
+    success: { 200: LeadImportResponse },
     handle: async ({ app, caller, params }) =>
       leadImportAnswerOf(await findLeadImport(app, placeOf(caller.account.id, params))),
   }),

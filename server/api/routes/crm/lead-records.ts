@@ -4,7 +4,7 @@ import { addCollaborator } from "../../../crm/leads/add-collaborator.ts";
 import { addNote } from "../../../crm/leads/add-note.ts";
 import { findLead } from "../../../crm/leads/find-lead.ts";
 import { validateLead } from "../../../crm/leads/validate-lead.ts";
-import { LeadAnswer } from "../../../crm/leads/lead-schema.ts";
+import { LeadResponse } from "../../../crm/leads/lead-schema.ts";
 import { listCollaborators } from "../../../crm/leads/list-collaborators.ts";
 import { listLeads } from "../../../crm/leads/list-leads.ts";
 import { listTimeline, TimelineEntry } from "../../../crm/leads/list-timeline.ts";
@@ -23,7 +23,7 @@ const collaboratorParams = closed({
   leadId: pathId("The lead"),
   userId: pathId("The user"),
 });
-const Collaborators = Type.Object({ data: LeadAnswer.properties.collaborators });
+const Collaborators = Type.Object({ data: LeadResponse.properties.collaborators });
 
 const leads = "/api/v1/crm/workspaces/:workspaceId/leads";
 const lead = `${leads}/:leadId`;
@@ -59,7 +59,7 @@ export const leadRecordRoutes = [
     access: reads,
     params: workspaceParams,
     query: closed({ ...leadFilterQuery, ...pageQuery }),
-    success: { 200: crmPageOf(LeadAnswer) },
+    success: { 200: crmPageOf(LeadResponse) },
     precheck: inWorkspace,
     handle: ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) =>
       listLeads(
@@ -78,7 +78,7 @@ export const leadRecordRoutes = [
     tag: "Leads",
     access: reads,
     params: leadParams,
-    success: { 200: LeadAnswer },
+    success: { 200: LeadResponse },
     precheck: inWorkspace,
     handle: ({ app, caller, params }) =>
       findLead(app.db.query, caller.account.id, params.workspaceId, params.leadId),
@@ -92,7 +92,7 @@ export const leadRecordRoutes = [
     access: changes,
     params: leadParams,
     body: LeadPatch,
-    success: { 200: LeadAnswer },
+    success: { 200: LeadResponse },
     precheck: inWorkspace,
     validate: async ({ app, caller, params, body }) =>
       validateLead(

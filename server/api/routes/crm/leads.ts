@@ -1,7 +1,7 @@
 import { createLead } from "../../../crm/leads/create-lead.ts";
 import { validateNewLead } from "../../../crm/leads/validate-lead.ts";
 import { createLeads } from "../../../crm/leads/lead-intake.ts";
-import { LeadAnswer, NewLead } from "../../../crm/leads/lead-schema.ts";
+import { LeadResponse, NewLead } from "../../../crm/leads/lead-schema.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
 import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
@@ -18,7 +18,7 @@ export const leadRoutes = [
     access: { features: ["crm"], anyOf: ["crm.leads.create"] },
     params: workspaceParams,
     body: NewLead,
-    success: { 201: LeadAnswer },
+    success: { 201: LeadResponse },
     precheck: ({ app, caller, params }) =>
       requireWorkspace(app, caller.account.id, params.workspaceId),
     // createLead validates a lead of the right shape.

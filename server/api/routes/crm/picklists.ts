@@ -4,7 +4,7 @@ import { deletePicklistOption } from "../../../crm/fields/delete-picklist-option
 import { listPicklists } from "../../../crm/fields/list-picklists.ts";
 import {
   NewPicklistOption,
-  PicklistOptionAnswer,
+  PicklistOptionResponse,
   PicklistOptionPatch,
   Picklists,
 } from "../../../crm/fields/picklist-schema.ts";
@@ -46,7 +46,7 @@ export const picklistRoutes = [
     access: manage,
     params: closed(picklistParams),
     body: NewPicklistOption,
-    success: { 201: PicklistOptionAnswer },
+    success: { 201: PicklistOptionResponse },
     validate: ({ params, body }) => validateDefault(params.picklist, body),
     handle: (context) =>
       changeWorkspace(context, (tx) =>
@@ -68,7 +68,7 @@ export const picklistRoutes = [
     access: manage,
     params: closed(optionParams),
     body: PicklistOptionPatch,
-    success: { 200: PicklistOptionAnswer },
+    success: { 200: PicklistOptionResponse },
     validate: ({ params, body }) => validateDefault(params.picklist, body),
     handle: (context) =>
       changeWorkspace(context, (tx) =>

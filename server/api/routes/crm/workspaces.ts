@@ -5,9 +5,9 @@ import { listWorkspaces } from "../../../crm/workspaces/list-workspaces.ts";
 import { updateWorkspace } from "../../../crm/workspaces/update-workspace.ts";
 import {
   NewWorkspace,
-  WorkspaceAnswer,
+  WorkspaceResponse,
   WorkspacePatch,
-} from "../../../crm/workspaces/workspace-answer.ts";
+} from "../../../crm/workspaces/workspace-response.ts";
 import { workspaceSubject } from "../../../crm/workspaces/workspace-schema.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { closed, crmPageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
@@ -54,7 +54,7 @@ export const workspaceRoutes = [
     tag: "Workspaces",
     access: lookUp,
     query: closed(pageQuery),
-    success: { 200: crmPageOf(WorkspaceAnswer) },
+    success: { 200: crmPageOf(WorkspaceResponse) },
     handle: ({ app, caller, query }) =>
       listWorkspaces(app, caller.account.id, { ...query, limit: query.limit ?? 50 }),
   }),
@@ -66,7 +66,7 @@ export const workspaceRoutes = [
     tag: "Workspaces",
     access: manage,
     body: NewWorkspace,
-    success: { 201: WorkspaceAnswer },
+    success: { 201: WorkspaceResponse },
     handle: ({ app, actor, body, write }) =>
       write((tx) => addWorkspace(tx, actor, body, app.clock.now())),
   }),
@@ -78,7 +78,7 @@ export const workspaceRoutes = [
     tag: "Workspaces",
     access: lookUp,
     params: closed(workspaceParams),
-    success: { 200: WorkspaceAnswer },
+    success: { 200: WorkspaceResponse },
     handle: ({ app, caller, params }) =>
       findWorkspace(app.db.query, caller.account.id, params.workspaceId),
   }),
@@ -91,7 +91,7 @@ export const workspaceRoutes = [
     access: manage,
     params: closed(workspaceParams),
     body: WorkspacePatch,
-    success: { 200: WorkspaceAnswer },
+    success: { 200: WorkspaceResponse },
     handle: (context) =>
       changeWorkspace(context, (tx) =>
         updateWorkspace(

@@ -2,9 +2,9 @@ import Type from "typebox";
 import { addAgentGroupMember } from "../../../telephony/agent-groups/add-agent-group-member.ts";
 import { listAgentGroupMembers } from "../../../telephony/agent-groups/agent-group-members.ts";
 import {
-  AgentGroupAnswer,
+  AgentGroupResponse,
   AgentGroupPatch,
-  AgentMemberAnswer,
+  AgentMemberResponse,
   AgentMemberPatch,
   validateNewAgentMember,
   NewAgentGroup,
@@ -35,7 +35,7 @@ export const agentGroupRoutes = [
     tag,
     access: seeAgents,
     query: closed(pageQuery),
-    success: { 200: pageOf(AgentGroupAnswer) },
+    success: { 200: pageOf(AgentGroupResponse) },
     handle: ({ app, caller, query }) => listAgentGroups(app.db.query, caller.account.id, query),
   }),
   route({
@@ -46,7 +46,7 @@ export const agentGroupRoutes = [
     tag,
     access: manageAgents,
     body: NewAgentGroup,
-    success: { 201: AgentGroupAnswer },
+    success: { 201: AgentGroupResponse },
     handle: ({ app, actor, body, write }) =>
       write((tx) => createAgentGroup(tx, actor, body, app.clock.now())),
   }),
@@ -58,7 +58,7 @@ export const agentGroupRoutes = [
     tag,
     access: seeAgents,
     params,
-    success: { 200: AgentGroupAnswer },
+    success: { 200: AgentGroupResponse },
     handle: ({ app, caller, params: at }) => readAgentGroup(app.db.query, caller.account.id, at.id),
   }),
   route({
@@ -70,7 +70,7 @@ export const agentGroupRoutes = [
     access: manageAgents,
     params,
     body: AgentGroupPatch,
-    success: { 200: AgentGroupAnswer },
+    success: { 200: AgentGroupResponse },
     handle: ({ app, actor, params: at, body, write }) =>
       write((tx) => updateAgentGroup(tx, actor, at.id, body, app.clock.now())),
   }),
@@ -96,7 +96,7 @@ export const agentGroupRoutes = [
     access: seeAgents,
     params,
     query: closed(pageQuery),
-    success: { 200: pageOf(AgentMemberAnswer) },
+    success: { 200: pageOf(AgentMemberResponse) },
     handle: ({ app, caller, params: at, query }) =>
       listAgentGroupMembers(app.db.query, caller.account.id, at.id, query),
   }),
@@ -109,7 +109,7 @@ export const agentGroupRoutes = [
     access: manageAgents,
     params,
     body: NewAgentMember,
-    success: { 201: AgentMemberAnswer },
+    success: { 201: AgentMemberResponse },
     validate: ({ caller, body }) => validateNewAgentMember(body, caller.account.country_code),
     handle: ({ app, caller, actor, params: at, body, write }) =>
       write((tx) => {
@@ -126,7 +126,7 @@ export const agentGroupRoutes = [
     access: manageAgents,
     params: memberParams,
     body: AgentMemberPatch,
-    success: { 200: AgentMemberAnswer },
+    success: { 200: AgentMemberResponse },
     handle: ({ app, actor, params: at, body, write }) => {
       const place = { group_id: at.id, member_id: at.memberId, position: body.position };
       return write((tx) => moveAgentGroupMember(tx, actor, place, app.clock.now()));

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { createExtension } from "../../../telephony/extensions/create-extension.ts";
 import { deleteExtension } from "../../../telephony/extensions/delete-extension.ts";
 import {
-  ExtensionAnswer,
+  ExtensionResponse,
   ExtensionPatch,
   NewExtension,
 } from "../../../telephony/extensions/extension-schema.ts";
@@ -28,7 +28,7 @@ export const extensionRoutes = [
     tag,
     access: seeAgents,
     query: closed(pageQuery),
-    success: { 200: pageOf(ExtensionAnswer) },
+    success: { 200: pageOf(ExtensionResponse) },
     handle: ({ app, caller, query }) => listExtensions(app.db.query, caller.account.id, query),
   }),
   route({
@@ -39,7 +39,7 @@ export const extensionRoutes = [
     tag,
     access: manageAgents,
     body: NewExtension,
-    success: { 201: ExtensionAnswer },
+    success: { 201: ExtensionResponse },
     handle: ({ app, caller: { account }, actor, body, write }) =>
       write((tx) => createExtension(tx, { account, actor }, body, app.clock.now())),
   }),
@@ -51,7 +51,7 @@ export const extensionRoutes = [
     tag,
     access: seeAgents,
     params,
-    success: { 200: ExtensionAnswer },
+    success: { 200: ExtensionResponse },
     handle: ({ app, caller, params: { id } }) => readExtension(app.db.query, caller.account.id, id),
   }),
   route({
@@ -63,7 +63,7 @@ export const extensionRoutes = [
     access: manageAgents,
     params,
     body: ExtensionPatch,
-    success: { 200: ExtensionAnswer },
+    success: { 200: ExtensionResponse },
     handle: ({ app, caller: { account }, actor, params: { id }, body, write }) =>
       write((tx) => updateExtension(tx, { account, actor }, id, body, app.clock.now())),
   }),

@@ -5,7 +5,7 @@ import type { MovedCalls } from "../../../telephony/nodes/move-queued-calls.ts";
 import {
   validateTrunkNodes,
   NewTrunk,
-  TrunkAnswer,
+  TrunkResponse,
   TrunkPatch,
 } from "../../../telephony/trunks/trunk-schema.ts";
 import { listTrunks, readTrunk } from "../../../telephony/trunks/trunks.ts";
@@ -27,7 +27,7 @@ export const trunkRoutes = [
     tag,
     access: operate,
     query: closed(pageQuery),
-    success: { 200: pageOf(TrunkAnswer) },
+    success: { 200: pageOf(TrunkResponse) },
     handle: ({ app, query }) => listTrunks(app.db.query, query),
   }),
   route({
@@ -38,7 +38,7 @@ export const trunkRoutes = [
     tag,
     access: operate,
     body: NewTrunk,
-    success: { 201: TrunkAnswer },
+    success: { 201: TrunkResponse },
     validate: ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, body, write }) => {
       const trunk = await write((tx) => createTrunk(tx, actor, body, app.clock.now()));
@@ -57,7 +57,7 @@ export const trunkRoutes = [
     tag,
     access: operate,
     params,
-    success: { 200: TrunkAnswer },
+    success: { 200: TrunkResponse },
     handle: ({ app, params: { id } }) => readTrunk(app.db.query, id),
   }),
   route({
@@ -69,7 +69,7 @@ export const trunkRoutes = [
     access: operate,
     params,
     body: TrunkPatch,
-    success: { 200: TrunkAnswer },
+    success: { 200: TrunkResponse },
     validate: ({ body }) => validateTrunkNodes(body),
     handle: async ({ app, actor, params: { id }, body, write }) => {
       let affected: { nodes: readonly number[]; moved: MovedCalls } = { nodes: [], moved: [] };

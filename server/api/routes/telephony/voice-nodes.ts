@@ -7,7 +7,7 @@ import {
   validateAriUrl,
   validateNewVoiceNode,
   NewVoiceNode,
-  VoiceNodeAnswer,
+  VoiceNodeResponse,
   VoiceNodePatch,
 } from "../../../telephony/nodes/voice-node-schema.ts";
 import { listVoiceNodes, readVoiceNode } from "../../../telephony/nodes/voice-nodes.ts";
@@ -31,7 +31,7 @@ export const voiceNodeRoutes = [
     tag,
     access: operate,
     query: closed(pageQuery),
-    success: { 200: pageOf(VoiceNodeAnswer) },
+    success: { 200: pageOf(VoiceNodeResponse) },
     handle: ({ app, query }) => listVoiceNodes(app.db.query, query),
   }),
   route({
@@ -42,7 +42,7 @@ export const voiceNodeRoutes = [
     tag,
     access: operate,
     body: NewVoiceNode,
-    success: { 201: VoiceNodeAnswer },
+    success: { 201: VoiceNodeResponse },
     validate: ({ body }) => validateNewVoiceNode(body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createVoiceNode(tx, actor, body, app.clock.now())),
@@ -55,7 +55,7 @@ export const voiceNodeRoutes = [
     tag,
     access: operate,
     params,
-    success: { 200: VoiceNodeAnswer },
+    success: { 200: VoiceNodeResponse },
     handle: ({ app, params: { id } }) => readVoiceNode(app.db.query, id),
   }),
   route({
@@ -67,7 +67,7 @@ export const voiceNodeRoutes = [
     access: operate,
     params,
     body: VoiceNodePatch,
-    success: { 200: VoiceNodeAnswer },
+    success: { 200: VoiceNodeResponse },
     validate: ({ body }) => validateAriUrl(body),
     handle: async ({ app, actor, params: { id }, body, write }) => {
       let moved: MovedCalls = [];

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import {
-  AiAgentAnswer,
+  AiAgentResponse,
   AiAgentPatch,
   NewAiAgent,
 } from "../../../voice/ai-agents/ai-agent-schema.ts";
@@ -26,7 +26,7 @@ export const aiAgentRoutes = [
     tag,
     access: seeContent,
     query: closed(pageQuery),
-    success: { 200: pageOf(AiAgentAnswer) },
+    success: { 200: pageOf(AiAgentResponse) },
     handle: ({ app, caller, query }) => listAiAgents(app.db.query, caller.account.id, query),
   }),
   route({
@@ -37,7 +37,7 @@ export const aiAgentRoutes = [
     tag,
     access: manageContent,
     body: NewAiAgent,
-    success: { 201: AiAgentAnswer },
+    success: { 201: AiAgentResponse },
     validate: ({ app, caller, body }) =>
       validateAiAgent(app.db.query, caller.account.id, app.aiAgentDrivers, body),
     handle: ({ app, actor, body, write }) =>
@@ -51,7 +51,7 @@ export const aiAgentRoutes = [
     tag,
     access: seeContent,
     params,
-    success: { 200: AiAgentAnswer },
+    success: { 200: AiAgentResponse },
     handle: ({ app, caller, params: { id } }) => readAiAgent(app.db.query, caller.account.id, id),
   }),
   route({
@@ -63,7 +63,7 @@ export const aiAgentRoutes = [
     access: manageContent,
     params,
     body: AiAgentPatch,
-    success: { 200: AiAgentAnswer },
+    success: { 200: AiAgentResponse },
     validate: ({ app, caller, params: { id }, body }) => {
       const at = { id, drivers: app.aiAgentDrivers };
       return validateAiAgentPatch(app.db.query, caller.account.id, at, body);

@@ -15,7 +15,7 @@ import {
   KeyCount,
   recipient_states,
   VoiceCampaignRecord,
-  VoiceRecipientAnswer,
+  VoiceRecipientResponse,
 } from "../../../voice/campaigns/campaign-record-schema.ts";
 import {
   listRecipients,
@@ -172,7 +172,7 @@ const reportRoutes = [
     access: see,
     params,
     query: closed({ ...recipientQuery, ...pageQuery }),
-    success: { 200: pageOf(VoiceRecipientAnswer) },
+    success: { 200: pageOf(VoiceRecipientResponse) },
     handle: async ({ app, caller, params: { id }, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor };

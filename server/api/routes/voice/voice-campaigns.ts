@@ -12,7 +12,7 @@ import { previewVoiceCampaign } from "../../../voice/campaigns/preview-voice-cam
 import {
   NewTestCall,
   NewVoiceCampaign,
-  VoiceCampaignAnswer,
+  VoiceCampaignResponse,
   VoiceCampaignPreview,
   VoiceCampaignUpload,
   VoiceReject,
@@ -74,7 +74,7 @@ export const voiceCampaignRoutes = [
     body_bytes_max: json_bytes_max,
     body: NewVoiceCampaign,
     form: VoiceCampaignUpload,
-    success: { 201: VoiceCampaignAnswer },
+    success: { 201: VoiceCampaignResponse },
     parse: parseLaunch,
     handle: (context) => createVoiceCampaign(context.app, ownerOf(context), context, context.body),
   }),
@@ -100,7 +100,7 @@ export const voiceCampaignRoutes = [
     tag: "Voice",
     access,
     body: NewTestCall,
-    success: { 201: VoiceCampaignAnswer },
+    success: { 201: VoiceCampaignResponse },
     handle: (context) => createTestCall(context.app, ownerOf(context), context, context.body),
   }),
   route({

@@ -10,7 +10,7 @@ import {
   NewVoiceFile,
   upload_bytes_max,
   voice_file_statuses,
-  VoiceFileAnswer,
+  VoiceFileResponse,
   VoiceFilePatch,
   VoiceFileUpload,
 } from "../../../voice/files/voice-file-schema.ts";
@@ -74,7 +74,7 @@ async function create({
   actor,
   body: { body, fd },
   writeWithClient,
-}: RequestContext<unknown, unknown, VoiceFileSource>): Promise<VoiceFileAnswer> {
+}: RequestContext<unknown, unknown, VoiceFileSource>): Promise<VoiceFileResponse> {
   const file = await writeWithClient(statement_seconds, async (tx) => {
     // Read here, where few uploads are in memory at once.
     const upload = fd === null ? null : await readWholeFile(fd);
@@ -101,7 +101,7 @@ export const voiceFileRoutes = [
       ),
       ...pageQuery,
     }),
-    success: { 200: pageOf(VoiceFileAnswer) },
+    success: { 200: pageOf(VoiceFileResponse) },
     handle: ({ app, caller, query }) => listVoiceFiles(app.db.query, caller.account.id, query),
   }),
   route({
@@ -113,7 +113,7 @@ export const voiceFileRoutes = [
     access: manageContent,
     body: NewVoiceFile,
     form: VoiceFileUpload,
-    success: { 201: VoiceFileAnswer },
+    success: { 201: VoiceFileResponse },
     parse: parseSource,
     validate: async ({ app, caller, body: { body, violations } }) =>
       mergeErrors(violations, await validateVoiceFile(app.db.query, caller.account.id, body)),
@@ -127,7 +127,7 @@ export const voiceFileRoutes = [
     tag,
     access: seeContent,
     params,
-    success: { 200: VoiceFileAnswer },
+    success: { 200: VoiceFileResponse },
     handle: ({ app, caller, params: { id } }) => readVoiceFile(app.db.query, caller.account.id, id),
   }),
   route({
@@ -155,7 +155,7 @@ export const voiceFileRoutes = [
     access: manageContent,
     params,
     body: VoiceFilePatch,
-    success: { 200: VoiceFileAnswer },
+    success: { 200: VoiceFileResponse },
     validate: ({ app, caller, body }) => validateVoiceFile(app.db.query, caller.account.id, body),
     handle: ({ app, actor, params: { id }, body, write }) =>
       write((tx) => updateVoiceFile(tx, actor, id, body, app.clock.now())),

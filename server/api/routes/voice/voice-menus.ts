@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { createMenu, validateNewMenu } from "../../../voice/menus/create-menu.ts";
 import { deleteMenu } from "../../../voice/menus/delete-menu.ts";
-import { MenuAnswer, MenuPatch, NewMenu } from "../../../voice/menus/menu-schema.ts";
+import { MenuResponse, MenuPatch, NewMenu } from "../../../voice/menus/menu-schema.ts";
 import { listMenus, readMenu } from "../../../voice/menus/menus.ts";
 import { validateMenuPatch, updateMenu } from "../../../voice/menus/update-menu.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
@@ -21,7 +21,7 @@ export const voiceMenuRoutes = [
     tag,
     access: seeContent,
     query: closed(pageQuery),
-    success: { 200: pageOf(MenuAnswer) },
+    success: { 200: pageOf(MenuResponse) },
     handle: ({ app, caller, query }) => listMenus(app.db.query, caller.account.id, query),
   }),
   route({
@@ -32,7 +32,7 @@ export const voiceMenuRoutes = [
     tag,
     access: manageContent,
     body: NewMenu,
-    success: { 201: MenuAnswer },
+    success: { 201: MenuResponse },
     validate: ({ app, caller, body }) => validateNewMenu(app.db.query, caller.account.id, body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createMenu(tx, actor, body, app.clock.now())),
@@ -45,7 +45,7 @@ export const voiceMenuRoutes = [
     tag,
     access: seeContent,
     params,
-    success: { 200: MenuAnswer },
+    success: { 200: MenuResponse },
     handle: ({ app, caller, params: { id } }) => readMenu(app.db.query, caller.account.id, id),
   }),
   route({
@@ -57,7 +57,7 @@ export const voiceMenuRoutes = [
     access: manageContent,
     params,
     body: MenuPatch,
-    success: { 200: MenuAnswer },
+    success: { 200: MenuResponse },
     validate: ({ app, caller, params: { id }, body }) =>
       validateMenuPatch(app.db.query, caller.account.id, id, body),
     handle: ({ app, actor, params: { id }, body, write }) =>

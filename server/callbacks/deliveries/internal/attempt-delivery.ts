@@ -1,6 +1,6 @@
 import {
   OutgoingError,
-  type OutgoingAnswer,
+  type OutgoingResponse,
   type OutgoingRequest,
 } from "../../../lib/outgoing/outgoing-http.ts";
 import { user_agent } from "../../../lib/user-agent.ts";
@@ -60,7 +60,7 @@ export async function attemptDelivery(
   deliverer.results.push(result);
 }
 
-type Outcome = { readonly answer: OutgoingAnswer | null; readonly error: string | null };
+type Outcome = { readonly answer: OutgoingResponse | null; readonly error: string | null };
 
 async function exchange(
   { app, lease, endpoint_id }: Deliverer,

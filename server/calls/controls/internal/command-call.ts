@@ -19,9 +19,9 @@ export async function commandCall(
   command: CallCommand,
   now: Date,
 ): Promise<void> {
-  const { account_id, user_id: asked_by } = actor;
+  const { account_id, user_id: requested_by } = actor;
   await tx
     .insertInto("call_commands")
-    .values({ account_id, ...command, asked_by, created_at: now })
+    .values({ account_id, ...command, requested_by, created_at: now })
     .execute();
 }

@@ -1,6 +1,6 @@
 // Connects an AI agent to a call: this process carries the audio between the two.
 import { callName, legName } from "../../state-machine/call.ts";
-import { fillAiAgentPlan } from "./fill-agent-plan.ts";
+import { fillAiAgentPlan } from "./fill-ai-agent-plan.ts";
 import type { Conversation, Leader, LiveCall } from "../node/leader.ts";
 
 /** Starts the conversation in the background and dispatches its events to the call. */

@@ -33,7 +33,7 @@ export async function blockerBeforeCustomer(
     : null;
 }
 
-/** After waiting this long, a campaign's dial is checked again (I6). */
+/** After waiting this long, a campaign's dial is checked again. */
 const waited_ms_max = 500;
 
 /**

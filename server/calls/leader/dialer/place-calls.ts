@@ -9,7 +9,7 @@ import {
   type TrunkShare,
 } from "../node/leader-statements.ts";
 import { blockerAtClaim } from "./call-blockers.ts";
-import { lineOf } from "./trunk-line.ts";
+import { resolveLine } from "./trunk-line.ts";
 
 /** The most calls in one claim, so that no account's backlog delays the others. */
 const claim_max = 20;
@@ -108,7 +108,7 @@ export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCal
   if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
   const live: LiveCall = {
     call,
-    line: lineOf(call, trunk),
+    line: resolveLine(call, trunk),
     trunk,
     adopted,
     pending: Promise.resolve(),

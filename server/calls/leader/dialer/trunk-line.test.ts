@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callValue } from "../../../../test/support/call-values.ts";
-import { formatNumber, lineOf, type TrunkLine } from "./trunk-line.ts";
+import { formatNumber, resolveLine, type TrunkLine } from "./trunk-line.ts";
 
 const trunk: TrunkLine = {
   id: 1,
@@ -27,7 +27,7 @@ test("formats a number for the carrier, after its prefix", () => {
 
 test("shows the call's caller ID unless the carrier rejects it, else the trunk's first, else the agent's number", () => {
   const shown = (cli_number: string | null, more: Partial<TrunkLine> = {}) =>
-    lineOf(callValue({ cli_number, from_number: "101" }), { ...trunk, ...more }).caller_id;
+    resolveLine(callValue({ cli_number, from_number: "101" }), { ...trunk, ...more }).caller_id;
   const listed = { caller_ids: ["8000000001", "8000000002"] };
   const only = { ...listed, caller_ids_only: true };
   assert.equal(shown("9000000000"), "9000000000");
@@ -39,6 +39,6 @@ test("shows the call's caller ID unless the carrier rejects it, else the trunk's
 });
 
 test("dials the customer over the trunk", () => {
-  const { customer } = lineOf(callValue(), { ...trunk, number_format: "plus_e164" });
+  const { customer } = resolveLine(callValue(), { ...trunk, number_format: "plus_e164" });
   assert.deepEqual(customer, { kind: "trunk", endpoint: "carrier", number: "+919876543210" });
 });

@@ -29,7 +29,7 @@ export function formatNumber(
  * Returns how a call's customer is dialed. The caller ID is the call's own if the carrier accepts it, else
  * the trunk's first, else the agent's number, which carriers replace with their own.
  */
-export function lineOf(
+export function resolveLine(
   call: Pick<Call, "to_phone" | "cli_number" | "from_number" | "settings">,
   trunk: TrunkLine,
 ): Line {

@@ -45,7 +45,7 @@ function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLe
 
 async function eventsOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg): Promise<CallEvent[]> {
   const ended = { type: "ended", leg: leg.id } as const;
-  const record = await leader.session.findRecord(legName(live.call, leg));
+  const record = await leader.session.findCdr(legName(live.call, leg));
   if (record !== null && record !== "unreadable") {
     const { answered_at, ended_at, ending } = record;
     return [{ ...ended, ending, answered_at, at: ended_at }];

@@ -35,7 +35,7 @@ export function handleLegAnswered(
   return afterTransferAnswered(answered, leg, at, events);
 }
 
-/** The first agent to answer takes the call; only now is the customer called (I10). */
+/** The first agent to answer takes the call; only now is the customer called. */
 function afterAgentAnswered(
   call: Call,
   line: Line,

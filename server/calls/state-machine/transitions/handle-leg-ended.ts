@@ -12,7 +12,7 @@ import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { dialCustomer } from "./dial-legs.ts";
 import { findLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
 import { outboxEvent } from "./outbox-event.ts";
-import { tryNextAgent } from "./start-transfer.ts";
+import { tryNextAgent } from "./find-transfer-agent.ts";
 import { messageAtHangUp, withNotes } from "./walk-menu.ts";
 
 /** Returns the event's transition, or null if the leg had already ended. */
@@ -61,7 +61,7 @@ function afterEnd(
   if (call.stage === "ending") return finishIfOver(over, at);
   if (leg.role === "transfer" && leg.answered_at === null) return afterTransferFailed(over, at);
   if (leg.role === "customer") return afterCustomerEnded(over, line, leg, ending, at);
-  return afterAgentEnded(over, leg, ending, at);
+  return handleAgentEnded(over, leg, ending, at);
 }
 
 function afterTransferFailed(call: Call, at: Date): Transition {
@@ -93,7 +93,7 @@ function afterCustomerEnded(
   return endCall(call, at, outcomeOfCustomer(leg, ending));
 }
 
-function afterAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Transition {
+function handleAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Transition {
   const left = liveLegs(call);
   if (call.stage === "agent") {
     if (left.length > 0) return { call, events: [], commands: [] };

@@ -1,6 +1,6 @@
 // Reduces statuses, in any order and with duplicates, to one move per recipient.
 import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
-import { errorWord } from "../../messages/error-actions.ts";
+import { errorName } from "../../messages/error-actions.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 
 export type DeliveryStatus = Extract<WebhookEvent, { kind: "status" }>;
@@ -12,7 +12,7 @@ export type Dispatch = {
   readonly dispatches: number;
 };
 
-/** A row of chat_move_recipients. */
+/** A row of chat_move_recipients_json. */
 export type StatusMove = {
   readonly campaign_id: number;
   readonly id: number;
@@ -70,7 +70,7 @@ function moveOf({ dispatch, event }: Status): StatusMove {
     state: event.status === "failed" ? "undelivered" : event.status,
     provider_message_id: event.provider_message_id,
     error_code: failed ? event.code : null,
-    error: failed ? errorWord(event.code) : null,
+    error: failed ? errorName(event.code) : null,
     at: event.at,
   };
 }

@@ -73,7 +73,7 @@ async function insertPieces(app: App, items: readonly Item[]): Promise<void> {
     statuses.length > 0 ? `[${statuses.join(",")}]` : null,
     urgent,
   ]);
-  app.notifications.send("chat_report", `${account_id}:${chat_number_id}`);
+  app.notifications.send("chat_inbound", `${account_id}:${chat_number_id}`);
 }
 
 /** Returns whether PostgreSQL rejects the text as invalid or too deeply nested JSON. */

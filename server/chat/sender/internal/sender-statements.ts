@@ -4,7 +4,7 @@ import { statement } from "../../../lib/database/database.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 
-/** The result of a dispatch: a row of chat_move_recipients. */
+/** The result of a dispatch: a row of chat_move_recipients_json. */
 export type Result = {
   readonly campaign_id: number;
   readonly id: number;

@@ -14,7 +14,7 @@ import { Refusal } from "../../../lib/errors.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { holdsOf, type HoldReason } from "../../holds/holds.ts";
 import type { CampaignOrder } from "../../campaigns/validate-campaign.ts";
-import type { TestMessageAnswer } from "../test-message-schema.ts";
+import type { TestMessageResponse } from "../test-message-schema.ts";
 
 /** Short, because a person may be waiting for the response. */
 const send_ms_max = 20_000;
@@ -43,7 +43,7 @@ export type SingleMessage = {
 export async function sendSingleMessage(
   app: App,
   single: SingleMessage,
-): Promise<TestMessageAnswer> {
+): Promise<TestMessageResponse> {
   const { account_id, order, to, message_id, message, subject } = single;
   const { driver, from } = await openSender(app, account_id, order.chat_number_id);
   await refuseHeld(app, single);
@@ -110,7 +110,7 @@ async function send(
   driver: ChatDriver,
   from: From,
   outgoing: Outgoing,
-): Promise<TestMessageAnswer> {
+): Promise<TestMessageResponse> {
   const { message_id } = outgoing;
   const nothing = { provider_message_id: null, error: null, error_code: null };
   try {

@@ -2,7 +2,7 @@
 import { recordEvent } from "../../../engine/record-event.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { findLead } from "../find-lead.ts";
-import type { LeadAnswer } from "../lead-schema.ts";
+import type { LeadResponse } from "../lead-schema.ts";
 import type { LeadPlace } from "./lock-lead.ts";
 
 /** Adds a timeline entry in the transaction of its change and returns its ID. */
@@ -32,7 +32,7 @@ export async function recordLeadUpdate(
   place: LeadPlace,
   changed: readonly string[],
   now: Date,
-): Promise<LeadAnswer> {
+): Promise<LeadResponse> {
   await tx
     .updateTable("leads")
     .set({ updated_at: now })

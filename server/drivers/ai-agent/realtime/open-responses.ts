@@ -1,4 +1,4 @@
-// Tracks the response in progress: a server gives one state a time, on request or by itself.
+// Tracks the response in progress. A server has one at a time, requested by us or begun by itself.
 
 /** The conversation fails after this many failed responses in a row. */
 const failures_max = 3;

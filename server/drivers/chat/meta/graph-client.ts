@@ -3,7 +3,7 @@
 import { Pool, type Dispatcher } from "undici";
 import { user_agent } from "../../../lib/user-agent.ts";
 import { ChatSendError } from "../driver.ts";
-import { classifyAnswer, type GraphAnswer } from "./classify-answer.ts";
+import { classifyResponse, type GraphResponse } from "./classify-response.ts";
 import type { JsonRecord } from "./json.ts";
 
 const connections_max = 512;
@@ -149,10 +149,10 @@ function openOutcome(timeout_ms: number, begin_by_ms: number, signal: AbortSigna
       if (decided) given.abort(new Error("aborted"));
       else controller = given;
     },
-    answer(answer: GraphAnswer) {
+    answer(answer: GraphResponse) {
       if (!decide()) return;
       try {
-        resolve(classifyAnswer(answer));
+        resolve(classifyResponse(answer));
       } catch (error) {
         reject(error);
       }

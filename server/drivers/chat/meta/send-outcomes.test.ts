@@ -14,7 +14,7 @@ import {
 } from "../../../../test/support/provider-stub/start-provider-stub.ts";
 import type { ChatSendError, Outgoing } from "../driver.ts";
 import { asMessageId } from "./json.ts";
-import { classifyAnswer } from "./classify-answer.ts";
+import { classifyResponse } from "./classify-response.ts";
 import { openMetaDriver, type MetaDriver } from "./open-meta-driver.ts";
 
 let stub: ProviderStub;
@@ -218,33 +218,33 @@ test("reports Retry-After in milliseconds, or null if it is absent", async () =>
 });
 
 test("classifies a response by its status, code and form", () => {
-  const validate = (status: number, text: string, retry_after: string | null = null) => {
+  const classify = (status: number, text: string, retry_after: string | null = null) => {
     try {
-      classifyAnswer({ status, text, retry_after });
+      classifyResponse({ status, text, retry_after });
       return "yes";
     } catch (error) {
       const { failure: kind, code, retry_after_ms } = error as ChatSendError;
       return [kind, code, retry_after_ms].filter((part) => part !== null).join(" ");
     }
   };
-  assert.equal(validate(200, "{}"), "yes");
-  assert.equal(validate(200, '{"error":{"code":131026}}'), "rejected 131026");
-  assert.equal(validate(200, '{"error":{}}'), "unknown");
-  assert.equal(validate(200, "[]"), "unknown");
-  assert.equal(validate(302, ""), "unknown");
-  assert.equal(validate(401, "<html>"), "rejected 190");
-  assert.equal(validate(401, '{"error":{"code":0}}'), "rejected 0");
-  assert.equal(validate(404, "not here"), "rejected");
-  assert.equal(validate(408, ""), "unknown");
-  assert.equal(validate(429, ""), "throttled");
-  assert.equal(validate(429, "", "3"), "throttled 3000");
-  assert.equal(validate(429, "", "Wed, 21 Oct 2026 07:28:00 GMT"), "throttled");
-  assert.equal(validate(429, "", "999999999"), "throttled 86400000");
-  assert.equal(validate(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
-  assert.equal(validate(503, '{"error":{"code":131016}}'), "rejected 131016");
-  assert.equal(validate(503, '{"error":{"message":"x"}}'), "unknown");
-  assert.equal(validate(400, '{"error":{"code":3000000000}}'), "rejected");
-  assert.equal(validate(400, '{"error":{"code":1.5}}'), "rejected");
+  assert.equal(classify(200, "{}"), "yes");
+  assert.equal(classify(200, '{"error":{"code":131026}}'), "rejected 131026");
+  assert.equal(classify(200, '{"error":{}}'), "unknown");
+  assert.equal(classify(200, "[]"), "unknown");
+  assert.equal(classify(302, ""), "unknown");
+  assert.equal(classify(401, "<html>"), "rejected 190");
+  assert.equal(classify(401, '{"error":{"code":0}}'), "rejected 0");
+  assert.equal(classify(404, "not here"), "rejected");
+  assert.equal(classify(408, ""), "unknown");
+  assert.equal(classify(429, ""), "throttled");
+  assert.equal(classify(429, "", "3"), "throttled 3000");
+  assert.equal(classify(429, "", "Wed, 21 Oct 2026 07:28:00 GMT"), "throttled");
+  assert.equal(classify(429, "", "999999999"), "throttled 86400000");
+  assert.equal(classify(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
+  assert.equal(classify(503, '{"error":{"code":131016}}'), "rejected 131016");
+  assert.equal(classify(503, '{"error":{"message":"x"}}'), "unknown");
+  assert.equal(classify(400, '{"error":{"code":3000000000}}'), "rejected");
+  assert.equal(classify(400, '{"error":{"code":1.5}}'), "rejected");
 });
 
 test("the outcome is unknown when the message ID cannot be stored", () => {

@@ -12,7 +12,7 @@ import {
 import { readAriEvent, subscribed_events } from "./ari-events.ts";
 import { detectAnswerer } from "./detect-answerer.ts";
 import { dialLeg } from "./dial-leg.ts";
-import { findRecord } from "./find-record.ts";
+import { findCdr } from "./find-cdr.ts";
 import { addChannel, bridgeLegs, endBridge, startRingback, stopRingback } from "./bridge-legs.ts";
 import { openAudioFolder } from "./store-audio-file.ts";
 import { openLegTracker, type LegTracker } from "./track-legs.ts";
@@ -189,7 +189,7 @@ function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioCon
       const { epoch, legs: live, bridges } = found;
       return { epoch, legs: live, bridges };
     },
-    findRecord: (leg) => findRecord(node.cdr_path, idAtSwitch(client.app, leg)),
+    findCdr: (leg) => findCdr(node.cdr_path, idAtSwitch(client.app, leg)),
   };
 }
 

@@ -139,7 +139,7 @@ function openSession(
     stopMessage: (recording) => request(() => at.messages.get(recording)?.()),
     openMedia: (bridge, leg) => request(() => openMedia(at, bridge, leg)),
     snapshot: () => request(() => ({ epoch, ...liveLegs(at) })),
-    findRecord: (leg) => request(() => at.records.get(leg) ?? null),
+    findCdr: (leg) => request(() => at.records.get(leg) ?? null),
     async close() {
       isClosed = true;
       detach();

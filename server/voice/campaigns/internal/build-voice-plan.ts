@@ -31,7 +31,7 @@ export async function findReadyFile(
     .where("id", "=", knownId(fileId))
     .where("active", "=", true)
     .executeTakeFirst();
-  if (!file) return "must be an active voice file of this account";
+  if (!file) return "is not an active voice file of this account";
   if (file.status === "processing")
     return "must be a voice file that is ready; this one is still processing, try again shortly";
   if (file.status !== "ready") return "must be a voice file that is ready; this one was rejected";
@@ -97,7 +97,7 @@ async function readMenu(db: Kysely<DB>, accountId: number, menuId: number): Prom
 
 async function readAgent(db: Kysely<DB>, accountId: number, agentId: number) {
   const { plan, transfer_to } = await db
-    .selectFrom("voice_agents")
+    .selectFrom("voice_ai_agents")
     .select(["plan", "transfer_to"])
     .where("account_id", "=", accountId)
     .where("id", "=", agentId)

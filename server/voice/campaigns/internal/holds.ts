@@ -8,12 +8,12 @@ export const hold_reasons = ["error_threshold", "credit", "manual"] as const;
 export type HoldReason = (typeof hold_reasons)[number];
 
 /** A hold as the API shows it. */
-export const HoldAnswer = Type.Object({
+export const HoldResponse = Type.Object({
   reason: Type.Enum(hold_reasons, { type: "string" }),
   detail: nullable(Type.String({ description: "Details of the reason" })),
   set_at: timestamp("UTC"),
 });
-export type HoldAnswer = Static<typeof HoldAnswer>;
+export type HoldResponse = Static<typeof HoldResponse>;
 
 type Held = { readonly account_id: number; readonly campaign_id: number };
 

@@ -106,7 +106,7 @@ async function validateSource(
   }
   if (!/^[0-9]{1,19}$/.test(value)) return refuse("must be the id of a group, in digits");
   const group = await findGroup(db, accountId, Number(value));
-  if (!group) return refuse("must be a group of this account");
+  if (!group) return refuse("is not a group of this account");
   if (group.members_count > recipients_max)
     return refuse(`must be a group of at most ${recipients_max} members`);
   return { send_to, group_id: group.id, count: group.members_count };
@@ -141,7 +141,7 @@ async function validateWorkspace(
   if (workspace) return workspace.id;
   violations.push({
     field: "crm_workspace_id",
-    reason: "must be an active workspace of this account",
+    reason: "is not an active workspace of this account",
   });
   return null;
 }

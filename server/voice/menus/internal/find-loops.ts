@@ -23,12 +23,12 @@ type LinkedNodes = ReadonlyMap<string, LinkedNode>;
 export function findLoops(nodes: LinkedNodes, start: string | null): FieldError[] {
   const reached = start === null ? null : reach(nodes, [start], () => true);
   const ending = findEnding(nodes, () => true);
-  const endingUnaided = findEnding(nodes, ({ automatic }) => automatic);
+  const endsUnaided = findEnding(nodes, ({ automatic }) => automatic);
   return [...nodes].flatMap(([name, { at }]) => {
     const reason =
       (reached?.has(name) === false && "must be reachable from start") ||
       (!ending.has(name) && "must lead to a hang_up, opt_out or transfer node") ||
-      (!endingUnaided.has(name) &&
+      (!endsUnaided.has(name) &&
         "must lead to a hang_up, opt_out or transfer node when the caller presses nothing") ||
       (isSilentLoop(nodes, name) && "must not be part of a loop without a prompt") ||
       null;

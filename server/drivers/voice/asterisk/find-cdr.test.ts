@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import type { Ending } from "../driver.ts";
-import { findRecord } from "./find-record.ts";
+import { findCdr } from "./find-cdr.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "trunkline-records-"));
 after(() => rmSync(dir, { recursive: true }));
@@ -20,7 +20,7 @@ function line(leg: string, more: { answer?: string; cause?: number; said?: strin
 
 async function endingOf(more: Parameters<typeof line>[1]): Promise<Ending> {
   writeFileSync(path, line("trk-1-1-1", more));
-  const record = await findRecord(path, "trk-1-1-1");
+  const record = await findCdr(path, "trk-1-1-1");
   assert.ok(record !== null && record !== "unreadable");
   assert.deepEqual(record.ended_at, new Date(1_795_296_769_750));
   return record.ending;
@@ -28,7 +28,7 @@ async function endingOf(more: Parameters<typeof line>[1]): Promise<Ending> {
 
 test("a CDR has the times of answer and end", async () => {
   writeFileSync(path, line("trk-1-1-1", { answer: "1795296740.250000", said: "SIP 200 OK" }));
-  assert.deepEqual(await findRecord(path, "trk-1-1-1"), {
+  assert.deepEqual(await findCdr(path, "trk-1-1-1"), {
     answered_at: new Date(1_795_296_740_250),
     ended_at: new Date(1_795_296_769_750),
     ending: { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" },
@@ -73,19 +73,19 @@ test("a CDR gives the reason why a leg was not answered", async () => {
 
 test("a leg has no CDR until its line is complete", async () => {
   writeFileSync(path, line("trk-1-1-10") + line("xtrk-1-1-1"));
-  assert.equal(await findRecord(path, "trk-1-1-1"), null);
+  assert.equal(await findCdr(path, "trk-1-1-1"), null);
   appendFileSync(path, line("trk-1-1-1").slice(0, -1));
-  assert.equal(await findRecord(path, "trk-1-1-1"), null);
+  assert.equal(await findCdr(path, "trk-1-1-1"), null);
   appendFileSync(path, "\n");
-  assert.notEqual(await findRecord(path, "trk-1-1-1"), null);
+  assert.notEqual(await findCdr(path, "trk-1-1-1"), null);
   writeFileSync(path, "");
-  assert.equal(await findRecord(path, "trk-1-1-1"), null);
+  assert.equal(await findCdr(path, "trk-1-1-1"), null);
 });
 
 test("a missing or invalid CDR file is unreadable", async () => {
-  assert.equal(await findRecord(null, "trk-1-1-1"), "unreadable");
-  assert.equal(await findRecord(join(dir, "none.csv"), "trk-1-1-1"), "unreadable");
-  assert.equal(await findRecord(dir, "trk-1-1-1"), "unreadable");
+  assert.equal(await findCdr(null, "trk-1-1-1"), "unreadable");
+  assert.equal(await findCdr(join(dir, "none.csv"), "trk-1-1-1"), "unreadable");
+  assert.equal(await findCdr(dir, "trk-1-1-1"), "unreadable");
 });
 
 test("a CDR is found at any position in a long file", async () => {
@@ -96,10 +96,10 @@ test("a CDR is found at any position in a long file", async () => {
   writeFileSync(path, lines.join(""));
   await fc.assert(
     fc.asyncProperty(fc.nat(count - 1), async (at) => {
-      const record = await findRecord(path, `trk-2-${at}-1`);
+      const record = await findCdr(path, `trk-2-${at}-1`);
       assert.ok(record !== null && record !== "unreadable");
       assert.equal(record.ending.cause ?? 0, at % 100);
     }),
   );
-  assert.equal(await findRecord(path, "trk-3-1-1"), null);
+  assert.equal(await findCdr(path, "trk-3-1-1"), null);
 });

@@ -1,6 +1,6 @@
 -- Acquires the lease if it is free or expired and returns the new fencing token, else null. Never waits:
 -- while a holder's transaction has the row locked, it keeps the lease, even past its expiry.
-create or replace function take_lease(
+create or replace function acquire_lease(
   p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int
 ) returns bigint
 language plpgsql as $$

@@ -8,8 +8,8 @@ const chunk_bytes = 262_144;
 /** About 200,000 records; the leg ended a short time ago. */
 const read_bytes_max = 33_554_432;
 
-/** See VoiceSession.findRecord. Searches the last 32 MB of the file. */
-export async function findRecord(
+/** See VoiceSession.findCdr. Searches the last 32 MB of the file. */
+export async function findCdr(
   cdr_path: string | null,
   channel_id: string,
 ): Promise<LegRecord | null | "unreadable"> {
@@ -21,7 +21,7 @@ export async function findRecord(
     return "unreadable";
   }
   try {
-    return readRecord(await findLine(file, `"${channel_id}",`));
+    return readCdr(await findLine(file, `"${channel_id}",`));
   } catch {
     return "unreadable";
   } finally {
@@ -64,7 +64,7 @@ function lineAt(text: Buffer, start: number): string | null {
 const line_pattern =
   /^"[^"]*",(?<start>[\d.]+),(?<answer>[\d.]+),(?<end>[\d.]+),[\d.]*,"[^"]*","(?<cause>\d*)","(?:SIP (?<status>\d{3}))?/;
 
-function readRecord(line: string | null): LegRecord | null {
+function readCdr(line: string | null): LegRecord | null {
   const found = line === null ? undefined : line_pattern.exec(line)?.groups;
   if (!found) return null;
   const [start = 0, answer = 0, end = 0] = [found["start"], found["answer"], found["end"]].map(

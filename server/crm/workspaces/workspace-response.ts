@@ -31,25 +31,25 @@ export const WorkspacePatch = closed(
 );
 export type WorkspacePatch = Static<typeof WorkspacePatch>;
 
-export const WorkspaceAnswer = Type.Object({
+export const WorkspaceResponse = Type.Object({
   id: id("Workspace id"),
   name: Type.String(),
   active: Type.Boolean(),
   createdAt: timestamp("UTC"),
   updatedAt: timestamp("UTC"),
 });
-export type WorkspaceAnswer = Static<typeof WorkspaceAnswer>;
+export type WorkspaceResponse = Static<typeof WorkspaceResponse>;
 
-/** The columns that `workspaceAnswer` needs. */
+/** The columns that `workspaceResponse` needs. */
 export const workspace_columns = ["id", "name", "active", "created_at", "updated_at"] as const;
 
-export function workspaceAnswer(row: {
+export function workspaceResponse(row: {
   id: number;
   name: string;
   active: boolean;
   created_at: Date;
   updated_at: Date;
-}): WorkspaceAnswer {
+}): WorkspaceResponse {
   return {
     id: row.id,
     name: row.name,

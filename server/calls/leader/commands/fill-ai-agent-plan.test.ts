@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AiAgentPlan } from "../../../drivers/ai-agent/driver.ts";
 import type { VoiceCall } from "../../state-machine/voice-plan.ts";
-import { fillAiAgentPlan } from "./fill-agent-plan.ts";
+import { fillAiAgentPlan } from "./fill-ai-agent-plan.ts";
 
 test("fills the recipient's variables and captured digits into an AI agent's texts, and keeps long instructions whole", () => {
   const plan: AiAgentPlan = {

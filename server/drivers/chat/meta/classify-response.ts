@@ -7,7 +7,7 @@ import { asCode, asRecord, type JsonRecord } from "./json.ts";
 const throttling_codes: ReadonlySet<number> = new Set([130429, 4, 80007]);
 const retry_after_max_seconds = 86_400;
 
-export type GraphAnswer = {
+export type GraphResponse = {
   readonly status: number;
   readonly retry_after: string | null;
   readonly text: string;
@@ -18,7 +18,7 @@ export type GraphAnswer = {
  * for a Graph error of any status and for any other 4xx, and `unknown` for an undecided outcome: a 5xx or a redirect
  * without a Graph error, 408, or a body that is not JSON.
  */
-export function classifyAnswer({ status, retry_after, text }: GraphAnswer): JsonRecord {
+export function classifyResponse({ status, retry_after, text }: GraphResponse): JsonRecord {
   const body = parse(text);
   const error = asRecord(body?.["error"]);
   const code = asCode(error?.["code"]);

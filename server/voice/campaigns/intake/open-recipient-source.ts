@@ -16,7 +16,7 @@ const batch_numbers = 5_000;
 type Account = { readonly id: number; readonly country_code: string };
 
 /** Opens the recipient source of a campaign without a file. */
-export function openSource(
+export function openRecipientSource(
   db: Executor,
   { id, country_code }: Account,
   source: Exclude<Source, { send_to: "csv" }>,
