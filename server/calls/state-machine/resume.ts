@@ -5,7 +5,7 @@ import { agentOnLine } from "./transitions/handle-leg-answered.ts";
 import { hangUpLeg, liveLegs } from "./legs.ts";
 import { detect_ms } from "./transitions/handle-campaign-event.ts";
 import { positionOf } from "./play-to-caller.ts";
-import { transferTarget } from "./transitions/find-transfer-agent.ts";
+import { transferTarget } from "./transitions/request-transfer-agent.ts";
 import { menuOf } from "./transitions/walk-menu.ts";
 
 /**

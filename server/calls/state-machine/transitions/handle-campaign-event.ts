@@ -13,7 +13,7 @@ import {
   positionOf,
   stopPlaying,
 } from "../play-to-caller.ts";
-import { findTransferAgent, transferTarget } from "./find-transfer-agent.ts";
+import { requestTransferAgent, transferTarget } from "./request-transfer-agent.ts";
 import {
   afterMessage,
   afterPrompt,
@@ -185,7 +185,7 @@ function endConversation(call: Call, reason: AiAgentEndReason | "lost", at: Date
 
 function transferOrEnd(call: Call, at: Date, ended_reason: string): Transition {
   const to = transferTarget(call);
-  return to ? findTransferAgent(call, to) : endAnsweredCall(call, at, ended_reason);
+  return to ? requestTransferAgent(call, to) : endAnsweredCall(call, at, ended_reason);
 }
 
 /** Returns the call after its caller is bridged to a person, which also starts a missing recording. */

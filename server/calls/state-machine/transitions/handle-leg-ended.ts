@@ -12,7 +12,7 @@ import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { dialCustomer } from "./dial-legs.ts";
 import { findLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
 import { outboxEvent } from "./outbox-event.ts";
-import { tryNextAgent } from "./find-transfer-agent.ts";
+import { tryNextAgent } from "./request-transfer-agent.ts";
 import { messageAtHangUp, withNotes } from "./walk-menu.ts";
 
 /** Returns the event's transition, or null if the leg had already ended. */

@@ -53,8 +53,8 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
 function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
   const { attempts_max, callbacks, answering_machine, retry_after_minutes } = voice!;
   const isMachine = disposition === "machine" && answering_machine === "retry";
-  const isWorth = isMachine || retryable.has(disposition ?? "");
-  if (!isWorth || attempt >= attempts_max + callbacks) return null;
+  const isRetryable = isMachine || retryable.has(disposition ?? "");
+  if (!isRetryable || attempt >= attempts_max + callbacks) return null;
   return new Date(ended_at!.getTime() + retry_after_minutes * 60_000);
 }
 

@@ -5,7 +5,7 @@ import type { CallEvent, Command, CreditPurpose, Transition } from "../events-an
 import { liveLegs } from "../legs.ts";
 import { outboxEvent } from "./outbox-event.ts";
 import { callerOf, endAnsweredCall, positionOf } from "../play-to-caller.ts";
-import { isTransferPending } from "./find-transfer-agent.ts";
+import { isTransferPending } from "./request-transfer-agent.ts";
 import { enterNode, menuOf } from "./walk-menu.ts";
 
 type TransferPurpose = CreditPurpose & { type: "transfer" };

@@ -13,7 +13,7 @@ import {
   variablesOf,
   type SilentTransition,
 } from "../play-to-caller.ts";
-import { findTransferAgent } from "./find-transfer-agent.ts";
+import { requestTransferAgent } from "./request-transfer-agent.ts";
 
 type Asking = Extract<MenuNode, { type: "menu" | "capture" }>;
 
@@ -49,7 +49,7 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
     case "capture":
       return withoutEvents(play(call, [node.prompt], { doing: "asking" }));
     case "transfer":
-      if (!node.prompt) return findTransferAgent(call, node.to);
+      if (!node.prompt) return requestTransferAgent(call, node.to);
       return withoutEvents(play(call, [node.prompt], { doing: "playing" }));
     case "opt_out":
     case "hang_up": {
@@ -78,7 +78,7 @@ export function afterPrompt(call: Call, at: Date): Transition | null {
     case "record":
       return recordMessage(call, node);
     case "transfer":
-      return findTransferAgent(call, node.to);
+      return requestTransferAgent(call, node.to);
     default:
       return null;
   }

@@ -5,7 +5,7 @@ import type { TransferTarget } from "../menu.ts";
 import { callerOf, moveTo, positionOf } from "../play-to-caller.ts";
 
 /** Looks for an agent, with ringback to the caller. */
-export function findTransferAgent(call: Call, to: TransferTarget): Transition {
+export function requestTransferAgent(call: Call, to: TransferTarget): Transition {
   const transferring = moveTo(call, { doing: "transferring" });
   const commands = [
     { type: "ringback", leg: callerOf(call) },
