@@ -23,7 +23,7 @@ const headFields = {
     Type.String({
       maxLength: 64,
       description:
-        "When to begin (ISO 8601; local to the account's zone without an offset). Omitted, null or empty: now",
+        "When to begin (ISO 8601; local to the account's zone without an offset). Omitted or null: now",
       examples: ["2099-01-31T09:30:00Z"],
     }),
   ),

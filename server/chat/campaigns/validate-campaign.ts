@@ -26,10 +26,13 @@ export type CampaignOrder = {
   readonly mm_lite: MmLite;
 };
 
-/** Reports an invalid time, which the schema does not detect; `head` may have any shape. */
+/**
+ * Reports an invalid time, which the schema does not detect; `head` may have any shape. An empty text
+ * is not a time: the contract lets a campaign start now only if the field is omitted or null.
+ */
 export function campaignTimeViolations(head: unknown): FieldError[] {
   const { scheduled_at: text } = (head ?? {}) as { scheduled_at?: unknown };
-  if (typeof text !== "string" || text === "") return [];
+  if (typeof text !== "string") return [];
   const time = parseTime(text, "UTC");
   return typeof time === "string" ? [{ field: "scheduled_at", reason: time }] : [];
 }
