@@ -428,6 +428,15 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.ok(!typesOf(leg).includes("played"));
     });
 
+    test("the end of a machine's greeting is reported once, and audio plays after it", async () => {
+      const leg = await answered(under.far_ends.machine);
+      await Promise.all([line.session.awaitSilence(leg), line.session.awaitSilence(leg)]);
+      await received(leg, "silent");
+      await line.session.play(leg, fresh("playback"), audioOf(100));
+      await until(() => playedOn(leg).length === 1);
+      assert.deepEqual(typesOf(leg), ["ringing", "answered", "silent", "played"]);
+    });
+
     test("a message is recorded until it is stopped, reaches its maximum length, or the leg ends", async () => {
       const leg = await answered(under.far_ends.stays);
       let speaks_ms = recorded_ms;

@@ -118,7 +118,8 @@ export type VoiceEvent =
       readonly leg: string;
       readonly answered_by: AnsweredBy;
       readonly at: Date;
-    };
+    }
+  | { readonly type: "silent"; readonly leg: string; readonly at: Date };
 
 /** The result of answering machine detection (AMD). */
 export type AnsweredBy = "human" | "machine" | "unknown";
@@ -198,6 +199,11 @@ export type VoiceSession = {
   stopPlaying(leg: string): Promise<void>;
   /** Starts AMD; reports `detected` within 6 s. Do not play audio in the meantime. */
   detect(leg: string): Promise<void>;
+  /**
+   * Listens, once per leg, until it has been silent for 2 s, at most 32 s; reports `silent`. Do not play audio
+   * in the meantime.
+   */
+  awaitSilence(leg: string): Promise<void>;
   /** Plays a beep and records the leg's audio, under a name that is never reused; reports `recorded`. */
   recordMessage(leg: string, recording: string, limits: MessageLimits): Promise<void>;
   /** Ends a message recording and keeps what was recorded. */

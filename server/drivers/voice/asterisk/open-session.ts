@@ -10,6 +10,7 @@ import {
   type AriSettings,
 } from "./ari-client.ts";
 import { readAriEvent, subscribed_events } from "./ari-events.ts";
+import { greeting_limits, greetingName, readSilence } from "./await-silence.ts";
 import { detectAnswerer } from "./detect-answerer.ts";
 import { dialLeg } from "./dial-leg.ts";
 import { findCdr } from "./find-cdr.ts";
@@ -56,9 +57,9 @@ export function openSession(
   onEvent: (event: VoiceEvent) => void,
   options: SessionOptions,
 ): VoiceSession {
-  const { log, request_timeout_ms, maySend } = options;
+  const { log } = options;
   let stopped = false;
-  const parts = openParts(node, ari, { request_timeout_ms, maySend }, (event) => {
+  const parts = openParts(node, ari, options, (event) => {
     if (!stopped) onEvent(event);
   });
   const { client, legs, player, recordings, media, emit } = parts;
@@ -108,7 +109,7 @@ export function openSession(
 function openParts(
   node: VoiceNode,
   ari: AriSettings,
-  { request_timeout_ms, maySend }: Pick<SessionOptions, "request_timeout_ms" | "maySend">,
+  { request_timeout_ms, maySend, log }: SessionOptions,
   onEvent: (event: VoiceEvent) => void,
 ): Parts & { readonly emit: (event: VoiceEvent) => void } {
   const client = openAriClient(ari, request_timeout_ms, maySend);
@@ -116,7 +117,9 @@ function openParts(
   const detecting = new Set<string>();
   const dialed = new Set<string>();
   const media = openMediaChannels(client, ari, request_timeout_ms);
-  const emit = (event: VoiceEvent) => {
+  const emit = (reported: VoiceEvent) => {
+    const event = readSilence(reported, client, log);
+    if (event.type === "silent" && !legs.isActive(event.leg)) return;
     if (event.type === "detected") detecting.delete(event.leg);
     if (event.type === "ended") {
       player.remove(event.leg);
@@ -154,7 +157,14 @@ async function prepare(client: AriClient, app: string): Promise<string> {
 
 type AudioControls = Pick<
   VoiceSession,
-  "record" | "play" | "stopPlaying" | "detect" | "recordMessage" | "stopMessage" | "openMedia"
+  | "record"
+  | "play"
+  | "stopPlaying"
+  | "detect"
+  | "awaitSilence"
+  | "recordMessage"
+  | "stopMessage"
+  | "openMedia"
 >;
 
 function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioControls> {
@@ -209,6 +219,7 @@ function audioControls(parts: Parts): AudioControls {
         throw error;
       }
     },
+    awaitSilence: (leg) => recordings.recordSilently(leg, greetingName(leg), greeting_limits),
     recordMessage: recordings.recordMessage,
     stopMessage: recordings.stopMessage,
     openMedia: (bridge, leg) =>

@@ -15,6 +15,8 @@ export type Recordings = {
   record(bridge: string, recording: string): Promise<void>;
   /** See VoiceSession.recordMessage. */
   recordMessage(leg: string, recording: string, limits: MessageLimits): Promise<void>;
+  /** Records the leg as recordMessage does, without a beep. */
+  recordSilently(leg: string, recording: string, limits: MessageLimits): Promise<void>;
   /** See VoiceSession.stopMessage. */
   stopMessage(recording: string): Promise<void>;
   onAriEvent(event: AriEvent): void;
@@ -47,16 +49,13 @@ export function openRecordings(client: AriClient, emit: (event: VoiceEvent) => v
       // 409: already recording. 404: the bridge does not exist.
       expectSuccess("recording", await client.call("POST", path), [404, 409]);
     },
-    async recordMessage(leg, recording, limits) {
-      if (state.messages.has(recording) || state.reported.has(recording)) return;
-      state.messages.set(recording, { limits, stop_wanted: false, timer: undefined });
-      try {
-        if (!(await startMessage(client, leg, recording, limits))) drop(state, recording);
-      } catch (error) {
-        drop(state, recording);
-        throw error;
-      }
-    },
+    recordMessage: (leg, recording, limits) =>
+      recordLeg(state, recording, limits, async () => {
+        if (await beep(client, leg, recording)) return startMessage(client, leg, recording, limits);
+        return false;
+      }),
+    recordSilently: (leg, recording, limits) =>
+      recordLeg(state, recording, limits, () => startMessage(client, leg, recording, limits)),
     async stopMessage(recording) {
       const message = state.messages.get(recording);
       if (message) message.stop_wanted = true;
@@ -73,23 +72,44 @@ export function openRecordings(client: AriClient, emit: (event: VoiceEvent) => v
   };
 }
 
+/** `start` returns false when the leg has ended. */
+async function recordLeg(
+  state: State,
+  recording: string,
+  limits: MessageLimits,
+  start: () => Promise<boolean>,
+): Promise<void> {
+  if (state.messages.has(recording) || state.reported.has(recording)) return;
+  state.messages.set(recording, { limits, stop_wanted: false, timer: undefined });
+  try {
+    if (!(await start())) drop(state, recording);
+  } catch (error) {
+    drop(state, recording);
+    throw error;
+  }
+}
+
 /**
- * Plays the beep and starts recording; false when the leg has ended. Uses a separate playback because
- * Asterisk ignores a stop request during the recording's own beep.
+ * Plays the beep; false when the leg has ended. A separate playback, because Asterisk ignores a stop request
+ * during the recording's own beep.
  */
+async function beep(client: AriClient, leg: string, recording: string): Promise<boolean> {
+  const playback = idAtSwitch(client.app, `${recording}-beep`);
+  const path = ariPath(["channels", idAtSwitch(client.app, leg), "play", playback], {
+    media: "sound:beep",
+  });
+  const played = await retryUntilInStasis(() => client.call("POST", path), [409]);
+  return expectSuccess("playing the beep", played, [404]).status !== 404;
+}
+
+/** Starts recording; false when the leg has ended. */
 async function startMessage(
   client: AriClient,
   leg: string,
   recording: string,
   { max_seconds, silence_seconds }: MessageLimits,
 ): Promise<boolean> {
-  const channel = ["channels", idAtSwitch(client.app, leg)];
-  const beep = ariPath([...channel, "play", idAtSwitch(client.app, `${recording}-beep`)], {
-    media: "sound:beep",
-  });
-  const played = await retryUntilInStasis(() => client.call("POST", beep), [409]);
-  if (expectSuccess("playing the beep", played, [404]).status === 404) return false;
-  const path = ariPath([...channel, "record"], {
+  const path = ariPath(["channels", idAtSwitch(client.app, leg), "record"], {
     name: idAtSwitch(client.app, recording),
     format: "wav",
     ifExists: "fail",
@@ -97,9 +117,9 @@ async function startMessage(
     maxSilenceSeconds: String(silence_seconds),
     terminateOn: "none",
   });
-  // 409: already recording.
-  const response = expectSuccess("recording", await client.call("POST", path), [404, 409]);
-  return response.status !== 404;
+  // 409: already recording, or not in the application yet after AMD.
+  const response = await client.call("POST", path);
+  return expectSuccess("recording", response, [404, 409]).status !== 404;
 }
 
 /** Stops a recording; succeeds when it has already ended. */

@@ -10,7 +10,13 @@ import {
 } from "../driver.ts";
 import { openMedia } from "./sandbox-media.ts";
 import { openSandboxRecordings } from "./sandbox-recordings.ts";
-import { detectAnswerer, playAudio, recordMessage, stopPlaying } from "./sandbox-audio.ts";
+import {
+  awaitSilence,
+  detectAnswerer,
+  playAudio,
+  recordMessage,
+  stopPlaying,
+} from "./sandbox-audio.ts";
 import {
   bridgeLegs,
   dialLeg,
@@ -134,6 +140,7 @@ function openSession(
     play: (leg, playback, audio) => request(() => playAudio(at, leg, playback, audio)),
     stopPlaying: (leg) => request(() => stopPlaying(at, leg)),
     detect: (leg) => request(() => detectAnswerer(at, leg)),
+    awaitSilence: (leg) => request(() => awaitSilence(at, leg)),
     recordMessage: (leg, recording, limits) =>
       request(() => recordMessage(at, leg, recording, limits)),
     stopMessage: (recording) => request(() => at.messages.get(recording)?.()),

@@ -6,6 +6,9 @@ import { behaviorOf, type LegBehavior } from "./leg-behavior.ts";
 import { cancelAll, soon_ms, type SandboxLeg, type SandboxSwitch } from "./sandbox-switch.ts";
 
 const detects_ms = 1_500;
+/** How long a simulated machine greets after it was detected. */
+const greets_ms = 3_000;
+const silence_ms = 2_000;
 /** How long a simulated caller speaks when a message is recorded; silence follows. */
 const speaks_ms = 3_000;
 
@@ -85,6 +88,17 @@ export function detectAnswerer(at: SandboxSwitch, name: string): void {
     at.emit?.({ type: "detected", leg: leg.name, answered_by, at: at.now() });
   };
   leg.timers.push(at.after(detects_ms, run));
+}
+
+/** See VoiceSession.awaitSilence. */
+export function awaitSilence(at: SandboxSwitch, name: string): void {
+  const leg = serveLeg(at, name);
+  if (leg === null || leg.awaitsSilence) return;
+  leg.awaitsSilence = true;
+  const { answered_by } = leg.behavior as Extract<LegBehavior, { kind: "answers" }>;
+  const greeting_ms = answered_by === "machine" ? greets_ms : 0;
+  const run = () => at.emit?.({ type: "silent", leg: leg.name, at: at.now() });
+  leg.timers.push(at.after(greeting_ms + silence_ms, run));
 }
 
 export function recordMessage(

@@ -42,6 +42,7 @@ export type SandboxLeg = {
   /** The playbacks that were requested. */
   readonly requested: Set<string>;
   isDetecting: boolean;
+  awaitsSilence: boolean;
   /** Called when the leg ends. */
   readonly on_end: Set<() => void>;
   behavior: LegBehavior;
@@ -107,6 +108,7 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
     playing: [],
     requested: new Set(),
     isDetecting: false,
+    awaitsSilence: false,
     on_end: new Set(),
     behavior,
   };
