@@ -21,6 +21,10 @@ language sql stable as $$
       'country_code', a.country_code, 'time_zone', a.time_zone, 'night_calling', a.night_calling,
       'calling_from', a.calling_from, 'calling_to', a.calling_to, 'recorded', a.calls_recorded,
       'agent_ring_seconds', a.agent_ring_seconds, 'customer_ring_seconds', a.customer_ring_seconds,
+      'talk_minutes_max', a.talk_minutes_max,
+      'accept_audio', (
+        select jsonb_build_object('name', f.audio_name, 'duration_ms', f.duration_ms) from voice_files f
+        where f.account_id = p_account_id and f.id = a.accept_voice_file_id),
       'pulse_seconds', coalesce(c.pulse_seconds, a.call_pulse_seconds),
       -- The account may have lost the feature since.
       'allowed', case when v.id is null then 'calls' else 'voice' end = any (a.features)))

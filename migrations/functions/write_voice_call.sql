@@ -48,5 +48,11 @@ begin
   end if;
   perform count_voice(p_account_id, v_call.campaign_id, 1 + (p_call_id % 8)::int, 'calling', v_state, 1,
     case when (p_recipient ->> 'uncounted')::boolean then -1 else 0 end, v_call.cost, coalesce(v_call.talk_seconds, 0));
+  -- count_voice has locked the slot.
+  if v_call.answered_at is not null and v_call.answered_by <> 'machine' then
+    update voice_counts k set live_answers = k.live_answers + 1, abandoned = k.abandoned + v_call.abandoned::int
+      where k.account_id = p_account_id and k.campaign_id = v_call.campaign_id
+        and k.slot = 1 + (p_call_id % 8)::int;
+  end if;
   return true;
 end $$;

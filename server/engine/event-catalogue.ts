@@ -234,7 +234,7 @@ const callEvents = {
       type: word(["click_to_call", "voice_campaign"], "What the call was part of"),
       source: maybe("As sent"),
       remark: maybe("As sent"),
-      disposition: maybe("The result: answered, busy, no_answer, declined, …"),
+      disposition: maybe("The result: answered, abandoned, voicemail_left, busy, no_answer, …"),
       ended_reason: maybe("Why it ended: hung_up, customer_busy, credit, …"),
       ended_by: nullable(word(["agent", "customer", "system", "api"], "Who ended it")),
       answered_by: word(["human", "machine", "unknown"], "Who answered"),

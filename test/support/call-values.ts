@@ -56,6 +56,7 @@ export function callValue(
     lead_fields: {},
     callback_at: null,
     opted_out: false,
+    abandoned: false,
     legs: [],
     ...rest,
     plan: {
@@ -85,6 +86,8 @@ export function callValue(
       agent_ring_seconds: 30,
       customer_ring_seconds: 45,
       pulse_seconds: 60,
+      talk_minutes_max: 240,
+      accept_audio: null,
       allowed: true,
       ...settings,
     },

@@ -121,6 +121,8 @@ export async function setCalling(
     agent_ring_seconds?: number;
     customer_ring_seconds?: number;
     call_pulse_seconds?: number;
+    talk_minutes_max?: number;
+    accept_voice_file_id?: number;
   },
 ): Promise<void> {
   await app.db.query

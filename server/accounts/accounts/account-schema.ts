@@ -80,6 +80,16 @@ const calls = {
   recorded: Type.Boolean({ description: "Record calls from when both sides are connected" }),
   agent_ring_seconds: ring_seconds("How long an agent's phone rings"),
   customer_ring_seconds: ring_seconds("How long a customer's phone rings"),
+  talk_minutes_max: Type.Integer({
+    minimum: 1,
+    maximum: 1_440,
+    description: "The longest conversation; a longer one is hung up",
+  }),
+  accept_voice_file_id: nullable(
+    id(
+      "The voice file that asks agents on phone numbers to press 1 before a customer is connected, so that voicemail does not count as an agent; null: they are not asked",
+    ),
+  ),
 };
 
 const days = (description: string) =>
@@ -163,6 +173,8 @@ export const AccountPatch = closed(
           recorded: Type.Optional(calls.recorded),
           agent_ring_seconds: Type.Optional(calls.agent_ring_seconds),
           customer_ring_seconds: Type.Optional(calls.customer_ring_seconds),
+          talk_minutes_max: Type.Optional(calls.talk_minutes_max),
+          accept_voice_file_id: Type.Optional(calls.accept_voice_file_id),
           notice: optional(Notice),
         },
         { minProperties: 1 },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { makeFullVoiceFile } from "../../../test/support/voice-file-factory.ts";
 import {
   makeAccount,
   makeAgentToken,
@@ -47,6 +48,8 @@ test("an account reads itself and nothing else", async () => {
       recorded: true,
       agent_ring_seconds: 30,
       customer_ring_seconds: 45,
+      talk_minutes_max: 240,
+      accept_voice_file_id: null,
       notice: null,
     },
     credits: { chat_low: 100, call_low: 100 },
@@ -186,6 +189,8 @@ test("call settings are changed field by field, and are audited by name", async 
     recorded: false,
     agent_ring_seconds: 5,
     customer_ring_seconds: 120,
+    talk_minutes_max: 30,
+    accept_voice_file_id: await makeFullVoiceFile(api.app, own),
     notice: { chat_number_id: number.id, template_id },
   };
   const changed = await patch({ calls: settings }, own.token);
@@ -226,6 +231,12 @@ test("reports every invalid call setting by field and changes nothing", async ()
       { calling_to: null },
       "calls.calling_to",
       "must be a time of day such as 21:00, or 24:00, as a string",
+    ],
+    [{ talk_minutes_max: 0 }, "calls.talk_minutes_max", "must be at least 1"],
+    [
+      { accept_voice_file_id: 999_999_999 },
+      "calls.accept_voice_file_id",
+      "must be an active voice file of this account with audio",
     ],
     [{ agent_ring_seconds: 4 }, "calls.agent_ring_seconds", "must be at least 5"],
     [{ customer_ring_seconds: 121 }, "calls.customer_ring_seconds", "must be at most 120"],

@@ -5,6 +5,7 @@ import {
   makeAgentGroup,
   setCalling,
 } from "../../../test/support/telephony-factory.ts";
+import { makeFullVoiceFile } from "../../../test/support/voice-file-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 
@@ -108,6 +109,46 @@ test("rings the backup group in its order until an agent answers", async () => {
     ],
   );
   assert.equal(record.policy_applied, "next_in_group");
+});
+
+test("rings a busy agent again only after a pause, in which the call can be hung up", async () => {
+  const campaign = await fixture.call({
+    to_number: phone(),
+    from_number: "486",
+    agent_not_pick_policy: "retry_agent",
+  });
+  await eventually(async () => {
+    const [record] = await fixture.callRecords(campaign);
+    return record.legs[0]?.status === "busy";
+  });
+  const [{ status, legs }] = await fixture.callRecords(campaign);
+  assert.deepEqual([status, legs.length], ["ringing", 1]);
+  const record = await hangUp(campaign);
+  assert.deepEqual([record.status, record.legs.length, record.cost], ["canceled", 1, 0]);
+});
+
+test("a voicemail that answers for an agent does not reach the customer: the next agent presses 1 and does", async () => {
+  const accept_voice_file_id = await makeFullVoiceFile(fixture.app, fixture.account);
+  const calls = { accept_voice_file_id };
+  const changed = await fixture.ask("PATCH", "/api/v1/account", { calls });
+  assert.equal(changed.status, 200, changed.text);
+  const group = await makeAgentGroup(fixture.app, fixture.account, ["919999777701"]);
+  const campaign = await fixture.call({
+    to_number: phone(),
+    from_number: "9999777205",
+    agent_not_pick_group: String(group),
+  });
+  const record = await fixture.awaitCall(campaign, "completed");
+  await fixture.ask("PATCH", "/api/v1/account", { calls: { accept_voice_file_id: null } });
+  assert.deepEqual(
+    record.legs.map((leg: { role: string; status: string }) => [leg.role, leg.status]),
+    [
+      ["agent", "no-answer"],
+      ["agent", "completed"],
+      ["customer", "completed"],
+    ],
+  );
+  assert.equal(record.cost, 3);
 });
 
 test("cancels a second call of the same pair during a live one, uncharged", async () => {

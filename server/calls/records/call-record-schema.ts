@@ -77,7 +77,9 @@ export const CallRecord = Type.Object({
   to_number: Type.String({ description: "The customer's number, as sent" }),
   cli_number: text("As sent: the requested caller ID"),
   status: status("The current or final status"),
-  disposition: text("The outcome: answered, busy, no_answer, declined, …"),
+  disposition: text(
+    "The outcome: answered, abandoned, voicemail_left, busy, no_answer, declined, …",
+  ),
   ended_reason: text("The reason it ended: hung_up, customer_busy, no_free_agent, credit, …"),
   ended_by: nullable(Type.Enum(["agent", "customer", "system", "api"], { type: "string" })),
   answered_by: Type.Enum(["human", "machine", "unknown"], { type: "string" }),

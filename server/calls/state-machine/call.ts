@@ -34,7 +34,8 @@ export type Leg = {
   /** An extension, or a phone number as E.164 digits. */
   readonly number: string;
   readonly on_trunk: boolean;
-  readonly state: "dialing" | "ringing" | "answered" | "ended";
+  /** `accepting`: answered, but the agent has not pressed 1 yet. */
+  readonly state: "dialing" | "ringing" | "accepting" | "answered" | "ended";
   readonly status: CallStatus;
   readonly initiated_at: Date;
   readonly ringing_at: Date | null;
@@ -74,6 +75,10 @@ export type CallSettings = {
   readonly agent_ring_seconds: number;
   readonly customer_ring_seconds: number;
   readonly pulse_seconds: number;
+  /** The maximum duration of a conversation. */
+  readonly talk_minutes_max: number;
+  /** Asks agents on phone numbers to press 1 to accept; null: they are not asked. */
+  readonly accept_audio: { readonly name: string; readonly duration_ms: number } | null;
   /** Whether the account still has the feature. */
   readonly allowed: boolean;
 };
@@ -133,6 +138,8 @@ export type Call = {
   /** When the caller asked to be called back. */
   readonly callback_at: Date | null;
   readonly opted_out: boolean;
+  /** The caller asked for an agent, and none was connected. */
+  readonly abandoned: boolean;
   readonly legs: readonly Leg[];
   readonly plan: Plan;
   readonly settings: CallSettings;
@@ -171,6 +178,11 @@ export function recordingPath({ id }: Pick<Call, "id">): string {
 /** Returns the name of a playback at the switch. */
 export function playbackName(call: Pick<Call, "account_id" | "id">, visit: number): string {
   return `${callName(call)}-p${visit}`;
+}
+
+/** Returns the name of the playback that asks an agent to accept. */
+export function acceptName(call: Pick<Call, "account_id" | "id">, leg: Pick<Leg, "id">): string {
+  return `${callName(call)}-a${leg.id}`;
 }
 
 /** Returns the name of a caller's recorded message at the switch. */

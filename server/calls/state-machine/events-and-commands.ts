@@ -13,7 +13,13 @@ export type CallEvent = { readonly at: Date } &
     | { readonly type: "ringing"; readonly leg: number }
     /** `blocker`, on an agent's leg: why the customer must not be called. */
     | { readonly type: "answered"; readonly leg: number; readonly blocker?: CallBlocker | null }
-    | { readonly type: "digit"; readonly leg: number; readonly digit: string }
+    /** `blocker`, on an agent's leg: why the customer must not be called. */
+    | {
+        readonly type: "digit";
+        readonly leg: number;
+        readonly digit: string;
+        readonly blocker?: CallBlocker | null;
+      }
     /** `answered_at`: the leg had been answered, but the answer was missed. */
     | {
         readonly type: "ended";
@@ -27,7 +33,7 @@ export type CallEvent = { readonly at: Date } &
         readonly by: TransferredBy;
         readonly to: Agent | null;
       }
-    | { readonly type: "hangup"; readonly reason: "hung_up_by_api" | "credit" }
+    | { readonly type: "hangup"; readonly reason: HangUpReason }
     | { readonly type: "recorded"; readonly ok: boolean }
     /** A pulse without reserved credit begins soon, at `due_at`. */
     | { readonly type: "pulse_due"; readonly due_at: Date }
@@ -62,6 +68,7 @@ export type CampaignCallEvent =
       readonly ok: boolean;
     }
   | { readonly type: "detected"; readonly leg: number; readonly answered_by: AnsweredBy }
+  | { readonly type: "silent"; readonly leg: number }
   /** The timer that `wait` started has expired. */
   | { readonly type: "timeout"; readonly visit: number }
   | { readonly type: "message"; readonly recording: string; readonly ok: boolean }
@@ -83,6 +90,8 @@ export type CallBlocker =
   /** Its campaign was paused or cancelled. */
   | "held";
 export type TransferredBy = "agent" | "customer" | "api";
+/** `too_long`: the conversation reached the account's maximum duration. */
+export type HangUpReason = "hung_up_by_api" | "credit" | "too_long";
 
 /** The purpose of a reservation. */
 export type CreditPurpose =
@@ -128,6 +137,8 @@ export type Command =
       readonly ring_seconds: number;
     }
   | { readonly type: "hang_up"; readonly leg: number }
+  /** Asks the agent to press 1; `played` reports the end of the prompt. */
+  | { readonly type: "ask_to_accept"; readonly leg: number }
   | { readonly type: "ringback" | "stop_ringback"; readonly leg: number }
   | { readonly type: "bridge"; readonly legs: readonly number[] }
   | { readonly type: "record" }
@@ -137,6 +148,8 @@ export type Command =
 /** Commands for the customer's leg of a campaign's call. */
 export type CampaignCommand =
   | { readonly type: "detect"; readonly leg: number }
+  /** Answered by `silent`. */
+  | { readonly type: "await_silence"; readonly leg: number }
   /** Plays the prompts in order; `played` reports the last. Dropped once the call is at another visit. */
   | {
       readonly type: "play";

@@ -16,6 +16,7 @@ export type NodeName = string;
  * - capture: collects `min_digits` to `max_digits`, ended by `#`, by the last digit or by the time-out.
  * - record: records a message.
  * - transfer: transfers to an agent; `otherwise` when no agent answers.
+ * - callback: calls the recipient again after `delay_minutes`, confirms it and hangs up.
  * - opt_out: suppresses further calls, confirms it and hangs up.
  * - set_field: sets a field of the caller's lead.
  * - hang_up: plays a last prompt, if there is one, and hangs up.
@@ -56,6 +57,11 @@ export type MenuNode =
       readonly prompt: Prompt | null;
       readonly to: TransferTarget;
       readonly otherwise: NodeName;
+    }
+  | {
+      readonly type: "callback";
+      readonly prompt: Prompt | null;
+      readonly delay_minutes: number;
     }
   | { readonly type: "opt_out"; readonly prompt: Prompt | null }
   | {

@@ -38,7 +38,7 @@ export function play(
 /** Returns the command that stops the current playback, if there is one. */
 export function stopPlaying(call: Call): Command[] {
   const { doing } = positionOf(call);
-  const isPlaying = doing === "playing" || doing === "asking";
+  const isPlaying = doing === "playing" || doing === "asking" || doing === "apologizing";
   return isPlaying ? [{ type: "stop_playing", leg: callerOf(call) }] : [];
 }
 

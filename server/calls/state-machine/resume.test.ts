@@ -77,3 +77,12 @@ test("does not change ringing agents, and hangs up the legs of a call that is en
     { type: "hang_up", leg: 1 },
   ]);
 });
+
+test("asks an agent who has not accepted yet again, and pauses again before another ring", () => {
+  const asked = callWith("agent", [{ role: "agent", state: "accepting", answered_at: at }]);
+  assert.deepEqual(resumeCommands(asked), [{ type: "ask_to_accept", leg: 1 }]);
+  const rung = callWith("agent", [{ role: "agent", state: "ended", outcome: "busy" } as Party]);
+  const { plan } = callValue({ plan: { policy_applied: "retry_agent" } });
+  assert.deepEqual(resumeCommands({ ...rung, plan }), [{ type: "wait", visit: 1, ms: 5_000 }]);
+  assert.deepEqual(resumeCommands(rung), []);
+});

@@ -3,8 +3,9 @@ import type { Call, Leg } from "./call.ts";
 import type { Command } from "./events-and-commands.ts";
 import { agentOnLine } from "./transitions/handle-leg-answered.ts";
 import { hangUpLeg, liveLegs } from "./legs.ts";
-import { detect_ms } from "./transitions/handle-campaign-event.ts";
+import { detect_ms, greeting_ms } from "./transitions/handle-campaign-event.ts";
 import { positionOf } from "./play-to-caller.ts";
+import { pauseCommand, ringsAgain } from "./ring-again.ts";
 import { transferTarget } from "./transitions/request-transfer-agent.ts";
 import { menuOf } from "./transitions/walk-menu.ts";
 
@@ -16,8 +17,9 @@ export function resumeCommands(call: Call): readonly Command[] {
   const live = liveLegs(call);
   if (call.stage === "ending") return live.map(hangUpLeg);
   if (call.voice && call.position?.doing !== "bridged") return resumeCampaignCall(call);
-  // Reconciliation dials agents' legs again; no other command can be missing.
-  if (call.stage === "agent") return [];
+  // Reconciliation dials agents' legs again.
+  if (call.stage === "agent")
+    return live.length === 0 && ringsAgain(call) ? [pauseCommand(call)] : askToAccept(live);
   const partner = live.find(hasTakenOver) ?? agentOnLine(call);
   const others = live.filter((leg) => leg.role === "agent" && leg !== partner).map(hangUpLeg);
   if (call.stage === "customer") return [...others, ...ringbackTo(partner)];
@@ -32,6 +34,12 @@ function hasTakenOver({ role, state }: Leg): boolean {
   return role === "transfer" && state === "answered";
 }
 
+function askToAccept(live: readonly Leg[]): Command[] {
+  return live.flatMap(({ id, state }) =>
+    state === "accepting" ? [{ type: "ask_to_accept" as const, leg: id }] : [],
+  );
+}
+
 function ringbackTo(leg: Leg | undefined): Command[] {
   return leg ? [{ type: "ringback", leg: leg.id }] : [];
 }
@@ -43,9 +51,18 @@ function resumeCampaignCall(call: Call): readonly Command[] {
   switch (doing) {
     case "detecting":
       return [{ type: "wait", visit, ms: detect_ms }];
+    case "greeting":
+      return [
+        { type: "await_silence", leg: leg.id },
+        { type: "wait", visit, ms: greeting_ms },
+      ];
     case "playing":
     case "asking":
       return [{ type: "play", leg: leg.id, visit, prompts }];
+    case "apologizing":
+      return prompts.length > 0
+        ? [{ type: "play", leg: leg.id, visit, prompts }]
+        : resumeWaiting(call, visit);
     case "waiting":
     case "recording":
       return resumeWaiting(call, visit);
@@ -53,7 +70,7 @@ function resumeCampaignCall(call: Call): readonly Command[] {
       const isRinging = liveLegs(call).some(({ role }) => role === "transfer");
       const to = transferTarget(call);
       const find: Command[] = !isRinging && to ? [{ type: "find_agent", to }] : [];
-      return [{ type: "ringback", leg: leg.id }, ...find];
+      return [{ type: "ringback", leg: leg.id }, ...find, ...askToAccept(liveLegs(call))];
     }
     case "conversing":
       return [{ type: "keep_conversation" }];

@@ -6,7 +6,13 @@ import { runTransition } from "../../../test/support/run-transition.ts";
 import { leg_outcomes, type Ending, type LegOutcome } from "../../drivers/voice/driver.ts";
 import type { EventData } from "../../engine/event-catalogue.ts";
 import { stages, type Agent, type Call, type Line } from "./call.ts";
-import type { CallBlocker, CallEvent, Command, Request } from "./events-and-commands.ts";
+import type {
+  CallBlocker,
+  CallEvent,
+  Command,
+  HangUpReason,
+  Request,
+} from "./events-and-commands.ts";
 import { pulsesOf } from "./transitions/end-call.ts";
 import { liveLegs } from "./legs.ts";
 import type { OutboxEvent } from "./transitions/outbox-event.ts";
@@ -252,7 +258,7 @@ test("attributes the end of a conversation to the party that hung up, or to the 
 });
 
 test("ends a call once at any stage by an API hangup or for lack of credit", () => {
-  const hangup = (run: Run, reason: "hung_up_by_api" | "credit") => {
+  const hangup = (run: Run, reason: HangUpReason) => {
     assert.ok(take(run, { type: "hangup", reason }, 20));
     assert.ok(!take(run, { type: "hangup", reason: "credit" }, 20));
     for (const { id } of liveLegs(run.call)) {
@@ -271,6 +277,7 @@ test("ends a call once at any stage by an API hangup or for lack of credit", () 
   );
   assert.equal(hangup(calling({ plan }), "credit"), "canceled canceled credit system");
   assert.equal(hangup(talking({ plan }), "credit"), "completed answered credit system");
+  assert.equal(hangup(talking({ plan }), "too_long"), "completed answered too_long system");
 });
 
 test("ends a call as no-answer, with a retry, when no agent is free", () => {
@@ -290,6 +297,104 @@ test("requests further agents after one did not answer, until none is left", () 
   take(run, ended(2, "busy"), 31);
   take(run, { type: "agents_chosen", agents: [] }, 31);
   assert.equal(result(run), "busy busy agent_busy agent");
+});
+
+test("retry_agent rings a busy agent again after 5, 10 and 20 seconds, then ends the call", () => {
+  const run = placed({ plan: { policy_applied: "retry_agent" } });
+  const pauses: number[] = [];
+  for (let leg = 1; leg <= 3; leg++) {
+    take(run, ended(leg, "busy"), leg);
+    const pause = run.commands.at(-1)!;
+    assert.ok(pause.type === "wait", "the agent is not rung at once");
+    pauses.push(pause.ms);
+    assert.ok(!take(run, { type: "timeout", visit: leg - 1 }, leg), "a timer of an earlier pause");
+    take(run, { type: "timeout", visit: leg }, leg);
+    assert.equal(done(run).at(-1), "choose_agents");
+    take(run, choose("101"), leg);
+  }
+  assert.deepEqual(pauses, [5_000, 10_000, 20_000]);
+  take(run, ended(4, "busy"), 9);
+  assert.equal(result(run), "busy busy agent_busy agent");
+});
+
+test("retry_agent does not ring again an agent who declined, or in the attempts of max_retry", () => {
+  const plan = { policy_applied: "retry_agent" } as const;
+  const declined = placed({ plan });
+  take(declined, ended(1, "declined"), 1);
+  assert.equal(result(declined), "busy declined agent_declined agent");
+  const second = placed({ plan, attempt: 2 });
+  take(second, ended(1, "busy"), 1);
+  assert.equal(result(second), "busy busy agent_busy agent");
+});
+
+test("a hang-up during the pause before another ring ends the call without a leg", () => {
+  const run = placed({ plan: { policy_applied: "retry_agent" } });
+  take(run, ended(1, "busy"), 1);
+  take(run, { type: "hangup", reason: "hung_up_by_api" }, 2);
+  assert.equal(result(run), "canceled canceled hung_up_by_api api");
+  assert.ok(!take(run, { type: "timeout", visit: 1 }, 6));
+});
+
+const accept_audio = { name: "accept", duration_ms: 1_000 };
+const onPhone = (...numbers: string[]) => ({
+  type: "agents_chosen" as const,
+  agents: numbers.map((number): Agent => ({ number, target: { ...line.customer, number } })),
+});
+const key = (leg: number, pressed: string) => ({ type: "digit", leg, digit: pressed }) as const;
+
+/** A call that asks agents on phones to accept, with a backup group; the first has answered on leg 1. */
+function asking(...numbers: string[]): Run {
+  const run = open({ plan: { policy_applied: "ring_all" }, settings: { accept_audio } });
+  take(run, { type: "placed", blocker: null });
+  take(run, onPhone(...numbers));
+  take(run, answered(1), 1);
+  return run;
+}
+
+test("calls the customer only once an agent outside the switch has pressed 1", () => {
+  const run = asking("919811111111");
+  assert.deepEqual(done(run).slice(-2), ["dial 1", "ask_to_accept 1"]);
+  take(run, key(1, "5"), 2);
+  assert.equal(run.call.stage, "agent");
+  take(run, key(1, "1"), 3);
+  assert.deepEqual(done(run).slice(-3), ["stop_playing 1", "ringback 1", "dial 2"]);
+  const stopped = { type: "played", leg: 1, playback: "trk-1-2-a1", ok: true } as const;
+  assert.ok(!take(run, stopped, 3), "the stopped prompt is ignored");
+});
+
+test("a voicemail that answers for an agent never counts as one: it is hung up, billed, and the next is rung", () => {
+  const run = asking("919811111111");
+  take(run, { type: "played", leg: 1, playback: "trk-1-2-a1", ok: true }, 20);
+  assert.equal(done(run).at(-1), "hang_up 1");
+  take(run, ended(1, "hung_up"), 21);
+  assert.equal(done(run).at(-1), "choose_agents");
+  take(run, { type: "agents_chosen", agents: [] }, 21);
+  assert.equal(result(run), "no-answer no_answer agent_no_answer system");
+  assert.equal(run.call.cost, 1);
+});
+
+test("of several agents who are asked to accept, the first to press 1 takes the call", () => {
+  const run = asking("919811111111", "919822222222");
+  take(run, answered(2), 2);
+  take(run, key(2, "1"), 3);
+  assert.deepEqual(done(run).slice(-4), ["stop_playing 2", "hang_up 1", "ringback 2", "dial 3"]);
+  take(run, answered(3), 5);
+  const bridge = run.commands.find((command) => command.type === "bridge");
+  assert.deepEqual(bridge?.type === "bridge" && bridge.legs, [2, 3]);
+});
+
+test("an agent at an extension is not asked to accept", () => {
+  const run = placed({ settings: { accept_audio } });
+  take(run, answered(1), 1);
+  assert.equal(done(run).at(-1), "dial 2");
+});
+
+test("an agent who presses 1 too late for the calling window reaches no customer", () => {
+  const run = asking("919811111111");
+  take(run, { ...key(1, "1"), blocker: "night_window" }, 3);
+  assert.ok(!done(run).includes("dial 2"));
+  take(run, ended(1, "hung_up"), 4);
+  assert.equal(result(run), "canceled canceled night_window system");
 });
 
 test("gives the call to the first of several ringing agents to answer, and hangs up the others", () => {
@@ -430,6 +535,25 @@ test("retries automatically up to max_retry, and never after a retry that a user
   assert.equal(retry({ attempt: 3 }), null);
   assert.equal(retry({ attempt: 1, retried_leg: "agent" }), null);
   assert.equal(retry({ attempt: 1, plan: { max_retry: 0 } }), null);
+});
+
+test("an automatic retry that falls outside the calling window waits for it", () => {
+  const settings = { night_calling: false, calling_from: "09:00", calling_to: "12:03" };
+  const opening = new Date("2026-03-02T09:00:00Z");
+  const run = placed({ plan: { max_retry: 1 }, settings });
+  take(run, ended(1, "no_answer"), 30);
+  assert.deepEqual(run.call.retry_at, opening);
+  const late = open({
+    attempt: 2,
+    plan: { max_retry: 1 },
+    settings: { ...settings, calling_to: "11:00" },
+  });
+  take(late, { type: "placed", blocker: "night_window" });
+  assert.equal(result(late), "canceled canceled night_window system");
+  assert.deepEqual(late.call.retry_at, opening, "claimed after the window has closed");
+  const never = placed({ plan: { max_retry: 1 }, settings: { ...settings, calling_to: "09:00" } });
+  take(never, ended(1, "no_answer"), 30);
+  assert.equal(never.call.retry_at, null);
 });
 
 test("bills a pulse once it has begun, and at least one for an answered leg", () => {

@@ -10,13 +10,14 @@ import {
   outcomeOfAgents,
   outcomeOfBlocker,
 } from "./transitions/end-call.ts";
-import type { CallEvent, Transition } from "./events-and-commands.ts";
+import type { CallEvent, HangUpReason, Transition } from "./events-and-commands.ts";
 import { handleCampaignEvent, isConversing } from "./transitions/handle-campaign-event.ts";
 import { handleKeyPress } from "./transitions/handle-key-press.ts";
 import { handleLegAnswered } from "./transitions/handle-leg-answered.ts";
-import { handleLegEnded } from "./transitions/handle-leg-ended.ts";
+import { handleLegEnded, handleUnaccepted } from "./transitions/handle-leg-ended.ts";
 import { findLeg, liveLegs, patchLeg } from "./legs.ts";
 import { outboxEvent } from "./transitions/outbox-event.ts";
+import { handlePauseOver } from "./ring-again.ts";
 import {
   dialTransfer,
   handleAgentFound,
@@ -80,7 +81,7 @@ function handle(call: Call, line: Line, event: CallEvent): Transition | null {
     case "answered":
       return handleLegAnswered(call, line, event);
     case "digit":
-      return handleKeyPress(call, event);
+      return handleKeyPress(call, line, event);
     case "ended":
       return handleLegEnded(call, line, event);
     case "transfer_requested":
@@ -99,6 +100,10 @@ function handle(call: Call, line: Line, event: CallEvent): Transition | null {
       return call.stage === "ending" ? null : hangUp(call, event.reason, event.at);
     case "recorded":
       return handleRecorded(call, event);
+    case "played":
+      return handleUnaccepted(call, event) ?? handleCampaignEvent(call, event);
+    case "timeout":
+      return call.voice ? handleCampaignEvent(call, event) : handlePauseOver(call, event);
     case "retry_queued":
       return finishCall(call, event.due_at);
     case "retry_refused":
@@ -165,13 +170,13 @@ function handleCreditRefused(
     : handlePulseRefused(call, purpose.due_at);
 }
 
-function hangUp(call: Call, reason: "hung_up_by_api" | "credit", at: Date): Transition {
+function hangUp(call: Call, reason: HangUpReason, at: Date): Transition {
   const talked = call.stage === "talking";
   return endCall(call, at, {
     status: talked ? "completed" : "canceled",
     disposition: talked ? "answered" : "canceled",
     ended_reason: reason,
-    ended_by: reason === "credit" ? "system" : "api",
+    ended_by: reason === "hung_up_by_api" ? "api" : "system",
   });
 }
 

@@ -10,6 +10,7 @@ export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   : ColumnType<T, T | undefined, T>;
 
 export interface Accounts {
+  accept_voice_file_id: number | null;
   account_id: Generated<number>;
   agent_ring_seconds: Generated<number>;
   call_credit_low: Generated<number>;
@@ -38,6 +39,7 @@ export interface Accounts {
   retention_events_days: Generated<number | null>;
   retention_messages_days: number | null;
   retention_recordings_days: number | null;
+  talk_minutes_max: Generated<number>;
   time_zone: Generated<string>;
   updated_at: Date;
 }
@@ -223,6 +225,7 @@ export interface CallPairs {
 }
 
 export interface Calls {
+  abandoned: Generated<boolean>;
   account_id: number;
   answered_at: Date | null;
   answered_by: Generated<string>;
@@ -825,6 +828,7 @@ export interface VoiceCampaigns {
 }
 
 export interface VoiceCounts {
+  abandoned: Generated<number>;
   account_id: number;
   answered: Generated<number>;
   attempts: Generated<number>;
@@ -834,6 +838,7 @@ export interface VoiceCounts {
   cancelled: Generated<number>;
   cost: Generated<number>;
   failed: Generated<number>;
+  live_answers: Generated<number>;
   machine: Generated<number>;
   no_answer: Generated<number>;
   slot: number;

@@ -78,6 +78,13 @@ export const VoiceCampaignRecord = Type.Object({
   rejected: count("Rows that were not valid"),
   duplicates: count("Rows with the number of an earlier row"),
   attempts: count("Calls placed"),
+  live_answers: count("Calls that a person answered"),
+  abandoned: count(
+    "Calls that a person answered and who asked for an agent, and that ended without one",
+  ),
+  abandonment_rate: nullable(
+    Type.Number({ description: "abandoned / live_answers; null without live answers" }),
+  ),
   cost: count("Call credits spent"),
   talk_seconds: count("Talk time of all calls"),
   max_retry: count("Most redials of a busy or unanswered number"),

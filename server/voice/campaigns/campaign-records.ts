@@ -37,6 +37,8 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly rejected: number;
   readonly duplicates: number;
   readonly attempts: number;
+  readonly live_answers: number;
+  readonly abandoned: number;
   readonly cost: number;
   readonly talk_seconds: number;
   readonly max_retry: number;
@@ -100,7 +102,9 @@ const sums = sql.join([
   ...recipient_states.map(
     (state) => sql`coalesce(sum(${sql.ref(state)}), 0)::int as ${sql.ref(state)}`,
   ),
-  sql`coalesce(sum(attempts), 0)::int as attempts`,
+  ...["attempts", "live_answers", "abandoned"].map(
+    (sum) => sql`coalesce(sum(${sql.ref(sum)}), 0)::int as ${sql.ref(sum)}`,
+  ),
   ...["cost", "talk_seconds"].map(
     (sum) => sql`coalesce(sum(${sql.ref(sum)}), 0)::bigint as ${sql.ref(sum)}`,
   ),
@@ -182,6 +186,9 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     rejected: row.rejected,
     duplicates: row.duplicates,
     attempts: row.attempts,
+    live_answers: row.live_answers,
+    abandoned: row.abandoned,
+    abandonment_rate: row.live_answers > 0 ? row.abandoned / row.live_answers : null,
     cost: row.cost,
     talk_seconds: row.talk_seconds,
     max_retry: row.max_retry,

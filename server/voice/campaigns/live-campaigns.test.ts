@@ -262,7 +262,7 @@ test("plays to an answering machine, hangs up or calls again, as configured", as
     (await calls(campaign)).map((call) =>
       [call.answered_by, call.disposition, call.ended_reason].join(" "),
     );
-  assert.deepEqual(await seen(plays), ["machine answered played"]);
+  assert.deepEqual(await seen(plays), ["machine voicemail_left played"]);
   assert.deepEqual((await seen(hangsUp)).toSorted(), [
     "human answered played",
     "machine machine answering_machine",
@@ -346,6 +346,26 @@ test("a menu follows keys and time-outs, sets fields, opts out and transfers to 
     ["bye", null],
   ]);
   assert.equal(silent!.ended_reason, "menu_ended");
+});
+
+test("with more callers than agents, a message plays to the others, and they count in the abandonment rate", async () => {
+  const plan = menuWith({
+    main: ask({ "1": "agent" }),
+    agent: { type: "transfer", prompt: null, to: { extension: "480" }, otherwise: "bye" },
+  });
+  const campaign = await launch([to("701"), to("701"), to()], plan);
+  await settled(campaign, "answered", "answered", "answered");
+  const { body } = await fixture.ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
+  assert.deepEqual([body.answered, body.live_answers, body.abandoned], [3, 3, 2]);
+  assert.equal(body.abandonment_rate, 2 / 3);
+  assert.deepEqual(
+    (await calls(campaign)).map((call) => [call.disposition, call.ended_reason]),
+    [
+      ["abandoned", "transfer_not_answered"],
+      ["abandoned", "transfer_not_answered"],
+      ["answered", "menu_ended"],
+    ],
+  );
 });
 
 test("the menu continues when no agent answers a transfer, and records a message", async () => {

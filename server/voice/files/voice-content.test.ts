@@ -284,7 +284,7 @@ test("reports every violation of a menu at once with its path: shape, graph and 
     "nodes.main.prompt.voice_file_id: is not a voice file of this account",
     "nodes.t.to.extension: is not an extension of this account",
     "nodes.u.to.agent_group_id: is not an agent group of this account",
-    "nodes.x.type: must be one of play, menu, capture, record, transfer, opt_out, set_field, hang_up",
+    "nodes.x.type: must be one of play, menu, capture, record, transfer, callback, opt_out, set_field, hang_up",
   ]);
   assert.deepEqual(await refuse("POST", "menus", { json: { name: "taken", ...small } }), [
     "name: is already the name of a menu",

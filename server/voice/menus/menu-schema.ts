@@ -20,6 +20,7 @@ export const node_types = [
   "capture",
   "record",
   "transfer",
+  "callback",
   "opt_out",
   "set_field",
   "hang_up",
@@ -105,6 +106,13 @@ const NodeInput = closed(
     max_seconds: optional(seconds(600, "record: the longest message. Default: 60")),
     silence_seconds: optional(seconds(60, "record: silence that ends the message. Default: 5")),
     to: optional(TransferInput),
+    delay_minutes: optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_080,
+        description: "callback: when the recipient is called again. Default: 30",
+      }),
+    ),
     field: optional(leadField("set_field: a custom field's key")),
     value: optional(boundedText(500, "set_field: may contain {{variables}}")),
   },
@@ -213,6 +221,8 @@ function nodeOf(node: NodeInput): GraphNode {
     }
     case "transfer":
       return { type, prompt, to: targetOf(node.to!), otherwise: node.otherwise! };
+    case "callback":
+      return { type, prompt, delay_minutes: node.delay_minutes ?? 30 };
     case "set_field":
       return { type, field: node.field!, value: node.value!, next };
     default:

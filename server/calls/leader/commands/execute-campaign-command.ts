@@ -1,18 +1,13 @@
 // Executes the commands of campaigns' calls, which concern the recipient's leg.
-import { SpeechError } from "../../../drivers/speech/driver.ts";
 import { VoiceError } from "../../../drivers/voice/driver.ts";
 import type { Audio } from "../../../lib/audio/audio.ts";
 import { findAudio, synthesizeAudio } from "../../audio/audio-files.ts";
 import { legName, messageName, playbackName } from "../../state-machine/call.ts";
 import type { CampaignCommand } from "../../state-machine/events-and-commands.ts";
 import type { Prompt } from "../../state-machine/menu.ts";
+import { playInOrder } from "./play-in-order.ts";
 import { startConversation } from "./start-conversation.ts";
-import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
-
-/** How soon calls are reconciled after a failed playback. */
-const reconcile_ms = 500;
-
-type Playing = CampaignCommand & { type: "play" };
+import type { Leader, LiveCall } from "../node/leader.ts";
 
 /** Executes a command; never waits for the recipient. */
 export async function executeCampaignCommand(
@@ -24,12 +19,19 @@ export async function executeCampaignCommand(
   const { call } = live;
   switch (command.type) {
     case "play":
-      live.playing = live.playing.then(() => playAll(leader, live, command));
-      return;
+      return playInOrder(leader, live, {
+        leg: command.leg,
+        playback: playbackName(call, command.visit),
+        audio: command.prompts.map((prompt) => () => audioOf(leader, live, prompt)),
+        // A key may have moved the call to its next visit.
+        isWanted: () => live.call.position?.visit === command.visit,
+      });
     case "stop_playing":
       return session.stopPlaying(legName(call, { id: command.leg }));
     case "detect":
       return session.detect(legName(call, { id: command.leg }));
+    case "await_silence":
+      return session.awaitSilence(legName(call, { id: command.leg }));
     case "wait":
       return wait(leader, live, command.visit, command.ms);
     case "record_message":
@@ -54,32 +56,6 @@ export async function executeCampaignCommand(
     case "end_conversation":
       live.conversation?.end();
       live.conversation = null;
-  }
-}
-
-/** Plays the prompts in order. Never fails: reports an unplayable prompt, and retries temporary errors. */
-async function playAll(leader: Leader, live: LiveCall, command: Playing): Promise<void> {
-  const leg = legName(live.call, { id: command.leg });
-  const playback = playbackName(live.call, command.visit);
-  try {
-    for (const [i, prompt] of command.prompts.entries()) {
-      const audio = await audioOf(leader, live, prompt);
-      // A key may have moved the call to its next visit.
-      if (live.call.position?.visit !== command.visit || !mayProceed(leader)) return;
-      const isLast = i === command.prompts.length - 1;
-      await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, audio);
-    }
-  } catch (err) {
-    const { account_id, id: call_id } = live.call;
-    leader.app.log.warn({ err, account_id, call_id }, "could not play a prompt");
-    // Any other error may be temporary: the switch or the database is unavailable, or TTS is busy.
-    const isRefused = err instanceof VoiceError && err.failure === "refused";
-    if (!isRefused && !(err instanceof SpeechError)) {
-      live.needs_resume = true;
-      return leader.reconcileIn(reconcile_ms);
-    }
-    const at = leader.app.clock.now();
-    leader.dispatch(live, { type: "played", leg: command.leg, playback, ok: false, at });
   }
 }
 

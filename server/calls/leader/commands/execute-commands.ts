@@ -3,6 +3,7 @@ import { VoiceError } from "../../../drivers/voice/driver.ts";
 import { callName, legName } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { startDialing } from "./dial-leg.ts";
+import { askToAccept } from "./ask-to-accept.ts";
 import { executeCampaignCommand } from "./execute-campaign-command.ts";
 import { findExtension } from "../events/find-extension.ts";
 import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
@@ -41,6 +42,8 @@ async function executeCommand(leader: Leader, live: LiveCall, command: Command):
       return startDialing(leader, live, command);
     case "hang_up":
       return hangUp(leader, live, command.leg);
+    case "ask_to_accept":
+      return askToAccept(leader, live, command.leg);
     case "ringback":
       return session.ringback(nameOf(command.leg));
     case "stop_ringback":

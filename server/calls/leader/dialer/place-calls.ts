@@ -117,6 +117,7 @@ export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCal
     needs_resume: false,
     credit_timer: null,
     ending_timer: null,
+    duration_timer: null,
     wait_timer: null,
     playing: Promise.resolve(),
     conversation: null,

@@ -224,13 +224,14 @@ test("longest_idle rings members who never had a call, then the one whose last c
   assert.deepEqual(await choice("204", "203"), ["201"]);
 });
 
-test("retry_agent rings the same agent as often as requested; legs that were never placed do not count", async () => {
+test("retry_agent rings the same agent as often as requested, in the first attempt only; legs that were never placed do not count", async () => {
   const own = await account();
   const plan = { policy_applied: "retry_agent", agent_retry_count: 2 } as const;
   const rung = (count: number) => unansweredLegs(Array.from({ length: count }, () => "101"));
   assert.deepEqual(await numbers(own, { plan, legs: rung(1) }), ["101"]);
   assert.deepEqual(await numbers(own, { plan, legs: rung(2) }), ["101"]);
   assert.deepEqual(await numbers(own, { plan, legs: rung(3) }), []);
+  assert.deepEqual(await numbers(own, { plan, legs: rung(1), attempt: 2 }), []);
   const unplaced = unansweredLegs(["101", "101"], { outcome: "unplaced" });
   assert.deepEqual(await numbers(own, { plan, legs: [...unplaced, ...rung(2)] }), ["101"]);
 });

@@ -4,6 +4,7 @@ import { statement, type Executor } from "../../../lib/database/database.ts";
 import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
 import type { Agent, Call } from "../../state-machine/call.ts";
 import type { TransferTarget } from "../../state-machine/menu.ts";
+import { ringsAgain } from "../../state-machine/ring-again.ts";
 import { extensionAgent, findExtensionNumber } from "./find-extension.ts";
 import { formatNumber, type TrunkLine } from "../dialer/trunk-line.ts";
 
@@ -78,10 +79,8 @@ async function chooseNext(db: Executor, call: Call, route: Route): Promise<reado
 }
 
 async function retryAgent(db: Executor, call: Call, route: Route): Promise<readonly Agent[]> {
-  const rung = call.legs.filter(({ role, outcome }) => role === "agent" && outcome !== "unplaced");
   const last = call.legs.findLast(({ role }) => role === "agent");
-  if (!last || rung.length > call.plan.agent_retry_count) return [];
-  return findAgent(db, call, last.number, route);
+  return last && ringsAgain(call) ? findAgent(db, call, last.number, route) : [];
 }
 
 const readLastMember = statement<{ last_member_id: number | null }>(

@@ -10,6 +10,7 @@ import { pauseCampaign } from "../dialer/circuit-breaker.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { retryUntilStored } from "../node/retry-until-stored.ts";
+import { limitDuration } from "./limit-duration.ts";
 import { scheduleReservation } from "./schedule-reservation.ts";
 import { hasSideEffects } from "./apply-side-effects.ts";
 import { storeTransition } from "./store-transition.ts";
@@ -27,8 +28,7 @@ export async function handleEvent(leader: Leader, live: LiveCall, event: CallEve
     live.call = next.call;
     if (live.call.stage === "ended") releaseCall(leader, live);
     await executeCommands(leader, live, next.commands);
-    scheduleReservation(leader, live);
-    watchRecording(leader, live);
+    watchCall(leader, live);
   } catch (error) {
     if (!isLeaseLost(error)) throw error;
     releaseCall(leader, live);
@@ -44,7 +44,13 @@ async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
   if (leader.calls.get(callName(live.call)) !== live) return;
   live.needs_resume = false;
   await executeCommands(leader, live, resumeCommands(live.call));
+  watchCall(leader, live);
+}
+
+/** Starts or adjusts the timers of a call after a change. */
+function watchCall(leader: Leader, live: LiveCall): void {
   scheduleReservation(leader, live);
+  limitDuration(leader, live);
   watchRecording(leader, live);
 }
 
@@ -61,10 +67,10 @@ async function applyEvent(
   );
 }
 
-/** Adds the call's current blocker to the agent's answer, because the customer is dialed next. */
+/** Adds the call's current blocker to the agent's answer or key, because the customer is dialed next. */
 async function withBlocker(leader: Leader, live: LiveCall, event: CallEvent): Promise<CallEvent> {
-  const isAgent = event.type === "answered" && live.call.stage === "agent";
-  if (!isAgent) return event;
+  const isOfLeg = event.type === "answered" || event.type === "digit";
+  if (!isOfLeg || live.call.stage !== "agent") return event;
   const blocker = await retryUntilStored(leader, () => blockerBeforeCustomer(leader, live));
   return { ...event, blocker };
 }
@@ -103,7 +109,8 @@ export function releaseCall(leader: Leader, live: LiveCall): void {
   if (live.credit_timer) clearTimeout(live.credit_timer);
   if (live.ending_timer) clearTimeout(live.ending_timer);
   if (live.wait_timer) clearTimeout(live.wait_timer);
-  live.credit_timer = live.ending_timer = live.wait_timer = null;
+  if (live.duration_timer) clearTimeout(live.duration_timer);
+  live.credit_timer = live.ending_timer = live.wait_timer = live.duration_timer = null;
   live.conversation?.end();
   live.conversation = null;
   for (const { give_up } of live.dialing.values()) give_up.abort();

@@ -44,7 +44,9 @@ export type LiveCall = {
   needs_resume: boolean;
   credit_timer: NodeJS.Timeout | null;
   ending_timer: NodeJS.Timeout | null;
-  /** For a campaign's call: reports the `timeout` of `wait`. */
+  /** Hangs up at the maximum duration. */
+  duration_timer: NodeJS.Timeout | null;
+  /** Reports the `timeout` of `wait`. */
   wait_timer: NodeJS.Timeout | null;
   /** The end of the queue of prompts. */
   playing: Promise<void>;

@@ -1,4 +1,5 @@
 // The end of a call: its outcome, its cost and its automatic retry.
+import { callableFrom } from "../../../accounts/accounts/calling-window.ts";
 import type { Ending, LegOutcome } from "../../../drivers/voice/driver.ts";
 import { recordingPath, type Call, type CallStatus, type Leg } from "../call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
@@ -49,9 +50,11 @@ function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
   const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, ended_at), 0);
   // A pulse that begins while legs are hung up for lack of credit is not billed.
   const pulses = call.ended_reason === "credit" ? Math.min(begun, call.reserved) : begun;
+  const isAbandoned = call.abandoned && call.disposition === "answered";
   const over: Call = {
     ...call,
     stage: "ended",
+    disposition: isAbandoned ? "abandoned" : call.disposition,
     hangup_cause: call.hangup_cause ?? customer?.cause ?? null,
     sip_status: call.sip_status ?? customer?.sip_status ?? null,
     ring_seconds: customer
@@ -149,13 +152,20 @@ function reason(party: "agent" | "customer", outcome: LegOutcome): string {
   return outcome === "lost" || outcome === "unplaced" ? "node_lost" : `${party}_${outcome}`;
 }
 
-/** Returns when a click-to-call's automatic retry is due, or null; for campaigns recipientOutcome decides. */
+/**
+ * Returns when a click-to-call's automatic retry is due, or null; for campaigns recipientOutcome decides. A
+ * retry waits for the calling window.
+ */
 function retryDueAt(call: Call, ended_at: Date): Date | null {
   const { max_retry, retry_after_minutes } = call.plan;
-  const hasRetryLeft = call.retried_leg === null && call.attempt <= max_retry;
+  if (call.voice || call.retried_leg !== null) return null;
+  // A retry that was claimed too late for the window has not called anyone.
+  if (call.ended_reason === "night_window" && call.attempt > 1 && call.legs.length === 0)
+    return callableFrom(call.settings, ended_at);
   const isRetryable = call.disposition !== null && retryable.has(call.disposition);
-  if (call.voice || !hasRetryLeft || !isRetryable) return null;
-  return new Date(ended_at.getTime() + retry_after_minutes * 60_000);
+  if (call.attempt > max_retry || !isRetryable) return null;
+  const due_at = new Date(ended_at.getTime() + retry_after_minutes * 60_000);
+  return callableFrom(call.settings, due_at);
 }
 
 function seconds(from: Date, to: Date): number {

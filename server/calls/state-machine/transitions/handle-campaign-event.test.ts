@@ -257,6 +257,91 @@ test("rings one agent after the other for a caller, and continues with the menu 
   assert.deepEqual([done(without), saidTexts(without)], [["stop_ringback", "play"], ["sorry"]]);
 });
 
+/** A caller who pressed 1 for an agent, when none is free. */
+function withoutAgent(more: Record<string, MenuNode> = {}, otherwise = "bye"): Run {
+  const to = { agent_group_id: 7 };
+  const person: MenuNode = { type: "transfer", prompt: null, to, otherwise };
+  const run = answer(menu({ main: question({ keys: { "1": "person" } }), person, ...more }));
+  press(run, "1");
+  take(run, { type: "agent_found", to: null });
+  return run;
+}
+
+test("plays a message to a caller who gets no agent, instead of cutting them off, and counts them as abandoned", () => {
+  const run = withoutAgent();
+  assert.deepEqual(saidTexts(run), [
+    "I am sorry, all our agents are busy. To be called back, press 1.",
+  ]);
+  played(run);
+  assert.deepEqual(done(run), ["wait"]);
+  assert.ok(!press(run, "2") || run.call.stage === "talking", "another key has no effect");
+  timeout(run);
+  take(run, { type: "ended", leg: 1, ending: hung_up });
+  const { status, disposition, ended_reason } = run.call;
+  assert.deepEqual(
+    [status, disposition, ended_reason],
+    ["completed", "abandoned", "transfer_not_answered"],
+  );
+  assert.equal(recipientOutcome(run.call)!.state, "answered");
+});
+
+test("a caller who gets no agent and presses 1 is called back", () => {
+  for (const when of ["during", "after"]) {
+    const run = withoutAgent();
+    if (when === "after") played(run);
+    press(run, "1");
+    assert.deepEqual(saidTexts(run), ["Thank you. We will call you back."]);
+    played(run);
+    take(run, { type: "ended", leg: 1, ending: hung_up });
+    assert.deepEqual(
+      [run.call.disposition, run.call.ended_reason],
+      ["abandoned", "callback_requested"],
+    );
+    const { state, callback, due_at } = recipientOutcome(run.call)!;
+    assert.deepEqual([state, callback, due_at], ["waiting", true, at(1 + 30 * 60)]);
+  }
+});
+
+test("a menu can promise a callback in its own words and time", () => {
+  const callback: MenuNode = { type: "callback", prompt: say("later"), delay_minutes: 90 };
+  const run = withoutAgent({ callback }, "callback");
+  assert.deepEqual(saidTexts(run), ["later"]);
+  played(run);
+  take(run, { type: "ended", leg: 1, ending: hung_up });
+  assert.deepEqual(run.call.callback_at, at(1 + 90 * 60));
+});
+
+test("a caller counts as abandoned until an agent is connected, also one who hangs up while agents ring", () => {
+  const disposition = (...events: Untimed[]) => {
+    const to = { agent_group_id: 7 };
+    const main: MenuNode = { type: "transfer", prompt: null, to, otherwise: "bye" };
+    const run = answer(menu({ main }));
+    for (const event of events) take(run, event);
+    take(run, { type: "ended", leg: 1, ending: hung_up });
+    take(run, { type: "ended", leg: 2, ending: hung_up });
+    take(run, { type: "recorded", ok: true });
+    return run.call.disposition;
+  };
+  const found = { type: "agent_found", to: agent("101") } as const;
+  assert.equal(disposition(found), "abandoned");
+  assert.equal(disposition(found, { type: "answered", leg: 2 }), "answered");
+});
+
+test("plays the message once a machine has finished its greeting, and reports it as voicemail_left", () => {
+  for (const event of ["silent", "timeout"] as const) {
+    const run = answer({ answering_machine: "play" });
+    take(run, { type: "detected", leg: 1, answered_by: "machine" });
+    assert.deepEqual(done(run), ["await_silence", "wait"], "not over the greeting");
+    const { visit } = run.call.position!;
+    take(run, event === "silent" ? { type: event, leg: 1 } : { type: event, visit });
+    assert.deepEqual(saidTexts(run), ["hello"]);
+    played(run);
+    take(run, { type: "ended", leg: 1, ending: hung_up });
+    assert.deepEqual([run.call.status, run.call.disposition], ["completed", "voicemail_left"]);
+    assert.equal(recipientOutcome(run.call)!.state, "machine");
+  }
+});
+
 const ai: Partial<VoiceCall> = {
   content: { call_type: "ai_bot", agent: {} as never, transfer_to: { extension: "101" } },
 };

@@ -1,6 +1,7 @@
 // Events of campaigns' calls only: playbacks, answering machines, AI agents.
 import type { AiAgentEndReason, AiAgentTool } from "../../../drivers/ai-agent/driver.ts";
 import { playbackName, type Call, type Leg } from "../call.ts";
+import { afterApology, endApology, handleApologyKey } from "./apologize.ts";
 import { endCall, outcomeOfBlocker } from "./end-call.ts";
 import type { CallBlocker, CallEvent, Command, Transition } from "../events-and-commands.ts";
 import { findLeg, patchLeg } from "../legs.ts";
@@ -27,6 +28,9 @@ import {
 /** How long the switch may listen for an answering machine. */
 export const detect_ms = 8_000;
 
+/** How long the end of a machine's greeting is waited for; the switch reports it within 32 s. */
+export const greeting_ms = 40_000;
+
 /** A callback further ahead is ignored. */
 const callback_ms_max = 90 * 86_400_000;
 
@@ -39,6 +43,8 @@ export function handleCampaignEvent(call: Call, event: CallEvent): Transition | 
       return handlePlayed(call, event.playback, event.ok, event.at);
     case "detected":
       return handleDetected(call, event.answered_by, event.at);
+    case "silent":
+      return positionOf(call).doing === "greeting" ? startContent(call, event.at) : null;
     case "timeout":
       return handleTimeout(call, event.visit, event.at);
     case "message":
@@ -118,17 +124,35 @@ function handleDetected(call: Call, answered_by: Call["answered_by"], at: Date):
   if (positionOf(call).doing !== "detecting") return null;
   const detected: Call = { ...call, answered_by };
   const policy = call.voice!.answering_machine;
-  if (answered_by !== "machine" || policy === "play") return startContent(detected, at);
+  if (answered_by !== "machine") return startContent(detected, at);
+  if (policy === "play") return awaitGreeting(detected);
   return endAnsweredCall(detected, at, "answering_machine", { disposition: "machine" });
+}
+
+/** Waits for the end of the machine's greeting, so that it records the whole message. */
+function awaitGreeting(call: Call): Transition {
+  const waiting = moveTo(call, { doing: "greeting" });
+  const { visit } = waiting.position!;
+  return {
+    call: waiting,
+    events: [],
+    commands: [
+      { type: "await_silence", leg: callerOf(call) },
+      { type: "wait", visit, ms: greeting_ms },
+    ],
+  };
 }
 
 function handlePlayed(call: Call, playback: string, ok: boolean, at: Date): Transition | null {
   const { visit, doing, then_end } = positionOf(call);
-  const isPlaying = doing === "playing" || doing === "asking";
+  const isPlaying = doing === "playing" || doing === "asking" || doing === "apologizing";
   if (!isPlaying || playback !== playbackName(call, visit)) return null;
   if (then_end !== null) return endAnsweredCall(call, at, then_end);
+  if (doing === "apologizing") return afterApology(call, ok, at);
   if (menuOf(call)) return afterPrompt(call, at);
-  if (ok) return endAnsweredCall(call, at, "played");
+  const isMachine = call.answered_by === "machine";
+  if (ok)
+    return endAnsweredCall(call, at, "played", isMachine ? { disposition: "voicemail_left" } : {});
   return endAnsweredCall(call, at, "playback_failed", { status: "failed", disposition: "failed" });
 }
 
@@ -136,12 +160,15 @@ function handleTimeout(call: Call, visit: number, at: Date): Transition | null {
   const position = positionOf(call);
   if (position.visit !== visit) return null;
   if (position.doing === "detecting") return handleDetected(call, "unknown", at);
+  if (position.doing === "greeting") return startContent(call, at);
+  if (position.doing === "apologizing") return endApology(call, at);
   return handleMenuTimeout(call, at);
 }
 
 /** Passes the recipient's key to the AI agent or the menu, or opts out; null if the key has no meaning. */
 export function handleCallerKey(call: Call, digit: string, at: Date): Transition | null {
   if (isConversing(call)) return { call, events: [], commands: [{ type: "press", digit }] };
+  if (positionOf(call).doing === "apologizing") return handleApologyKey(call, digit, at);
   const { opt_out_key, content } = call.voice!;
   const isPlain = content.call_type === "obd_voice_call" || content.call_type === "obd_smartvoice";
   if (!isPlain || positionOf(call).doing !== "playing") return handleMenuKey(call, digit, at);
@@ -191,7 +218,7 @@ function transferOrEnd(call: Call, at: Date, ended_reason: string): Transition {
 /** Returns the call after its caller is bridged to a person, which also starts a missing recording. */
 export function bridgeToAgent(call: Call): { call: Call; commands: Command[] } {
   const recorded = call.settings.recorded && call.recording_state === "none";
-  const bridged = moveTo(call, { doing: "bridged" });
+  const bridged = { ...moveTo(call, { doing: "bridged" }), abandoned: false };
   return {
     call: { ...bridged, recording_state: recorded ? "recording" : call.recording_state },
     commands: recorded ? [{ type: "record" }] : [],

@@ -1,7 +1,8 @@
 // Handles key presses: transfers of a click-to-call, and keys in a campaign's menu.
-import type { Call } from "../call.ts";
+import type { Call, Line } from "../call.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { handleCallerKey } from "./handle-campaign-event.ts";
+import { handleAcceptKey } from "./handle-leg-answered.ts";
 import { findLeg } from "../legs.ts";
 import { outboxEvent } from "./outbox-event.ts";
 
@@ -11,19 +12,22 @@ import { outboxEvent } from "./outbox-event.ts";
  */
 export function handleKeyPress(
   call: Call,
-  { leg: legId, digit, at }: CallEvent & { type: "digit" },
+  line: Line,
+  event: CallEvent & { type: "digit" },
 ): Transition | null {
+  const { leg: legId, digit, at } = event;
   const leg = findLeg(call, legId);
+  if (leg?.state === "accepting") return handleAcceptKey(call, line, leg, event);
   if (leg?.state !== "answered") return null;
   const { extension_for_transfer, extension_for_dis } = call.plan;
   const isCustomer = leg.role === "customer";
   const pressed: Call = isCustomer
     ? { ...call, dtmf: call.dtmf + digit }
     : { ...call, starred: digit === "*" };
-  const event = outboxEvent("call.dtmf", pressed, at, { leg: leg.role, digit });
+  const published = outboxEvent("call.dtmf", pressed, at, { leg: leg.role, digit });
   if (call.voice && isCustomer && call.stage === "talking") {
     const next = handleCallerKey(pressed, digit, at) ?? { call: pressed, events: [], commands: [] };
-    return { ...next, events: [event, ...next.events] };
+    return { ...next, events: [published, ...next.events] };
   }
   const isTransfer =
     call.stage === "talking" &&
@@ -31,7 +35,7 @@ export function handleKeyPress(
   const by = isCustomer ? "customer" : "agent";
   return {
     call: pressed,
-    events: [event],
+    events: [published],
     commands: isTransfer ? [{ type: "find_extension", digit, by }] : [],
   };
 }

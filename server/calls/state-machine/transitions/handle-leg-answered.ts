@@ -17,7 +17,7 @@ export function handleLegAnswered(
   const leg = findLeg(call, legId);
   if (leg === undefined || leg.answered_at !== null || leg.state === "ended") return null;
   const answered = patchLeg(call, legId, {
-    state: "answered",
+    state: asksToAccept(call, leg) ? "accepting" : "answered",
     status: "in-progress",
     answered_at: at,
   });
@@ -27,9 +27,45 @@ export function handleLegAnswered(
     const ended = endCall(answered, at, outcomeOfBlocker(blocker));
     return { ...ended, events: [...events, ...ended.events] };
   }
+  const isWanted = leg.role === "agent" ? call.stage === "agent" : call.stage === "talking";
+  if (asksToAccept(call, leg) && isWanted)
+    return { call: answered, events, commands: [{ type: "ask_to_accept", leg: legId }] };
+  return connectLeg(answered, line, leg, at, events);
+}
+
+/** Whether the agent must press 1 to accept, so that a voicemail never counts as an agent. */
+export function asksToAccept({ settings }: Call, { role, on_trunk }: Leg): boolean {
+  return settings.accept_audio !== null && role !== "customer" && on_trunk;
+}
+
+/** Connects an agent who presses 1; other keys have no effect. */
+export function handleAcceptKey(
+  call: Call,
+  line: Line,
+  leg: Leg,
+  { digit, at, blocker = null }: CallEvent & { type: "digit" },
+): Transition {
+  const events = [outboxEvent("call.dtmf", call, at, { leg: leg.role, digit })];
+  if (digit !== "1" || call.stage === "ending") return { call, events, commands: [] };
+  const accepted = patchLeg(call, leg.id, { state: "answered" });
+  if (call.stage === "agent" && blocker !== null) {
+    const ended = endCall(accepted, at, outcomeOfBlocker(blocker));
+    return { ...ended, events: [...events, ...ended.events] };
+  }
+  const next = connectLeg(accepted, line, leg, at, events);
+  return { ...next, commands: [{ type: "stop_playing", leg: leg.id }, ...next.commands] };
+}
+
+function connectLeg(
+  answered: Call,
+  line: Line,
+  leg: Leg,
+  at: Date,
+  events: OutboxEvent[],
+): Transition {
   if (leg.role === "agent") return afterAgentAnswered(answered, line, leg, at, events);
   if (leg.role === "customer")
-    return call.voice
+    return answered.voice
       ? afterRecipientAnswered(answered, leg, at, events)
       : afterCustomerAnswered(answered, leg, at, events);
   return afterTransferAnswered(answered, leg, at, events);

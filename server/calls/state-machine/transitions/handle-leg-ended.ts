@@ -1,6 +1,6 @@
 // Handles the end of a leg.
 import type { Ending } from "../../../drivers/voice/driver.ts";
-import type { Call, Leg, Line } from "../call.ts";
+import { acceptName, type Call, type Leg, type Line } from "../call.ts";
 import {
   endCall,
   finishIfOver,
@@ -10,9 +10,11 @@ import {
 } from "./end-call.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { dialCustomer } from "./dial-legs.ts";
-import { findLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
+import { findLeg, hangUpLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
+import { asksToAccept } from "./handle-leg-answered.ts";
 import { outboxEvent } from "./outbox-event.ts";
 import { tryNextAgent } from "./request-transfer-agent.ts";
+import { pauseBeforeRing, ringsAgain } from "../ring-again.ts";
 import { messageAtHangUp, withNotes } from "./walk-menu.ts";
 
 /** Returns the event's transition, or null if the leg had already ended. */
@@ -27,6 +29,16 @@ export function handleLegEnded(
   return call.voice && leg.role === "customer" ? withNotes(next, messageAtHangUp(call)) : next;
 }
 
+/** Hangs up an agent who did not accept by the end of the prompt; null for any other playback. */
+export function handleUnaccepted(
+  call: Call,
+  { leg: legId, playback }: CallEvent & { type: "played" },
+): Transition | null {
+  const leg = findLeg(call, legId);
+  if (leg?.state !== "accepting" || playback !== acceptName(call, leg)) return null;
+  return { call, events: [], commands: [hangUpLeg(leg)] };
+}
+
 function endLeg(
   call: Call,
   line: Line,
@@ -36,7 +48,8 @@ function endLeg(
   const { answered_at } = event;
   if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
   // The answer was missed: the leg is billed, but the answer has no further effect.
-  const answered = patchLeg(call, leg.id, { answered_at });
+  const state = asksToAccept(call, leg) ? "accepting" : leg.state;
+  const answered = patchLeg(call, leg.id, { answered_at, state });
   const isCustomer = leg.role === "customer" && call.answered_at === null;
   const before = isCustomer ? { ...answered, answered_at } : answered;
   const next = afterEnd(before, line, findLeg(before, leg.id)!, event);
@@ -50,16 +63,20 @@ function afterEnd(
   leg: Leg,
   { ending, at }: CallEvent & { type: "ended" },
 ): Transition {
+  const isUnaccepted = leg.state === "accepting";
+  // A voicemail answered, or a person who did not press 1.
+  const outcome = isUnaccepted && ending.outcome === "hung_up" ? "no_answer" : ending.outcome;
   const over = patchLeg(call, leg.id, {
     state: "ended",
-    status: shownStatus(ending.outcome),
+    status: shownStatus(outcome),
     ended_at: at,
-    outcome: ending.outcome,
+    outcome,
     cause: ending.cause,
     sip_status: ending.sip_status,
   });
   if (call.stage === "ending") return finishIfOver(over, at);
-  if (leg.role === "transfer" && leg.answered_at === null) return afterTransferFailed(over, at);
+  if (leg.role === "transfer" && (isUnaccepted || leg.answered_at === null))
+    return afterTransferFailed(over, at);
   if (leg.role === "customer") return afterCustomerEnded(over, line, leg, ending, at);
   return handleAgentEnded(over, leg, ending, at);
 }
@@ -97,9 +114,13 @@ function handleAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Trans
   const left = liveLegs(call);
   if (call.stage === "agent") {
     if (left.length > 0) return { call, events: [], commands: [] };
-    if (leg.answered_at !== null) return endCall(call, at, agentHungUp(call, ending));
+    if (leg.answered_at !== null && leg.state !== "accepting")
+      return endCall(call, at, agentHungUp(call, ending));
     if (ending.outcome === "unplaced") return chooseAgents(call, leg.number);
-    if (call.plan.policy_applied === "hangup") return endCall(call, at, outcomeOfAgents(call));
+    const { policy_applied } = call.plan;
+    if (ringsAgain(call)) return pauseBeforeRing(call);
+    if (policy_applied === "hangup" || policy_applied === "retry_agent")
+      return endCall(call, at, outcomeOfAgents(call));
     return chooseAgents(call, null);
   }
   // Another agent has the call.

@@ -6,7 +6,8 @@ import { callerOf, moveTo, positionOf } from "../play-to-caller.ts";
 
 /** Looks for an agent, with ringback to the caller. */
 export function requestTransferAgent(call: Call, to: TransferTarget): Transition {
-  const transferring = moveTo(call, { doing: "transferring" });
+  // Until an agent is connected, the caller counts as abandoned.
+  const transferring = { ...moveTo(call, { doing: "transferring" }), abandoned: true };
   const commands = [
     { type: "ringback", leg: callerOf(call) },
     { type: "find_agent", to },

@@ -1,10 +1,11 @@
 // Transfers to the extension of a key or an API request, and of a campaign's caller to an agent.
 import type { Call, Line } from "../call.ts";
+import { apologize } from "./apologize.ts";
 import { dialAgents } from "./dial-legs.ts";
 import type { CallEvent, Command, CreditPurpose, Transition } from "../events-and-commands.ts";
 import { liveLegs } from "../legs.ts";
 import { outboxEvent } from "./outbox-event.ts";
-import { callerOf, endAnsweredCall, positionOf } from "../play-to-caller.ts";
+import { callerOf, positionOf } from "../play-to-caller.ts";
 import { isTransferPending } from "./request-transfer-agent.ts";
 import { enterNode, menuOf } from "./walk-menu.ts";
 
@@ -79,12 +80,14 @@ function canTransferCaller(call: Call): boolean {
   return isTransferPending(call) && !liveLegs(call).some(({ role }) => role === "transfer");
 }
 
-/** Continues a menu at `otherwise`, and ends the call of an AI agent. */
+/** Continues a menu at `otherwise`; apologizes to the caller of an AI agent, and before a silent hang-up. */
 function afterNoAgentFound(call: Call, at: Date): Transition {
   const { node: name } = positionOf(call);
   const node = name === null ? undefined : menuOf(call)?.nodes[name];
   const stop: Command = { type: "stop_ringback", leg: callerOf(call) };
-  if (node?.type !== "transfer") return endAnsweredCall(call, at, "transfer_not_answered");
-  const next = enterNode(call, node.otherwise, at);
+  const otherwise = node?.type === "transfer" ? node.otherwise : null;
+  const target = otherwise === null ? null : menuOf(call)!.nodes[otherwise]!;
+  const isSilent = target === null || (target.type === "hang_up" && target.prompt === null);
+  const next = isSilent ? apologize(call) : enterNode(call, otherwise!, at);
   return { ...next, commands: [stop, ...next.commands] };
 }

@@ -7,6 +7,8 @@ import type { Prompt, NodeName } from "../menu.ts";
  * - asking: a prompt that a key interrupts; waiting: for (further) keys after it;
  * - recording: a message of the caller;
  * - transferring: looking for an agent; bridged: an agent talks to the caller;
+ * - apologizing: no agent is free; the caller may ask for a callback;
+ * - greeting: waiting until an answering machine has finished its greeting;
  * - conversing: an AI agent talks to the caller.
  */
 export type Activity =
@@ -17,6 +19,8 @@ export type Activity =
   | "recording"
   | "transferring"
   | "bridged"
+  | "apologizing"
+  | "greeting"
   | "conversing";
 
 /** The position of a campaign's call; stored, so that the next node leader continues there. */
@@ -33,7 +37,7 @@ export type Position = {
   /** While playing and asking. */
   readonly prompts: readonly Prompt[];
   /** The reason to end the call once the current prompt is played. */
-  readonly then_end: "opted_out" | "menu_ended" | null;
+  readonly then_end: "opted_out" | "menu_ended" | "callback_requested" | null;
 };
 
 /** The position before the answer. */

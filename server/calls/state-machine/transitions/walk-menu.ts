@@ -13,6 +13,7 @@ import {
   variablesOf,
   type SilentTransition,
 } from "../play-to-caller.ts";
+import { promiseCallback } from "./promise-callback.ts";
 import { requestTransferAgent } from "./request-transfer-agent.ts";
 
 type Asking = Extract<MenuNode, { type: "menu" | "capture" }>;
@@ -51,6 +52,8 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
     case "transfer":
       if (!node.prompt) return requestTransferAgent(call, node.to);
       return withoutEvents(play(call, [node.prompt], { doing: "playing" }));
+    case "callback":
+      return promiseCallback(call, node.delay_minutes, node.prompt, at);
     case "opt_out":
     case "hang_up": {
       const isOptOut = node.type === "opt_out";

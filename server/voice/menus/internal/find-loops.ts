@@ -27,9 +27,9 @@ export function findLoops(nodes: LinkedNodes, start: string | null): FieldError[
   return [...nodes].flatMap(([name, { at }]) => {
     const reason =
       (reached?.has(name) === false && "must be reachable from start") ||
-      (!ending.has(name) && "must lead to a hang_up, opt_out or transfer node") ||
+      (!ending.has(name) && "must lead to a hang_up, callback, opt_out or transfer node") ||
       (!endsUnaided.has(name) &&
-        "must lead to a hang_up, opt_out or transfer node when the caller presses nothing") ||
+        "must lead to a hang_up, callback, opt_out or transfer node when the caller presses nothing") ||
       (isSilentLoop(nodes, name) && "must not be part of a loop without a prompt") ||
       null;
     return reason === null ? [] : [{ field: at, reason }];

@@ -80,11 +80,11 @@ test("reports every violation of a menu at once, each with its path", () => {
 test("rejects a menu that never ends or has a loop without a prompt", () => {
   const round = { type: "play", prompt: say, next: "main" };
   assert.deepEqual(violationsOf({ main: round }), [
-    "nodes.main: must lead to a hang_up, opt_out or transfer node",
+    "nodes.main: must lead to a hang_up, callback, opt_out or transfer node",
   ]);
   const asking = { type: "menu", prompt: say, keys: { "1": "bye" }, otherwise: "main" };
   assert.deepEqual(violationsOf({ main: asking, bye }), [
-    "nodes.main: must lead to a hang_up, opt_out or transfer node when the caller presses nothing",
+    "nodes.main: must lead to a hang_up, callback, opt_out or transfer node when the caller presses nothing",
   ]);
   const ringing = { type: "transfer", to: { extension: "101" }, otherwise: "main" };
   assert.deepEqual(violationsOf({ main: ringing }), [

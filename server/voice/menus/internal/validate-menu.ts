@@ -14,6 +14,7 @@ const required: Readonly<Record<NodeType, readonly string[]>> = {
   capture: ["prompt", "variable", "next", "otherwise"],
   record: ["prompt", "next"],
   transfer: ["to", "otherwise"],
+  callback: [],
   opt_out: [],
   set_field: ["field", "value", "next"],
   hang_up: [],
@@ -26,6 +27,7 @@ const allowed: Readonly<Record<NodeType, readonly string[]>> = {
   capture: [...input_fields, "min_digits", "max_digits"],
   record: ["max_seconds", "silence_seconds"],
   transfer: ["prompt"],
+  callback: ["prompt", "delay_minutes"],
   opt_out: ["prompt"],
   set_field: [],
   hang_up: ["prompt"],
@@ -72,7 +74,7 @@ function readNode(name: string, node: unknown) {
     at,
     violations,
     links,
-    ends: type === "hang_up" || type === "opt_out" || type === "transfer",
+    ends: ["hang_up", "opt_out", "transfer", "callback"].includes(type),
     playsPrompt: isGiven(fields, "prompt"),
   };
 }

@@ -1,0 +1,40 @@
+// The message to a caller when no agent is free, which offers a callback.
+import type { Call } from "../call.ts";
+import type { Transition } from "../events-and-commands.ts";
+import { endAnsweredCall, moveTo, play, positionOf, stopPlaying } from "../play-to-caller.ts";
+import { promiseCallback } from "./promise-callback.ts";
+
+const callback_minutes = 30;
+/** How long a key is waited for after the message. */
+const wait_ms = 5_000;
+
+const message = {
+  say: "I am sorry, all our agents are busy. To be called back, press 1.",
+  language: "en",
+} as const;
+const confirmation = { say: "Thank you. We will call you back.", language: "en" } as const;
+
+/** Plays the message, in place of cutting the caller off. */
+export function apologize(call: Call): Transition {
+  return { ...play(call, [message], { doing: "apologizing" }), events: [] };
+}
+
+/** Waits for a key after the message; ends the call if it could not be played. */
+export function afterApology(call: Call, ok: boolean, at: Date): Transition {
+  if (!ok) return endApology(call, at);
+  const waiting = moveTo(call, { doing: "apologizing" });
+  const { visit } = waiting.position!;
+  return { call: waiting, events: [], commands: [{ type: "wait", visit, ms: wait_ms }] };
+}
+
+/** Ends the call of a caller who asked for no callback. */
+export function endApology(call: Call, at: Date): Transition {
+  return endAnsweredCall(call, at, "transfer_not_answered");
+}
+
+/** Promises a callback on 1; other keys have no effect. */
+export function handleApologyKey(call: Call, digit: string, at: Date): Transition | null {
+  if (digit !== "1" || positionOf(call).doing !== "apologizing") return null;
+  const next = promiseCallback(call, callback_minutes, confirmation, at);
+  return { ...next, commands: [...stopPlaying(call), ...next.commands] };
+}
