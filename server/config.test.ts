@@ -27,6 +27,7 @@ test("an empty environment runs everything on this machine", () => {
     seed: "demo",
     lease_seconds: 10,
     chat_settle_seconds: 3_600,
+    node_lost_seconds: 60,
     callback_allow: [],
     whatsapp: null,
     speech_command: null,
@@ -116,6 +117,7 @@ test("reports every violation at once and never echoes the database's password",
     TRUNKLINE_SEED: "maybe",
     LEASE_SECONDS: "0",
     CHAT_SETTLE_SECONDS: "1h",
+    NODE_LOST_SECONDS: "0",
   });
   const named = violations.map((violation) => violation.split(":")[0]);
   assert.deepEqual(
@@ -129,9 +131,10 @@ test("reports every violation at once and never echoes the database's password",
       "TRUNKLINE_SEED",
       "LEASE_SECONDS",
       "CHAT_SETTLE_SECONDS",
+      "NODE_LOST_SECONDS",
     ]),
   );
-  assert.equal(violations.length, 8);
+  assert.equal(violations.length, 9);
   assert.doesNotMatch(violations.join("\n"), /hunter2/);
 });
 

@@ -22,6 +22,8 @@ export type Config = {
   readonly lease_seconds: number;
   /** How long to wait for delivery statuses of a message of unknown outcome. */
   readonly chat_settle_seconds: number;
+  /** How long a voice node may be out of contact before its calls end as lost. */
+  readonly node_lost_seconds: number;
   /** Non-public addresses and networks that callbacks may go to, as parseOpening reads them. */
   readonly callback_allow: readonly string[];
   /** Null: WhatsApp numbers cannot send from this process. */
@@ -101,6 +103,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       "CHAT_SETTLE_SECONDS",
       env["CHAT_SETTLE_SECONDS"] || "3600",
       604_800,
+      violation,
+    ),
+    node_lost_seconds: readSeconds(
+      "NODE_LOST_SECONDS",
+      env["NODE_LOST_SECONDS"] || "60",
+      86_400,
       violation,
     ),
     callback_allow: readOpenings("CALLBACK_ALLOW", env["CALLBACK_ALLOW"] || "", violation),

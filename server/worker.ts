@@ -3,7 +3,7 @@ import { clearEndpoint } from "./callbacks/endpoints/clear-endpoint.ts";
 import { openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
 import { replayEvents } from "./callbacks/replays/replay-events.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
-import { moveStrandedCalls } from "./telephony/nodes/move-stranded-calls.ts";
+import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
 import { applyWebhooks } from "./chat/inbound/apply-webhooks.ts";
 import { notifyCall } from "./chat/single-messages/notify-call.ts";
@@ -66,6 +66,7 @@ const in_flight_max = 250;
 export function workerSettings(config: {
   readonly lease_seconds: number;
   readonly chat_settle_seconds: number;
+  readonly node_lost_seconds: number;
 }): WorkerSettings {
   const share = config.lease_seconds / (lease_times.lease_ms / 1_000);
   return {
@@ -80,12 +81,17 @@ export function workerSettings(config: {
       reconcile_ms: 30_000 * share,
       missing_ms: 5_000 * share,
       recording_ms: 10_000 * share,
+      lost_ms: config.node_lost_seconds * 1_000,
     },
   };
 }
 
 /** The settings when nothing is configured. */
-export const default_settings = workerSettings({ lease_seconds: 10, chat_settle_seconds: 3_600 });
+export const default_settings = workerSettings({
+  lease_seconds: 10,
+  chat_settle_seconds: 3_600,
+  node_lost_seconds: 60,
+});
 
 /** Starts every loop of the worker role. Any number of processes may run them. */
 export function startWorker(app: App, settings: WorkerSettings = default_settings): BackgroundWork {

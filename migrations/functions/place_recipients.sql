@@ -1,5 +1,5 @@
 -- Creates the calls of claimed recipients, each with its first leg, credit reservation and call.initiated
--- event, and returns their ids.
+-- event, and returns their ids. p_caller_id: the caller ID of a campaign that has none of its own.
 create or replace function place_recipients(
   p_campaign voice_campaigns, p_recipients int[], p_node_id bigint, p_fence bigint, p_caller_id text,
   p_now timestamptz
@@ -7,6 +7,7 @@ create or replace function place_recipients(
 language sql as $$
   with placed as materialized (
     select r.id, r.number, r.phone, r.due_at, r.attempts + 1 as attempt,
+      coalesce(p_campaign.caller_id, p_caller_id) as caller_id,
       nextval(pg_get_serial_sequence('calls', 'id')) as call_id,
       nextval(pg_get_serial_sequence('credit_reservations', 'id')) as reservation_id
     from voice_recipients r
@@ -27,7 +28,7 @@ language sql as $$
       from_number, to_number, to_phone, due_at, queued_at, initiated_at, reservation_id, reserved,
       pulse_seconds, recipient_id)
     select p_campaign.account_id, p.call_id, p_campaign.id, p.attempt, p_node_id, p_campaign.trunk_id,
-      p_fence, 'customer', 'ringing', p_caller_id, p.number, p.phone, p.due_at, p_now, p_now,
+      p_fence, 'customer', 'ringing', p.caller_id, p.number, p.phone, p.due_at, p_now, p_now,
       p.reservation_id, 1, a.call_pulse_seconds, p.id
     from placed p join accounts a on a.account_id = p_campaign.account_id
   ), rung as (
@@ -36,7 +37,7 @@ language sql as $$
     from placed p
   ), new_events as (
     select p.call_id, json_build_object('call_id', p.call_id, 'campaign_id', p_campaign.id,
-      'reference', null, 'attempt', p.attempt, 'from_number', p_caller_id, 'to_number', p.number,
+      'reference', null, 'attempt', p.attempt, 'from_number', p.caller_id, 'to_number', p.number,
       'status', 'ringing') as data
     from placed p
   ), inserted_call_events as (

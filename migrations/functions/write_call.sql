@@ -74,7 +74,8 @@ begin
     talk_seconds = v_new.talk_seconds, billed_seconds = v_new.billed_seconds, cost = v_new.cost,
     recording_state = v_new.recording_state, retry_at = v_new.retry_at, steps = v_new.steps,
     position = v_new.position, collected = v_new.collected, lead_fields = v_new.lead_fields,
-    callback_at = v_new.callback_at, opted_out = v_new.opted_out, abandoned = v_new.abandoned
+    callback_at = v_new.callback_at, opted_out = v_new.opted_out, abandoned = v_new.abandoned,
+    seen_at = v_new.seen_at
   where c.account_id = p_account_id and c.id = p_call_id;
   return true;
 end $$;

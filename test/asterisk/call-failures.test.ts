@@ -26,7 +26,12 @@ before(async () => {
     },
   });
   client = await fixture.client();
-  fixture.startLeaders({ reconcile_ms: 30_000, missing_ms: 2_000, recording_ms: 2_000 });
+  fixture.startLeaders({
+    reconcile_ms: 30_000,
+    missing_ms: 2_000,
+    recording_ms: 2_000,
+    lost_ms: 60_000,
+  });
 });
 after(async () => {
   await fixture.close();

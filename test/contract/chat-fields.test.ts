@@ -232,7 +232,15 @@ test("omitted, null and about now all send now, and scheduled_at is null", async
 });
 
 test("a scheduled_at that is past, empty or not a time is 422", async () => {
-  const odd = ["", "tomorrow", "2099-02-30T00:00:00Z", "2099-01-31", "1700000000", 1_700_000_000, true];
+  const odd = [
+    "",
+    "tomorrow",
+    "2099-02-30T00:00:00Z",
+    "2099-01-31",
+    "1700000000",
+    1_700_000_000,
+    true,
+  ];
   for (const scheduled_at of [soon(-2), "2020-01-01T00:00:00Z", ...odd])
     await chat.refuse({ scheduled_at }, "scheduled_at");
 });

@@ -57,6 +57,7 @@ export function callValue(
     callback_at: null,
     opted_out: false,
     abandoned: false,
+    seen_at: null,
     legs: [],
     ...rest,
     plan: {

@@ -105,7 +105,7 @@ async function checkVoiceAttempts(db: Queryable): Promise<void> {
      join (
        select c.account_id, c.campaign_id, c.recipient_id, count(*)::int as dialed from calls c
        where c.recipient_id is not null
-         and coalesce(c.ended_reason, '') not in ('held', 'night_window')
+         and coalesce(c.ended_reason, '') not in ('held', 'night_window', 'node_unavailable')
        group by 1, 2, 3) n
        on n.account_id = r.account_id and n.campaign_id = r.campaign_id and n.recipient_id = r.id
      where n.dialed > 1 + v.max_retry + r.callbacks or n.dialed > r.attempts`,
@@ -201,6 +201,7 @@ export async function checkNothingDispatching(db: Queryable): Promise<void> {
 /** Checks all invariants of calls when no call is live. */
 export async function checkCalls(db: Queryable): Promise<void> {
   await checkCallOutcomes(db);
+  await checkCallTimes(db);
   await checkCallCredits(db);
   await checkAgentsAnsweredFirst(db);
   await checkNoPairsLeft(db);
@@ -230,6 +231,25 @@ export async function checkCallOutcomes(db: Queryable): Promise<void> {
        or c.ended_by is null or c.recording_state = 'recording'
        or c.status not in ('completed', 'busy', 'failed', 'no-answer', 'canceled')
        or n.call_events <> 1 or n.events <> 1 or n.live_legs <> 0)`,
+  );
+}
+
+/** Checks: no call or leg ends before it rang or was answered, and no lost call before its last key press. */
+async function checkCallTimes(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "calls that end before what happened on them",
+    `select c.account_id, c.id, c.ended_reason, c.ringing_at, c.answered_at, c.ended_at,
+       (select json_agg(l) from call_legs l where l.account_id = c.account_id and l.call_id = c.id) as legs
+     from calls c
+     where c.ended_at < greatest(c.ringing_at, c.answered_at)
+       or exists (
+         select from call_legs l
+         where l.account_id = c.account_id and l.call_id = c.id
+           and l.ended_at < greatest(l.initiated_at, l.ringing_at, l.answered_at))
+       or c.ended_reason = 'node_lost' and exists (
+         select from call_events e
+         where e.account_id = c.account_id and e.call_id = c.id and e.type = 'call.dtmf' and e.at > c.ended_at)`,
   );
 }
 

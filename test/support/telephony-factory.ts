@@ -59,6 +59,7 @@ export async function makeTrunk(
     number_prefix?: string;
     caller_ids?: string[];
     caller_ids_only?: boolean;
+    fallback_trunk_id?: number;
     active?: boolean;
     /** The trunk's share of each node. */
     share?: { calls_per_second?: number; calls_max?: number };

@@ -140,6 +140,8 @@ export type Call = {
   readonly opted_out: boolean;
   /** The caller asked for an agent, and none was connected. */
   readonly abandoned: boolean;
+  /** When the switch last reported that a leg rang, answered or pressed a key. */
+  readonly seen_at: Date | null;
   readonly legs: readonly Leg[];
   readonly plan: Plan;
   readonly settings: CallSettings;

@@ -88,7 +88,21 @@ export type CallBlocker =
   /** It waited for too long. */
   | "too_late"
   /** Its campaign was paused or cancelled. */
-  | "held";
+  | "held"
+  /** Its node was out of contact, so that no phone rang. */
+  | "node_unavailable";
+
+/** Whether no leg was dialed, for a reason that passes: the recipient is called later. */
+export function isWithdrawn({ ended_reason }: Call): boolean {
+  return ended_reason !== null && withdrawals.has(ended_reason);
+}
+
+const withdrawals: ReadonlySet<string> = new Set<CallBlocker>([
+  "night_window",
+  "held",
+  "node_unavailable",
+]);
+
 export type TransferredBy = "agent" | "customer" | "api";
 /** `too_long`: the conversation reached the account's maximum duration. */
 export type HangUpReason = "hung_up_by_api" | "credit" | "too_long";

@@ -775,6 +775,27 @@ test("any sequence of events: every live leg is hung up when the end is decided,
   );
 });
 
+test("a lost call ends no earlier than the switch last reported on it, and no leg ends before it rang or was answered", () => {
+  const run = calling();
+  take(run, ringing(2), 4);
+  take(run, answered(2), 6);
+  take(run, { type: "digit", leg: 2, digit: "7" }, 9);
+  const early = { ending: ending("lost"), at: at(1) } as const;
+  for (const id of [1, 2]) {
+    const next = runTransition(run.call, line, { type: "ended", leg: id, ...early })!;
+    run.call = next.call;
+  }
+  assert.deepEqual(
+    run.call.legs.map(({ ended_at }) => ended_at),
+    [at(9), at(9)],
+  );
+  const unanswered = calling();
+  take(unanswered, ringing(2), 4);
+  const record = { type: "ended", leg: 2, ending: ending("busy"), at: at(1) } as const;
+  const { call } = runTransition(unanswered.call, line, record)!;
+  assert.deepEqual(call.legs[1]!.ended_at, at(4));
+});
+
 test("any sequence of events: a call costs the started pulses of its answered legs, within its credit, and is retried only after a retryable outcome", () => {
   const retried = new Set(["busy", "no_answer", "congestion", "unreachable", "failed"]);
   fc.assert(

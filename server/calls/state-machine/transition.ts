@@ -31,7 +31,7 @@ import { withNotes } from "./transitions/walk-menu.ts";
 export function transition(call: Call, line: Line, event: CallEvent): Transition | null {
   if (call.stage === "ended") return null;
   // Refused credit is requested again after any further event.
-  const next = handle({ ...call, unpaid_at: null }, line, event);
+  const next = handle({ ...call, unpaid_at: null, seen_at: seenAt(call, event) }, line, event);
   if (!next) return null;
   const endsConversation = isConversing(call) && !isConversing(next.call);
   if (!endsConversation) return countTransition(call, next);
@@ -57,8 +57,24 @@ export function cancelQueuedCall(call: Call, at: Date): Transition {
   return countTransition(call, hangUp(call, "hung_up_by_api", at));
 }
 
-/** Fields that a transition does not store: reservations store `reserved` themselves. */
-const unstored: ReadonlySet<string> = new Set(["steps", "reserved", "starred", "unpaid_at"]);
+/** Events that prove that the switch was in contact. */
+const reports: ReadonlySet<string> = new Set(["ringing", "answered", "digit"]);
+
+function seenAt({ seen_at }: Call, { type, at }: CallEvent): Date | null {
+  return reports.has(type) && (seen_at === null || at > seen_at) ? at : seen_at;
+}
+
+/**
+ * Fields that alone are no reason to store a transition: reservations store `reserved` themselves, and
+ * `seen_at` is stored with the next change.
+ */
+const unstored: ReadonlySet<string> = new Set([
+  "steps",
+  "reserved",
+  "starred",
+  "unpaid_at",
+  "seen_at",
+]);
 
 /** Raises `steps` if the transition changes anything that is stored. */
 function countTransition(before: Call, next: Transition): Transition {

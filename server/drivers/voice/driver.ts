@@ -87,7 +87,8 @@ export type Ending = {
 export type VoiceEvent =
   /** The session is connected and receives events; `epoch` differs after a restart of the switch. */
   | { readonly type: "connected"; readonly epoch: string }
-  | { readonly type: "disconnected" }
+  /** `seen_at`: when the switch last sent anything. */
+  | { readonly type: "disconnected"; readonly seen_at: Date }
   /** Another session has taken over the connection; this one reports nothing more. */
   | { readonly type: "replaced" }
   | { readonly type: "ringing"; readonly leg: string; readonly at: Date }

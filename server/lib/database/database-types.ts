@@ -262,6 +262,7 @@ export interface Calls {
   retry_at: Date | null;
   ring_seconds: number | null;
   ringing_at: Date | null;
+  seen_at: Date | null;
   sip_status: number | null;
   stage: Generated<string>;
   status: Generated<string>;
@@ -755,6 +756,7 @@ export interface Trunks {
   caller_ids_only: Generated<boolean>;
   created_at: Date;
   endpoint: string;
+  fallback_trunk_id: number | null;
   id: Generated<number>;
   name: string;
   number_format: string;
@@ -801,6 +803,7 @@ export interface VoiceCampaigns {
   account_id: number;
   call_type: string;
   callback_url: string | null;
+  caller_id: string | null;
   created_at: Date;
   created_by: number;
   crm_workspace_id: number | null;
@@ -903,6 +906,7 @@ export interface VoiceNodes {
   epoch: string | null;
   id: Generated<number>;
   last_seen_at: Date | null;
+  lost_at: Date | null;
   name: string;
   sounds_dir: string | null;
   updated_at: Date;

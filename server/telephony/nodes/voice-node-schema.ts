@@ -115,6 +115,11 @@ export const VoiceNodeResponse = Type.Object({
   ...load,
   active,
   connected: Type.Boolean({ description: "Whether the service is connected to the node" }),
+  lost_at: nullable(
+    timestamp(
+      "UTC: since when the node counts as lost, after NODE_LOST_SECONDS without contact: its calls were ended",
+    ),
+  ),
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 });

@@ -65,6 +65,7 @@ test("an Asterisk is created, read, listed, updated and deleted, and its passwor
     ari: { ...shown, url: "http://127.0.0.1:8088/ari", password_set: true },
     active: true,
     connected: false,
+    lost_at: null,
     created_at: created.body.created_at,
     updated_at: created.body.created_at,
   };

@@ -44,6 +44,7 @@ function nodeRows(db: Kysely<DB>) {
       "calls_max",
       "active",
       "connected_at",
+      "lost_at",
       "created_at",
       "updated_at",
     ]);
@@ -56,6 +57,7 @@ function nodeResponse({
   ari_user,
   ari_app,
   connected_at,
+  lost_at,
   ...row
 }: Row): VoiceNodeResponse {
   const driver = row.driver as VoiceDriverName;
@@ -69,6 +71,7 @@ function nodeResponse({
     driver,
     ari,
     connected: connected_at !== null,
+    lost_at: lost_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

@@ -17,7 +17,7 @@ before(async () => {
     sandbox.open(node, (event) => {
       onEvent(event);
       // The switch disconnects while the agent's phone rings.
-      if (event.type === "ringing") onEvent({ type: "disconnected" });
+      if (event.type === "ringing") onEvent({ type: "disconnected", seen_at: event.at });
     });
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
 });

@@ -3,16 +3,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { VoiceError, type Dial, type Ending } from "../../../drivers/voice/driver.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { callName, legName } from "../../state-machine/call.ts";
+import type { Leg } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { blockerAtDial } from "../dialer/call-blockers.ts";
-import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
+import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
 type DialCommand = Command & { type: "dial" };
 
 const retry_ms = 500;
 
 const canceled: Ending = { outcome: "canceled", cause: null, sip_status: null, by: "us" };
+const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_end" };
 const unreachable: Ending = {
   outcome: "unreachable",
   cause: null,
@@ -52,9 +54,10 @@ async function dial(
     if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.acquire(isUrgent);
     const ready = Promise.race([leader.connected.promise, aborted(given_up)]);
     await settledWithin(ready, give_up_at_ms - performance.now());
-    if (given_up.aborted) return end(canceled);
+    if (given_up.aborted && !isNodeLost(leader)) return end(canceled);
     // The other party does not wait forever, and the calling window may have closed.
-    if (!leader.is_connected || performance.now() >= give_up_at_ms) return end(unreachable);
+    if (!leader.is_connected) return endUnplaced(leader, live, leg);
+    if (performance.now() >= give_up_at_ms) return end(unreachable);
     if (!mayProceed(leader)) return;
     if (leg.role === "customer") {
       // A leg that is dialed once more was claimed by a node leader that died since.
@@ -85,6 +88,21 @@ async function dial(
       await delay(retry_ms);
     }
   }
+}
+
+/** Ends a leg whose switch was out of contact; a campaign calls its recipient later. */
+function endUnplaced(leader: Leader, live: LiveCall, { id, role }: Leg): void {
+  const at = leader.app.clock.now();
+  const { voice, stage } = live.call;
+  if (role === "customer" && voice && stage !== "ending")
+    return leader.dispatch(live, {
+      type: "withdrawn",
+      leg: id,
+      blocker: "node_unavailable",
+      at,
+    });
+  const ending = stage === "ending" ? canceled : isNodeLost(leader) ? lost : unreachable;
+  leader.dispatch(live, { type: "ended", leg: id, ending, at });
 }
 
 function dialOf({ call }: LiveCall, { leg, to, caller_id, ring_seconds }: DialCommand): Dial {

@@ -6,14 +6,15 @@ import { startDialing } from "./dial-leg.ts";
 import { askToAccept } from "./ask-to-accept.ts";
 import { executeCampaignCommand } from "./execute-campaign-command.ts";
 import { findExtension } from "../events/find-extension.ts";
-import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
+import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
 /** How soon calls are reconciled after a failed request. */
 const reconcile_ms = 500;
 
 /**
  * Executes the commands in order; dialing continues in the background. Failed commands are repeated after
- * the next reconciliation with the switch. Starts no command once the lease may have expired.
+ * the next reconciliation with the switch. Starts no command once the lease may have expired or the node is
+ * lost.
  */
 export async function executeCommands(
   leader: Leader,
@@ -21,7 +22,7 @@ export async function executeCommands(
   commands: readonly Command[],
 ): Promise<void> {
   for (const command of commands) {
-    if (!mayProceed(leader)) return;
+    if (!mayProceed(leader) || isNodeLost(leader)) return;
     try {
       await executeCommand(leader, live, command);
     } catch (error) {

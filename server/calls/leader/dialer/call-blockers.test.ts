@@ -127,7 +127,7 @@ test("bills a call lost with its switch until the switch was last seen", async (
   const leaders = leadNodes(app);
   const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
   await client.awaitCall(campaign, "in-progress");
-  sendToLeader({ type: "disconnected" });
+  sendToLeader({ type: "disconnected", seen_at: clock.now() });
   clock.advance(36_000_000);
   isSwitchEmpty = true;
   sendToLeader({ type: "connected", epoch: "another" });

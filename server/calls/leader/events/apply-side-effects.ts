@@ -3,6 +3,7 @@ import { suppress, type Suppression } from "../../../audience/suppressions/suppr
 import { addJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import type { Call } from "../../state-machine/call.ts";
+import { isWithdrawn } from "../../state-machine/events-and-commands.ts";
 
 /** Whether the transition from `before` to `call` has side effects. */
 export function hasSideEffects(before: Call, call: Call): boolean {
@@ -45,9 +46,8 @@ function optsOut(before: Call, call: Call): boolean {
 }
 
 /** Returns the workspace whose lead shows the campaign's call; null without one, or if it was not dialed. */
-function recordingWorkspace({ voice, ended_reason }: Call): number | null {
-  const isDialed = ended_reason !== "held" && ended_reason !== "night_window";
-  return voice && isDialed ? voice.crm_workspace_id : null;
+function recordingWorkspace(call: Call): number | null {
+  return call.voice && !isWithdrawn(call) ? call.voice.crm_workspace_id : null;
 }
 
 async function queueRecord(tx: Tx, call: Call, now: Date): Promise<void> {

@@ -8,7 +8,7 @@ import { answerRequests } from "./answer-request.ts";
 import { blockerBeforeCustomer } from "../dialer/call-blockers.ts";
 import { pauseCampaign } from "../dialer/circuit-breaker.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
-import type { Leader, LiveCall } from "../node/leader.ts";
+import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
 import { retryUntilStored } from "../node/retry-until-stored.ts";
 import { limitDuration } from "./limit-duration.ts";
 import { scheduleReservation } from "./schedule-reservation.ts";
@@ -98,6 +98,8 @@ async function store(leader: Leader, live: LiveCall, next: Transition): Promise<
 /** Pauses the campaign once too many of its calls fail. */
 async function checkCircuit(leader: Leader, call: Call): Promise<void> {
   const { app, breaker } = leader;
+  // The loss of a node says nothing about the campaign's other calls.
+  if (isNodeLost(leader)) return;
   const detail = breaker.record(call);
   if (detail === null) return;
   await retryUntilStored(leader, () => pauseCampaign(app.db.pool, call, detail, app.clock.now()));

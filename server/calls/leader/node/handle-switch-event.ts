@@ -3,7 +3,7 @@ import type { VoiceEvent } from "../../../drivers/voice/driver.ts";
 import { callName, callOfMessage, readLegName } from "../../state-machine/call.ts";
 import { reconcileCalls } from "./reconcile-calls.ts";
 import type { Leader } from "./leader.ts";
-import { findLastSeen, recordConnection } from "./leader-statements.ts";
+import { findLastSeen, recordConnection, recordDisconnection } from "./leader-statements.ts";
 import { adoptOrphanedCalls } from "../dialer/place-calls.ts";
 import { resumeCall } from "../events/handle-event.ts";
 
@@ -17,11 +17,12 @@ export function handleSwitchEvent(leader: Leader, event: VoiceEvent): void {
       return handleConnected(leader, event.epoch);
     case "disconnected":
       if (leader.is_connected) leader.connected = Promise.withResolvers();
-      leader.last_seen_at ??= app.clock.now();
+      leader.last_seen_at ??= event.seen_at;
+      leader.disconnected_since_ms ??= performance.now();
       leader.is_connected = false;
       leader.connection += 1;
       app.log.warn({ subject_id: node_id }, "lost the connection to a node's switch");
-      void recordConnection(app, leader.lease, node_id, null).catch(() => {});
+      void recordDisconnection(app, leader.lease, node_id, leader.last_seen_at).catch(() => {});
       return;
     case "replaced":
       app.log.error({ subject_id: node_id }, "another process has taken over a node's switch");
@@ -81,6 +82,8 @@ async function startConnection(
   if (isOver()) return;
   leader.restarted = false;
   leader.last_seen_at = null;
+  leader.disconnected_since_ms = null;
+  leader.is_recorded_lost = false;
   for (const live of calls.values()) resumeCall(leader, live);
   leader.is_connected = true;
   app.log.info({ subject_id: node_id }, "connected to a node's switch");

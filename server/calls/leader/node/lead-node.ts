@@ -9,7 +9,7 @@ import { handleEvent, releaseCall } from "../events/handle-event.ts";
 import { handleSwitchEvent } from "./handle-switch-event.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
-import { findLimits, recordConnection, type NodeLimits } from "./leader-statements.ts";
+import { findLimits, recordDisconnection, type NodeLimits } from "./leader-statements.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";
 import { openPace } from "./pace.ts";
 import { openSerializeAgentChoice } from "../events/serialize-agent-choice.ts";
@@ -74,6 +74,8 @@ async function openLeader(
   replaced: AbortController,
 ): Promise<{ leader: Leader; work: NodeWork }> {
   const node = await findVoiceNode(app.db.query, node_id);
+  // A previous node leader that was killed left the node recorded as connected.
+  await recordDisconnection(app, lease, node_id, null);
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
   const onEvent = (event: VoiceEvent) => {
     if (event.type === "replaced") replaced.abort();
@@ -101,6 +103,8 @@ async function openLeader(
     is_connected: false,
     connection: 0,
     last_seen_at: null,
+    disconnected_since_ms: performance.now(),
+    is_recorded_lost: false,
     restarted: false,
     dispatch: (live, event) => dispatch(leader, live, event),
     reconcileIn: (ms) => work.reconcileIn(ms),
@@ -127,5 +131,8 @@ async function closeLeader(leader: Leader): Promise<void> {
   for (const live of leader.calls.values()) releaseCall(leader, live);
   await leader.session.close();
   await Promise.all(pending);
-  await recordConnection(leader.app, leader.lease, leader.node_id, null).catch(() => {});
+  const { app, lease, node_id, is_connected } = leader;
+  // A node that was never reached was not seen: its lost calls are billed until it was last seen.
+  const seen_at = is_connected ? app.clock.now() : null;
+  await recordDisconnection(app, lease, node_id, seen_at).catch(() => {});
 }

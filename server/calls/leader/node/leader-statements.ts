@@ -1,5 +1,5 @@
 // The SQL statements of a node leader.
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { statement, type Executor } from "../../../lib/database/database.ts";
 import type { CallingWindow } from "../../../accounts/accounts/calling-window.ts";
 import type { App } from "../../../engine/app.ts";
@@ -74,17 +74,42 @@ export async function recordSeen(app: App, nodeId: number): Promise<void> {
     .execute();
 }
 
-/** Records the connection, or its loss (`epoch` null); has no effect without the node's lease. */
+/** Records that the node is connected; like the next two, has no effect without the node's lease. */
 export async function recordConnection(
+  app: App,
+  lease: Lease,
+  nodeId: number,
+  epoch: string,
+): Promise<void> {
+  const now = app.clock.now();
+  const set = sql`connected_at = ${now}, last_seen_at = ${now}, lost_at = null, epoch = ${epoch}`;
+  await updateNode(app, lease, nodeId, set);
+}
+
+/** Records that the node is not connected, and when it was last in contact; null: it was not, since recorded. */
+export async function recordDisconnection(
+  app: App,
+  lease: Lease,
+  nodeId: number,
+  lastSeenAt: Date | null,
+): Promise<void> {
+  const seen = sql`greatest(n.last_seen_at, ${lastSeenAt}::timestamptz)`;
+  await updateNode(app, lease, nodeId, sql`connected_at = null, last_seen_at = ${seen}`);
+}
+
+/** Records that the node is lost. */
+export async function recordLoss(app: App, lease: Lease, nodeId: number): Promise<void> {
+  await updateNode(app, lease, nodeId, sql`lost_at = coalesce(n.lost_at, ${app.clock.now()})`);
+}
+
+async function updateNode(
   app: App,
   { account_id, name, fence }: Lease,
   nodeId: number,
-  epoch: string | null,
+  set: RawBuilder<unknown>,
 ): Promise<void> {
-  const now = app.clock.now();
-  const at = epoch === null ? null : now;
   await sql`
-    update voice_nodes n set connected_at = ${at}, last_seen_at = ${now}, epoch = coalesce(${epoch}, n.epoch)
+    update voice_nodes n set ${set}
     where n.id = ${nodeId} and exists (
       select from leases l
       where l.account_id = ${account_id} and l.name = ${name} and l.fence = ${fence})

@@ -18,6 +18,8 @@ export type LeaderTimes = {
   readonly missing_ms: number;
   /** How long a recording is waited for after its call. */
   readonly recording_ms: number;
+  /** How long the switch may be out of contact before its calls end as lost. */
+  readonly lost_ms: number;
 };
 
 /** A call that this node leader handles. */
@@ -83,8 +85,12 @@ export type Leader = {
   is_connected: boolean;
   /** Counts connections and disconnections, so that work of an earlier connection stops. */
   connection: number;
-  /** When the switch was last connected; null once calls are reconciled. */
+  /** When the switch was last in contact; null once calls are reconciled. */
   last_seen_at: Date | null;
+  /** Since when calls could not be reconciled, by the monotonic clock; null while connected. */
+  disconnected_since_ms: number | null;
+  /** Whether the node was recorded as lost since the last connection. */
+  is_recorded_lost: boolean;
   /** Whether the switch restarted since its calls were dialed. */
   restarted: boolean;
   /** Queues an event of a call behind its pending events. */
@@ -94,6 +100,11 @@ export type Leader = {
   /** Wakes the node leader: a slot is free, or there may be work. */
   wake(): void;
 };
+
+/** Whether the switch has been out of contact for so long that its calls end as lost. */
+export function isNodeLost({ disconnected_since_ms: since_ms, times }: Leader): boolean {
+  return since_ms !== null && performance.now() - since_ms >= times.lost_ms;
+}
 
 /** Returns whether the lease still allows requests to the switch; checked just before each. */
 export function mayProceed({ lease }: Leader): boolean {

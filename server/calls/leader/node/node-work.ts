@@ -3,7 +3,8 @@ import type { App } from "../../../engine/app.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { reconcileCalls } from "./reconcile-calls.ts";
 import { openDialer, type Dialer } from "../dialer/open-dialer.ts";
-import type { Leader } from "./leader.ts";
+import { endLostCalls } from "./end-lost-calls.ts";
+import { isNodeLost, type Leader } from "./leader.ts";
 import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
 import { executeUserCommands } from "../commands/execute-user-commands.ts";
 import { adoptOrphanedCalls, placeCalls } from "../dialer/place-calls.ts";
@@ -54,11 +55,10 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
         may_be_changed = false;
         is_changed = await isChangedSince(app, node_id, limits);
       }
-      if (performance.now() >= reconcile_at_ms) {
+      const hasLostCalls = isNodeLost(leader) && !leader.is_recorded_lost;
+      if (hasLostCalls || performance.now() >= reconcile_at_ms) {
         reconcile_at_ms = performance.now() + times.reconcile_ms;
-        for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
-        if (leader.is_connected) await reconcileCalls(leader);
-        for (const live of leader.calls.values()) if (live.needs_resume) resumeCall(leader, live);
+        await reconcile(leader);
       }
       if (has_commands) {
         has_commands = false;
@@ -96,6 +96,14 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
     isChanged: () => is_changed,
   };
   return work;
+}
+
+/** Brings calls in line with the switch, or ends them when the node is lost. */
+async function reconcile(leader: Leader): Promise<void> {
+  for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
+  if (leader.is_connected) await reconcileCalls(leader);
+  else if (isNodeLost(leader)) await endLostCalls(leader);
+  for (const live of leader.calls.values()) if (live.needs_resume) resumeCall(leader, live);
 }
 
 const none = { placed: false, next_in_ms: poll_ms };

@@ -3,7 +3,7 @@ import type { Ending, LiveLeg } from "../../../drivers/voice/driver.ts";
 import { callName, legName, readLegName, type Leg } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { liveLegs } from "../../state-machine/legs.ts";
-import type { Leader, LiveCall } from "./leader.ts";
+import { isNodeLost, type Leader, type LiveCall } from "./leader.ts";
 import { recordSeen } from "./leader-statements.ts";
 
 const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_end" };
@@ -43,7 +43,12 @@ function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLe
   return [];
 }
 
-async function eventsOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg): Promise<CallEvent[]> {
+/** Returns the end of a leg that the switch does not show; nothing while it is still waited for. */
+export async function eventsOfMissingLeg(
+  leader: Leader,
+  live: LiveCall,
+  leg: Leg,
+): Promise<CallEvent[]> {
   const ended = { type: "ended", leg: leg.id } as const;
   const record = await leader.session.findCdr(legName(live.call, leg));
   if (record !== null && record !== "unreadable") {
@@ -51,24 +56,21 @@ async function eventsOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg): Pro
     return [{ ...ended, ending, answered_at, at: ended_at }];
   }
   const now = leader.app.clock.now();
-  const gone_at = later(leader.last_seen_at ?? now, leg.answered_at ?? leg.initiated_at);
+  // A lost node may never have been seen; a connected one shows now that the leg is gone.
+  const gone_at = leader.last_seen_at ?? (isNodeLost(leader) ? leg.initiated_at : now);
   const missing = live.missing.get(leg.id) ?? { since_ms: performance.now(), gone_at };
   live.missing.set(leg.id, missing);
   const left_ms = leader.times.missing_ms - (performance.now() - missing.since_ms);
-  if (left_ms > 0 && !leader.restarted) {
+  const isGone = leader.restarted || isNodeLost(leader);
+  if (left_ms > 0 && !isGone) {
     leader.reconcileIn(left_ms);
     return [];
   }
   // The previous node leader stored the dial, but died before the switch got it.
-  const was_never_placed =
-    record === null && live.adopted && leg.state === "dialing" && !leader.restarted;
+  const was_never_placed = record === null && live.adopted && leg.state === "dialing" && !isGone;
   const ending = was_never_placed ? unplaced : lost;
-  // The time after the leg was last seen is not billed.
+  // The time after the switch was last seen is not billed.
   return [{ ...ended, ending, at: missing.gone_at }];
-}
-
-function later(one: Date, other: Date): Date {
-  return one > other ? one : other;
 }
 
 async function removeOrphans(

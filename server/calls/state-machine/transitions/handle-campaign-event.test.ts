@@ -388,20 +388,23 @@ test("transfers a caller whose AI agent is lost to a person, or ends the call as
 });
 
 test("does not count a withdrawn dial as an attempt, and lets its recipient wait", () => {
-  const states = (["held", "night_window", "suppressed"] as const).map((blocker) => {
-    const next = runTransition(dialed({}), line, {
-      type: "withdrawn",
-      leg: 1,
-      blocker,
-      at: at(1),
-    })!;
-    assert.deepEqual([next.call.stage, next.call.cost, next.commands], ["ended", 0, []]);
-    const { state, uncounted } = recipientOutcome(next.call)!;
-    return [blocker, state, uncounted];
-  });
+  const states = (["held", "night_window", "node_unavailable", "suppressed"] as const).map(
+    (blocker) => {
+      const next = runTransition(dialed({}), line, {
+        type: "withdrawn",
+        leg: 1,
+        blocker,
+        at: at(1),
+      })!;
+      assert.deepEqual([next.call.stage, next.call.cost, next.commands], ["ended", 0, []]);
+      const { state, uncounted } = recipientOutcome(next.call)!;
+      return [blocker, state, uncounted];
+    },
+  );
   assert.deepEqual(states, [
     ["held", "waiting", true],
     ["night_window", "waiting", true],
+    ["node_unavailable", "waiting", true],
     ["suppressed", "suppressed", false],
   ]);
 });

@@ -61,8 +61,10 @@ function afterEnd(
   call: Call,
   line: Line,
   leg: Leg,
-  { ending, at }: CallEvent & { type: "ended" },
+  event: CallEvent & { type: "ended" },
 ): Transition {
+  const { ending } = event;
+  const at = endedAt(call, leg, event);
   const isUnaccepted = leg.state === "accepting";
   // A voicemail answered, or a person who did not press 1.
   const outcome = isUnaccepted && ending.outcome === "hung_up" ? "no_answer" : ending.outcome;
@@ -79,6 +81,19 @@ function afterEnd(
     return afterTransferFailed(over, at);
   if (leg.role === "customer") return afterCustomerEnded(over, line, leg, ending, at);
   return handleAgentEnded(over, leg, ending, at);
+}
+
+/** Returns when the leg ended: never before it rang, was answered or, if it was lost, was last reported. */
+function endedAt(
+  { seen_at }: Call,
+  { initiated_at, ringing_at, answered_at }: Leg,
+  { ending, at }: CallEvent & { type: "ended" },
+): Date {
+  const reported = ending.outcome === "lost" ? seen_at : null;
+  return [initiated_at, ringing_at, answered_at, reported].reduce<Date>(
+    (latest, time) => (time !== null && time > latest ? time : latest),
+    at,
+  );
 }
 
 function afterTransferFailed(call: Call, at: Date): Transition {

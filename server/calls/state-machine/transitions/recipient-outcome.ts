@@ -1,6 +1,7 @@
 // The state of a campaign's recipient after a call to them.
 import type { LegOutcome } from "../../../drivers/voice/driver.ts";
 import type { Call } from "../call.ts";
+import { isWithdrawn } from "../events-and-commands.ts";
 
 /** States after which the recipient is not called again. */
 export type FinalState =
@@ -35,13 +36,12 @@ export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
 
 /** Returns the recipient's state after an ended call; null for a click-to-call. */
 export function recipientOutcome(call: Call): RecipientOutcome | null {
-  const { voice, ended_reason, ended_at, callback_at } = call;
+  const { voice, ended_at, callback_at } = call;
   if (!voice || !ended_at) return null;
   const otherwise = finalState(call);
   const ended = { state: otherwise, otherwise, due_at: null, callback: false, uncounted: false };
   const waiting = { ...ended, state: "waiting" } as const;
-  if (ended_reason === "night_window" || ended_reason === "held")
-    return { ...waiting, due_at: ended_at, uncounted: true };
+  if (isWithdrawn(call)) return { ...waiting, due_at: ended_at, uncounted: true };
   if (call.opted_out) return ended;
   if (callback_at && voice.callbacks === 0)
     return { ...waiting, due_at: callback_at, callback: true };

@@ -15,8 +15,8 @@ export type EventStreamHandlers = {
   readonly prepare: () => Promise<string>;
   /** Called with the result of `prepare`, before any message. */
   readonly onConnected: (prepared: string) => void;
-  /** Called when a connection is lost after `onConnected`. */
-  readonly onDisconnected: () => void;
+  /** Called when a connection is lost after `onConnected`; `seenAt`: when something last arrived over it. */
+  readonly onDisconnected: (seenAt: Date) => void;
   /** Called with the reason at the first failed attempt since the last connection. */
   readonly onUnavailable: (reason: unknown) => void;
 };
@@ -75,6 +75,7 @@ function openSocket(
   let early: { text: string; at: Date }[] | null = [];
   let reason: unknown;
   let silent_intervals = 0;
+  let seen_at = new Date();
   const pulse = setInterval(() => {
     if (socket.readyState !== WebSocket.OPEN) return;
     silent_intervals += 1;
@@ -83,11 +84,15 @@ function openSocket(
       socket.terminate();
     } else socket.ping();
   }, ping_ms);
-  socket.on("pong", () => (silent_intervals = 0));
+  const onContact = (at: Date) => {
+    silent_intervals = 0;
+    seen_at = at;
+  };
+  socket.on("pong", () => onContact(new Date()));
   socket.on("error", (error) => (reason = error));
   socket.on("message", (data) => {
-    silent_intervals = 0;
     const message = { text: (data as Buffer).toString(), at: new Date() };
+    onContact(message.at);
     if (early) early.push(message);
     else handlers.onMessage(message.text, message.at);
   });
@@ -101,6 +106,7 @@ function openSocket(
     for (const { text, at } of buffered) handlers.onMessage(text, at);
   };
   socket.on("open", () => {
+    onContact(new Date());
     start().catch((error: unknown) => {
       reason = error;
       socket.terminate();
@@ -108,7 +114,7 @@ function openSocket(
   });
   socket.on("close", () => {
     clearInterval(pulse);
-    if (early === null) handlers.onDisconnected();
+    if (early === null) handlers.onDisconnected(seen_at);
     gone(reason);
   });
   return socket;

@@ -72,10 +72,10 @@ export function openSession(
       epoch = started;
       emit({ type: "connected", epoch: started });
     },
-    onDisconnected() {
+    onDisconnected(seen_at) {
       media.closeAll();
       player.onDisconnected();
-      emit({ type: "disconnected" });
+      emit({ type: "disconnected", seen_at });
     },
     onUnavailable: (err) => log.warn({ url: origin, err }, "no connection to the switch; retrying"),
     onMessage(text, at) {

@@ -1,0 +1,31 @@
+// Ends the calls of a node that is out of contact for too long.
+import type { CallEvent } from "../../state-machine/events-and-commands.ts";
+import { liveLegs } from "../../state-machine/legs.ts";
+import type { Leader } from "./leader.ts";
+import { findLastSeen, recordLoss } from "./leader-statements.ts";
+import { eventsOfMissingLeg } from "./reconcile-calls.ts";
+
+/**
+ * Ends every call of a lost node: by the CDR where it can be read, otherwise as lost when the switch was last
+ * seen. Cancels dials that wait for the switch, and records the loss, so that queued calls move to other nodes.
+ * Channels that live on are orphans once the switch is connected again, and are hung up.
+ */
+export async function endLostCalls(leader: Leader): Promise<void> {
+  const { app, lease, node_id, calls } = leader;
+  if (!lease.mayProceed()) return;
+  leader.last_seen_at ??= (await findLastSeen(app, node_id)).last_seen_at;
+  for (const live of calls.values()) {
+    for (const { give_up } of live.dialing.values()) give_up.abort();
+    const missed: CallEvent[] = [];
+    for (const leg of liveLegs(live.call))
+      if (!live.dialing.has(leg.id)) missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
+    // The party that hung up first decides the outcome.
+    missed.sort((a, b) => a.at.getTime() - b.at.getTime());
+    for (const event of missed) leader.dispatch(live, event);
+  }
+  if (leader.is_recorded_lost) return;
+  await recordLoss(app, lease, node_id);
+  leader.is_recorded_lost = true;
+  const { last_seen_at } = leader;
+  app.log.error({ subject_id: node_id, last_seen_at }, "a node is lost: its calls were ended");
+}
