@@ -18,6 +18,7 @@ import type { DB } from "../server/lib/database/database.ts";
 import { runLoop } from "../server/engine/run-loop.ts";
 import type { Job } from "../server/engine/work-jobs.ts";
 import { completeCampaigns } from "../server/voice/campaigns/complete-campaigns.ts";
+import { moveStrandedCampaigns } from "../server/voice/campaigns/move-stranded-campaigns.ts";
 import { pauseCampaign as pauseVoiceCampaign } from "../server/voice/campaigns/pause-campaign.ts";
 import { startVoiceCampaign } from "../server/voice/campaigns/start-voice-campaign.ts";
 import { default_settings } from "../server/worker.ts";
@@ -562,6 +563,29 @@ test("a rolled back transaction records no event", async () => {
   });
   await assert.rejects(undone, { message: "undone" });
   assert.equal((await countWithin(api.app.db.query)).n, before_count);
+});
+
+test("a resumed voice campaign whose caller ID was removed from its trunk records its new caller ID", async () => {
+  const voice_file_id = await makeFullVoiceFile(api.app, account);
+  const { campaignId: id } = await request("POST", "/voice/voiceCampaign", {
+    campaign_name: "Delivery day",
+    voice_file_id,
+    call_type: "obd_voice_call",
+    sendTo: "Numbers",
+    number: "9001777701",
+  });
+  await api.app.db.query
+    .updateTable("voice_campaigns")
+    .set({ caller_id: "9000000001" })
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", id)
+    .execute();
+  await moveStrandedCampaigns(api.app);
+  await request("POST", `/voice/campaigns/${id}/resume`);
+  await assertWrittenWith("voice.campaign.trunk_changed", "voice_campaigns", `r.id = ${id}`);
+  const [event] = await eventsOf("voice.campaign.trunk_changed");
+  assert.equal(event!.data.previous_caller_id, "9000000001");
+  await request("POST", `/voice/campaigns/${id}/cancel`);
 });
 
 test("every event type of the catalogue was recorded, with exactly the fields of its schema", async () => {

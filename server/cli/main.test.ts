@@ -14,6 +14,7 @@ import {
   unique,
   type TestAccount,
 } from "../../test/support/account-factory.ts";
+import { makeTrunk } from "../../test/support/telephony-factory.ts";
 import { startService } from "../../test/support/service-process.ts";
 import { commands } from "./commands.ts";
 import { commandHelp } from "./help.ts";
@@ -187,11 +188,15 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
   );
   assert.deepEqual(trunk.nodes, [{ node_id: node.id, calls_per_second: 5, calls_max: 50 }]);
   assert.equal(trunk.only_account_id, account.account_id);
+  const other = await makeTrunk(api.app, []);
   const shared = await done(
     ["trunk", "set", String(trunk.id), ...ofAccount(), "--only-account", ""],
-    ["--active", "no"],
+    ["--active", "no", "--fallback-trunk", String(other)],
   );
-  assert.deepEqual([shared.only_account_id, shared.active], [null, false]);
+  assert.deepEqual(
+    [shared.only_account_id, shared.active, shared.fallback_trunk_id],
+    [null, false, other],
+  );
   const received: string[] = [];
   api.app.notifications.on("call_work", (subject) => received.push(subject));
   const off = await done("node", "set", String(node.id), ...ofAccount(), "--active", "no");

@@ -33,6 +33,10 @@ const changes = {
   "number-prefix": { value: "digits", about: "Dialed before each number" },
   "caller-ids": { value: "list", about: "Allowed caller IDs; the first is the default" },
   "caller-ids-only": { value: "yes|no", about: "Whether the carrier refuses other caller IDs" },
+  "fallback-trunk": {
+    value: "id",
+    about: `The trunk that its campaigns move to when it cannot be used; "" for none`,
+  },
   nodes: {
     value: "list",
     about: "Its nodes, as node:legs per second:simultaneous calls, such as 1:10:100,2:10:100",
@@ -120,6 +124,7 @@ async function set(session: Session, words: Words): Promise<Outcome> {
 
 function readTrunk(words: Words): Record<string, unknown> {
   const only = words.option("only-account");
+  const fallback = words.option("fallback-trunk");
   const callerIds = words.option("caller-ids");
   const nodes = words.option("nodes");
   return {
@@ -130,6 +135,7 @@ function readTrunk(words: Words): Record<string, unknown> {
     number_prefix: words.option("number-prefix"),
     caller_ids: callerIds === undefined ? undefined : readList(callerIds),
     caller_ids_only: readSwitch("caller-ids-only", words.option("caller-ids-only")),
+    fallback_trunk_id: fallback === "" ? null : readNumber(fallback),
     nodes: nodes === undefined ? undefined : readList(nodes).map(readShare),
     active: readSwitch("active", words.option("active")),
   };

@@ -1,14 +1,8 @@
 // The event catalogue: every event type that callbacks, live events and the console receive, with its fields.
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../lib/schemas.ts";
-
-const text = (description: string) => Type.String({ description });
-const maybe = (description: string) => nullable(text(description));
-const time = (description: string) => nullable(timestamp(description));
-const count = (description: string) => Type.Integer({ description });
-const seconds = (description: string) => nullable(Type.Integer({ description }));
-const word = <const Word extends string>(words: readonly Word[], description: string) =>
-  Type.Enum(words, { type: "string", description });
+import { count, maybe, seconds, text, time, word } from "./event-fields.ts";
+import { voiceEvents } from "./voice-events.ts";
 
 /** The response of lead creation, with ids only. */
 const lead = {
@@ -27,12 +21,6 @@ const lead = {
 };
 
 const chatCampaign = { campaign_id: id("Campaign id"), name: text("The campaign's name") };
-
-const voiceCampaign = {
-  campaign_id: id("The campaignId of its launch; calls name it"),
-  id: Type.String({ format: "uuid", description: "The id of its launch" }),
-  name: text("The campaign's name"),
-};
 
 const chatMessage = {
   campaign_id: id("Campaign id"),
@@ -146,56 +134,6 @@ const chatEvents = {
       category: text("MARKETING, UTILITY or AUTHENTICATION"),
       rejection_reason: maybe("In the provider's words"),
     }),
-  },
-};
-
-const voiceEvents = {
-  "voice.campaign.created": {
-    summary: "A voice campaign was launched.",
-    data: Type.Object({
-      ...voiceCampaign,
-      total: count("Recipients"),
-      rejected: count("Entries without a valid phone number"),
-      duplicates: count("Entries that repeat a number"),
-      scheduled_at: time("UTC"),
-    }),
-  },
-  "voice.campaign.started": {
-    summary: "A voice campaign started, immediately or at its scheduled time.",
-    data: Type.Object(voiceCampaign),
-  },
-  "voice.campaign.paused": {
-    summary: "A voice campaign was paused: it places no calls until it is resumed.",
-    data: Type.Object({
-      ...voiceCampaign,
-      paused_reason: word(["manual", "error_threshold", "credit"], "The reason"),
-      detail: maybe("Details of the reason"),
-    }),
-  },
-  "voice.campaign.resumed": {
-    summary: "A user resumed a voice campaign.",
-    data: Type.Object(voiceCampaign),
-  },
-  "voice.campaign.completed": {
-    summary: "A voice campaign has no recipient left to call.",
-    data: Type.Object({
-      ...voiceCampaign,
-      total: count("Recipients: the sum of the following"),
-      answered: count("A person answered"),
-      machine: count("A machine answered"),
-      busy: count("Busy, at the last attempt"),
-      no_answer: count("Did not answer, at the last attempt"),
-      failed: count("Could not be called"),
-      suppressed: count("Suppressed: not called"),
-      cancelled: count("Cancelled before they were called"),
-      attempts: count("Calls placed"),
-      cost: count("Call credits spent"),
-      talk_seconds: count("Sum over all calls"),
-    }),
-  },
-  "voice.campaign.cancelled": {
-    summary: "A user cancelled a voice campaign; calls in progress continue to their end.",
-    data: Type.Object(voiceCampaign),
   },
 };
 

@@ -84,6 +84,7 @@ test("a launch returns 201 with exactly success, id and campaignId; the campaign
     send_to: "Numbers",
     voice_file_id: voice.voice_file_id,
     group_id: null,
+    caller_id: "0",
     is_test: false,
     plan: rest.plan,
     state: "running",

@@ -35,13 +35,17 @@ const fields = {
   ),
   caller_ids_only: Type.Boolean({ description: "Whether the carrier rejects other caller IDs" }),
   active: Type.Boolean({
-    description: "An inactive trunk takes no new calls; its queued calls are still placed",
+    description:
+      "An inactive trunk takes no new calls; its queued calls are still placed, and its campaigns move to its fall-back trunk or pause",
   }),
   nodes: Type.Array(closed({ node_id: id("Node id"), ...load }), {
     maxItems: 100,
     description: "The nodes that have this trunk, with its limits on each",
   }),
 };
+const fallback_trunk_id = id(
+  "The trunk that campaigns move to when this trunk is inactive or reserved for another account, or all its nodes are inactive or lost; null: they pause, or wait for the nodes",
+);
 const only_account_id = id("The only account that may use the trunk; null: every account");
 
 /** The body that creates a trunk; validateTrunk checks what this schema cannot. */
@@ -54,6 +58,7 @@ export const NewTrunk = closed(
     number_prefix: optional(fields.number_prefix),
     caller_ids: optional(fields.caller_ids),
     caller_ids_only: optional(fields.caller_ids_only),
+    fallback_trunk_id: optional(fallback_trunk_id),
     active: optional(fields.active),
     nodes: fields.nodes,
   },
@@ -82,6 +87,7 @@ export const TrunkPatch = closed(
     number_prefix: Type.Optional(fields.number_prefix),
     caller_ids: Type.Optional(fields.caller_ids),
     caller_ids_only: Type.Optional(fields.caller_ids_only),
+    fallback_trunk_id: optional(fallback_trunk_id),
     active: Type.Optional(fields.active),
     nodes: Type.Optional(fields.nodes),
   },
@@ -98,6 +104,7 @@ export const TrunkResponse = Type.Object({
   number_prefix: Type.String(),
   caller_ids: Type.Array(Type.String()),
   caller_ids_only: Type.Boolean(),
+  fallback_trunk_id: nullable(id("Trunk id")),
   active: Type.Boolean(),
   nodes: Type.Array(Type.Object({ node_id: id("Node id"), ...load })),
   created_at: timestamp("UTC"),

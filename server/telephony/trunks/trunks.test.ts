@@ -49,6 +49,7 @@ test("a trunk is created, read, listed, updated and deleted with its limits per 
     number_prefix: "0#",
     caller_ids: ["9000000000", "9000000001"],
     caller_ids_only: true,
+    fallback_trunk_id: await makeTrunk(api.app, []),
     nodes: [{ node_id: one, ...load }],
   };
   const created = await request("POST", "", wanted);
@@ -104,6 +105,7 @@ test("every invalid field of a trunk is reported", async () => {
       { ...good(), name, only_account_id: 2 ** 62, nodes: [{ node_id: 2 ** 62, ...load }] },
       ["name", "only_account_id", "nodes.0.node_id"],
     ],
+    [{ ...good(), fallback_trunk_id: 2 ** 50 }, ["fallback_trunk_id"]],
   ];
   for (const [json, fields] of cases)
     assert.deepEqual(failingFields(await request("POST", "", json)), fields, JSON.stringify(json));

@@ -221,47 +221,159 @@ test("a scheduled campaign starts once, unless it was cancelled, and a paused on
   assert.deepEqual(await eventTypes(account), ["paused", "started", "resumed", "cancelled"]);
 });
 
-test("an open campaign whose trunk is deleted, inactive or reserved for another account moves to a usable trunk", async () => {
+/** Returns the trunk and caller ID of a campaign. */
+async function lineOf({ account_id }: TestAccount, id: number) {
+  return api.app.db.query
+    .selectFrom("voice_campaigns")
+    .select(["trunk_id", "caller_id"])
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+}
+
+async function updateTrunk(id: number, set: Record<string, unknown>): Promise<void> {
+  await api.app.db.query.updateTable("trunks").set(set).where("id", "=", id).execute();
+}
+
+async function trunkName(id: number): Promise<string> {
+  const trunks = api.app.db.query.selectFrom("trunks").select("name").where("id", "=", id);
+  return (await trunks.executeTakeFirstOrThrow()).name;
+}
+
+test("an open campaign whose trunk is deactivated, deleted, reserved for another account or without its caller ID pauses, although another trunk is usable", async () => {
   const { app } = api;
-  const db = app.db.query;
   const account = await newAccount();
   const stranger = await newAccount();
-  const lost: { trunk_id: number; node_id: number }[] = [];
-  for (let i = 0; i < 4; i++) lost.push(await makeSandboxTrunk(app, account));
-  const [off, theirs, dead, deleted] = lost;
-  const ids: number[] = [];
-  for (const [i, { trunk_id }] of lost.entries()) {
-    const state = i === 0 ? "scheduled" : "running";
-    ids.push((await makeVoiceCampaign(app, account, { campaign: { trunk_id, state } })).id);
-  }
-  const trunk = (id: number) => db.updateTable("trunks").where("id", "=", id);
-  await trunk(off!.trunk_id).set({ active: false }).execute();
-  await trunk(theirs!.trunk_id).set({ only_account_id: stranger.account_id }).execute();
-  const node = db.updateTable("voice_nodes").set({ active: false });
-  await node.where("id", "=", dead!.node_id).execute();
-  await db.deleteFrom("trunks").where("id", "=", deleted!.trunk_id).execute();
-  const over = { trunk_id: off!.trunk_id, state: "completed", finished_at: new Date(0) };
-  const ended = await makeVoiceCampaign(app, account, { campaign: over });
-  const trunks = async () => {
-    const rows = await db
-      .selectFrom("voice_campaigns")
-      .select("trunk_id")
-      .where("account_id", "=", account.account_id)
-      .orderBy("id")
-      .execute();
-    return rows.map(({ trunk_id }) => trunk_id);
+  const caller_ids = ["9000000001", "9000000002"];
+  const make = async (campaign: Record<string, unknown> = {}) => {
+    const { node_id, trunk_id } = await makeSandboxTrunk(app, account);
+    await updateTrunk(trunk_id, { caller_ids });
+    const values = { trunk_id, caller_id: caller_ids[0], ...campaign };
+    return { ...(await makeVoiceCampaign(app, account, { campaign: values })), node_id };
   };
-  const before_ids = lost.map(({ trunk_id }) => trunk_id);
-  await moveStrandedCampaigns(app);
-  assert.deepEqual(await trunks(), [...before_ids, off!.trunk_id]);
-  assert.equal((await ask(account, "GET", String(ids[1]))).body.waiting_for, "no_trunk");
+  const off = await make({ state: "scheduled", started_at: null });
+  const theirs = await make();
+  const deleted = await make();
+  const renumbered = await make();
+  const reordered = await make();
+  const over = await make({ state: "completed", finished_at: new Date(0) });
+  const names = [await trunkName(off.trunk_id), await trunkName(renumbered.trunk_id)];
+  await updateTrunk(off.trunk_id, { active: false });
+  await updateTrunk(over.trunk_id, { active: false });
+  await updateTrunk(theirs.trunk_id, { only_account_id: stranger.account_id });
+  await app.db.query.deleteFrom("trunks").where("id", "=", deleted.trunk_id).execute();
+  await updateTrunk(renumbered.trunk_id, { caller_ids: ["9000000002"] });
+  await updateTrunk(reordered.trunk_id, { caller_ids: caller_ids.toReversed() });
+  await makeSandboxTrunk(app, account);
+  for (let iteration = 0; iteration < 2; iteration++) await moveStrandedCampaigns(app);
+  const holds: unknown[] = [];
+  for (const { id, trunk_id } of [off, theirs, deleted, renumbered]) {
+    const { body } = await ask(account, "GET", String(id));
+    assert.deepEqual(
+      [body.status, body.paused_reason, body.trunk_id],
+      ["paused", "trunk", trunk_id],
+    );
+    holds.push(body.holds[0].detail);
+  }
+  assert.deepEqual(
+    [holds[0], holds[2], holds[3]],
+    [
+      `the trunk ${names[0]} was deactivated`,
+      "the trunk was deleted",
+      `the trunk ${names[1]} no longer has the caller ID 9000000001`,
+    ],
+  );
+  const kept = (await ask(account, "GET", String(reordered.id))).body;
+  assert.deepEqual([kept.status, kept.caller_id], ["running", "9000000001"]);
+  assert.equal((await ask(account, "GET", String(over.id))).body.status, "completed");
+  const paused = Array.from({ length: 4 }, () => "paused");
+  assert.deepEqual(await eventTypes(account), paused);
+});
 
-  const other = await makeSandboxTrunk(app, account);
+test("an open campaign whose trunk is deactivated or without a node in contact moves to the fall-back trunk, with an event, and otherwise waits for the nodes", async () => {
+  const { app } = api;
+  const account = await newAccount();
+  const fallback = await makeSandboxTrunk(app, account);
+  await updateTrunk(fallback.trunk_id, { caller_ids: ["9000000003", "9000000002"] });
+  const make = async (caller_id: string, more: Record<string, unknown> = {}) => {
+    const { node_id, trunk_id } = await makeSandboxTrunk(app, account);
+    await updateTrunk(trunk_id, { caller_ids: [caller_id], ...more });
+    const campaign = { trunk_id, caller_id, name: "Spring" };
+    return { ...(await makeVoiceCampaign(app, account, { campaign })), node_id };
+  };
+  const named = { fallback_trunk_id: fallback.trunk_id };
+  const off = await make("9000000001", { ...named, active: false });
+  const lost = await make("9000000002", named);
+  const waiting = await make("9000000004");
+  await app.db.query
+    .updateTable("voice_nodes")
+    .set({ lost_at: new Date(), connected_at: null })
+    .where("id", "in", [lost.node_id, waiting.node_id])
+    .execute();
+  const previous = [await trunkName(off.trunk_id), await trunkName(lost.trunk_id)];
+  for (let iteration = 0; iteration < 2; iteration++) await moveStrandedCampaigns(app);
+  const { trunk_id } = fallback;
+  assert.deepEqual(await lineOf(account, off.id), { trunk_id, caller_id: "9000000003" });
+  assert.deepEqual(await lineOf(account, lost.id), { trunk_id, caller_id: "9000000002" });
+  assert.equal((await lineOf(account, waiting.id)).trunk_id, waiting.trunk_id);
+  const { body } = await ask(account, "GET", String(waiting.id));
+  assert.deepEqual([body.status, body.waiting_for], ["running", "no_trunk"]);
+  assert.ok(notifications.includes(String(trunk_id)));
+  const trunk = await trunkName(trunk_id);
+  const of = (campaign: typeof off) => ({
+    campaign_id: campaign.id,
+    id: campaign.public_id,
+    name: "Spring",
+    trunk,
+  });
+  assert.deepEqual(await events(account), [
+    {
+      type: "trunk_changed",
+      data: {
+        ...of(off),
+        caller_id: "9000000003",
+        previous_trunk: previous[0],
+        previous_caller_id: "9000000001",
+        reason: `the trunk ${previous[0]} was deactivated`,
+      },
+    },
+    {
+      type: "trunk_changed",
+      data: {
+        ...of(lost),
+        caller_id: "9000000002",
+        previous_trunk: previous[1],
+        previous_caller_id: "9000000002",
+        reason: `every node of the trunk ${previous[1]} is inactive or lost`,
+      },
+    },
+  ]);
+});
+
+test("a campaign that paused because of its trunk continues, when a user resumes it, over that trunk if it can be used again, and otherwise over another", async () => {
+  const { app } = api;
+  const account = await newAccount();
+  const make = async () => {
+    const { trunk_id } = await makeSandboxTrunk(app, account);
+    await updateTrunk(trunk_id, { caller_ids: ["9000000001"], active: false });
+    const campaign = { trunk_id, caller_id: "9000000001" };
+    return makeVoiceCampaign(app, account, { campaign });
+  };
+  const again = await make();
+  const other = await make();
   await moveStrandedCampaigns(app);
-  assert.deepEqual(await trunks(), [...ids.map(() => other.trunk_id), off!.trunk_id]);
-  assert.ok(notifications.includes(String(other.trunk_id)));
-  assert.notEqual((await ask(account, "GET", String(ids[1]))).body.waiting_for, "no_trunk");
-  assert.equal((await ask(account, "GET", String(ended.id))).body.status, "completed");
+  const stuck = await ask(account, "POST", `${other.id}/resume`);
+  assert.equal(stuck.body.trunk_id, other.trunk_id);
+  await moveStrandedCampaigns(app);
+  assert.equal((await ask(account, "GET", String(other.id))).body.paused_reason, "trunk");
+  await updateTrunk(again.trunk_id, { active: true });
+  for (const { id } of [again, other]) {
+    const resumed = await ask(account, "POST", `${id}/resume`);
+    assert.deepEqual([resumed.body.status, resumed.body.trunk_id], ["running", again.trunk_id]);
+  }
+  assert.ok(notifications.includes(String(again.trunk_id)));
+  const types = ["paused", "paused", "resumed", "paused", "resumed", "trunk_changed", "resumed"];
+  assert.deepEqual(await eventTypes(account), types);
 });
 
 async function locksCampaignFirst(control: "pause" | "resume" | "cancel"): Promise<void> {

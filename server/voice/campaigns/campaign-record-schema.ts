@@ -46,6 +46,10 @@ export const VoiceCampaignRecord = Type.Object({
   send_to: Type.Enum(["Numbers", "csv", "Group"], { type: "string" }),
   voice_file_id: id("Voice file id"),
   is_test: Type.Boolean({ description: "Whether it is a test call" }),
+  trunk_id: id("The trunk of its calls"),
+  caller_id: nullable(
+    Type.String({ description: "The caller ID that recipients see; null: the carrier sets one" }),
+  ),
   status: Type.Enum(campaign_statuses, { type: "string" }),
   paused_reason: nullable(
     Type.Enum(hold_reasons, {
@@ -58,7 +62,7 @@ export const VoiceCampaignRecord = Type.Object({
     Type.Enum(wait_reasons, {
       type: "string",
       description:
-        "Why a running campaign places no calls: no usable trunk, outside the account's calling window, " +
+        "Why a running campaign places no calls: no usable trunk (inactive, or every node of it is inactive or lost), outside the account's calling window, " +
         "scripts not synthesized yet, or the next attempt not due",
     }),
   ),

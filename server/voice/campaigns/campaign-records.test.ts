@@ -73,6 +73,8 @@ test("a campaign is read by either id with exactly its fields, and its counts ar
     call_type: "obd_ivr",
     send_to: "Numbers",
     is_test: false,
+    trunk_id: campaign.trunk_id,
+    caller_id: null,
     status: "running",
     paused_reason: null,
     holds: [],

@@ -13,6 +13,7 @@ import {
   type RecipientState,
   type VoiceCampaignRecord,
 } from "./campaign-record-schema.ts";
+import { shownCallerId } from "./internal/change-trunk.ts";
 import { hold_reasons, type HoldResponse } from "./internal/holds.ts";
 import { waitReasonOf } from "./internal/wait-reason.ts";
 
@@ -33,6 +34,8 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly voice_file_id: number;
   readonly is_test: boolean;
   readonly state: Exclude<CampaignStatus, "paused">;
+  readonly trunk_id: number;
+  readonly caller_id: string | null;
   readonly total: number;
   readonly rejected: number;
   readonly duplicates: number;
@@ -118,14 +121,14 @@ async function findRows(
 ): Promise<CampaignRow[]> {
   const { rows } = await sql<CampaignRow>`
     select v.id, v.public_id, v.name, v.call_type, v.send_to, v.voice_file_id, v.is_test, v.state,
-      v.total, v.rejected, v.duplicates, v.max_retry, v.retry_after_minutes, v.scheduled_at,
+      v.trunk_id, v.caller_id, v.total, v.rejected, v.duplicates, v.max_retry, v.retry_after_minutes, v.scheduled_at,
       v.started_at, v.finished_at, v.purged_at, v.created_at, v.created_by, v.crm_workspace_id, v.callback_url,
       n.*, h.holds,
       exists (
         select from trunks t
         join trunk_nodes s on s.trunk_id = t.id
         join voice_nodes o on o.id = s.node_id
-        where t.id = v.trunk_id and t.active and o.active
+        where t.id = v.trunk_id and t.active and o.active and o.lost_at is null
           and (t.only_account_id is null or t.only_account_id = v.account_id)) as has_trunk,
       v.state = 'running' and exists (
         select from voice_recipients r
@@ -167,6 +170,8 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     send_to: row.send_to,
     voice_file_id: row.voice_file_id,
     is_test: row.is_test,
+    trunk_id: row.trunk_id,
+    caller_id: shownCallerId(row.caller_id),
     status: row.holds.length > 0 ? "paused" : row.state,
     paused_reason: row.holds[0]?.reason ?? null,
     // PostgreSQL writes times in JSON with microseconds and an offset.

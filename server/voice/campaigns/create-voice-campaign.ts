@@ -90,7 +90,7 @@ export async function launchCampaign(
   { campaign, recipients, now }: Launch,
 ): Promise<VoiceCampaignResponse> {
   const { account_id } = actor;
-  const { trunk_id } = await requireTrunk(app.db.query, account_id, app.random());
+  const { trunk_id, caller_id } = await requireTrunk(app.db.query, account_id, app.random());
   const terms: RecipientTerms = {
     account_id,
     campaign_id: await nextCampaignId(app),
@@ -103,7 +103,7 @@ export async function launchCampaign(
     insert: (tx, few) => insertRecipients(tx, terms, few),
   };
   const answer = await writeWithRecipients(writes, recipients, target, (tx, store) =>
-    writeCampaign(tx, actor, { campaign, terms, trunk_id, now }, store),
+    writeCampaign(tx, actor, { campaign, terms, trunk_id, caller_id, now }, store),
   );
   if (!campaign.scheduled_at) app.notifications.send("voice_work", String(trunk_id));
   return answer;
@@ -113,6 +113,7 @@ type PreparedCampaign = {
   readonly campaign: Campaign;
   readonly terms: RecipientTerms;
   readonly trunk_id: number;
+  readonly caller_id: string;
   readonly now: Date;
 };
 
@@ -192,7 +193,7 @@ async function nextCampaignId({ db }: Pick<App, "db">): Promise<number> {
 async function insertCampaign(
   tx: Tx,
   actor: CampaignOwner["actor"],
-  { campaign, terms, trunk_id, now }: PreparedCampaign,
+  { campaign, terms, trunk_id, caller_id, now }: PreparedCampaign,
   { valid, invalid, duplicate }: IntakeSummary,
 ): Promise<string> {
   const { plan, source, scheduled_at, ...fields } = campaign;
@@ -207,6 +208,7 @@ async function insertCampaign(
       send_to: source.send_to,
       group_id: source.send_to === "Group" ? source.group_id : null,
       trunk_id,
+      caller_id,
       state: scheduled_at ? "scheduled" : "running",
       scheduled_at,
       total: valid,

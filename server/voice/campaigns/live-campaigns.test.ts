@@ -114,6 +114,18 @@ async function calls(campaign: TestVoiceCampaign) {
     .execute();
 }
 
+test("every call of a campaign shows the caller ID of the launch, although the trunk has another first one now", async () => {
+  const { app, trunk_id } = fixture;
+  const set = (caller_ids: string[]) =>
+    app.db.query.updateTable("trunks").set({ caller_ids }).where("id", "=", trunk_id).execute();
+  await set(["9000000002", "9000000001"]);
+  const campaign = await launch([to(), to()], {}, { caller_id: "9000000001" });
+  await settled(campaign, "answered", "answered");
+  const shown = (await calls(campaign)).map(({ from_number }) => from_number);
+  assert.deepEqual(shown, ["9000000001", "9000000001"]);
+  await set([]);
+});
+
 test("every recipient is called once and ends in the state of the far end's response", async () => {
   const campaign = await launch([
     to(),

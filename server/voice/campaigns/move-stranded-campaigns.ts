@@ -1,40 +1,80 @@
-// Moves open campaigns from a trunk that became unusable to another trunk.
-import { chooseTrunk, findTrunks } from "../../telephony/trunks/choose-trunk.ts";
+// Open campaigns whose trunk cannot be used: their carrier and caller ID never change silently.
+import { findTrunks } from "../../telephony/trunks/choose-trunk.ts";
 import type { App } from "../../engine/app.ts";
-import { statement } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
+import {
+  changeTrunk,
+  findTrunkProblem,
+  problemText,
+  strandedCampaigns,
+  type StrandedCampaign,
+} from "./internal/change-trunk.ts";
+import { hold } from "./internal/holds.ts";
+import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
+
+const findStranded = statement<StrandedCampaign>(
+  strandedCampaigns(`not exists (
+    select from voice_holds h
+    where h.account_id = v.account_id and h.campaign_id = v.id and h.reason = 'trunk')`),
+);
 
 /**
- * Runs one iteration: moves each open campaign whose trunk was deleted, is inactive, is on no active node
- * or is reserved for another account. Returns 0, because campaigns without an alternative cannot be retried sooner.
+ * Runs one iteration: moves each open campaign whose trunk was deactivated, reserved for another account or
+ * is out of reach to the fall-back trunk that the operator named. Pauses the others until a user resumes them,
+ * except those whose trunk's nodes are inactive or lost: they wait for the nodes. Returns 0, because campaigns
+ * without an alternative cannot be retried sooner.
  */
 export async function moveStrandedCampaigns(app: App): Promise<number> {
-  for (const { account_id, id, trunk_id } of await findStranded(app.db.pool, [])) {
-    const chosen = chooseTrunk(await findTrunks(app.db.pool, [account_id, null]), app.random());
-    if (!chosen) continue;
-    const values = [account_id, id, trunk_id, chosen.trunk_id];
-    if ((await moveCampaign(app.db.pool, values)).length === 0) continue;
-    app.log.info(
-      { account_id, campaign_id: id, trunk_id: chosen.trunk_id },
-      "voice campaign moved to another trunk",
-    );
-    app.notifications.send("voice_work", String(chosen.trunk_id));
+  for (const found of await findStranded(app.db.pool, [])) {
+    const now = app.clock.now();
+    const trunk_id = await app.db.query.transaction().execute((tx) => moveOrPause(tx, found, now));
+    if (trunk_id === null) continue;
+    const { account_id, id: campaign_id } = found;
+    app.log.info({ account_id, campaign_id, trunk_id }, "voice campaign moved to another trunk");
+    app.notifications.send("voice_work", String(trunk_id));
   }
   return 0;
 }
 
-// The conditions are those of findTrunks.
-const findStranded = statement<{ account_id: number; id: number; trunk_id: number }>(`
-  select v.account_id, v.id, v.trunk_id from voice_campaigns v
-  where v.finished_at is null and v.state in ('scheduled', 'running')
-    and not exists (
-      select from trunks t
-      join trunk_nodes s on s.trunk_id = t.id
-      join voice_nodes n on n.id = s.node_id
-      where t.id = v.trunk_id and t.active and n.active
-        and (t.only_account_id is null or t.only_account_id = v.account_id))
-  order by v.account_id, v.id`);
+/** Returns the trunk that the campaign was moved to, or null. */
+async function moveOrPause(
+  tx: Tx,
+  { account_id, id }: StrandedCampaign,
+  now: Date,
+): Promise<number | null> {
+  // Claims, controls and other workers lock the campaign first, too.
+  await tx
+    .selectFrom("voice_campaigns")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .execute();
+  const campaign = await findTrunkProblem(tx, { account_id, id });
+  if (!campaign) return null;
+  const trunk_id = await findFallback(tx, campaign);
+  if (trunk_id !== null) {
+    await changeTrunk(tx, campaign, trunk_id, now);
+    return trunk_id;
+  }
+  if (campaign.problem === "unreachable") return null;
+  const reason = "trunk" as const;
+  const detail = problemText(campaign);
+  if (!(await hold(tx, { account_id, campaign_id: id }, { reason, detail }, now))) return null;
+  const data = { paused_reason: reason, detail };
+  const events = [{ type: "voice.campaign.paused", data }] as const;
+  await recordCampaignEvents(tx, account_id, campaign, events, now);
+  return null;
+}
 
-const moveCampaign = statement<{ id: number }>(`
-  update voice_campaigns set trunk_id = $4
-  where account_id = $1 and id = $2 and trunk_id = $3 and finished_at is null
-  returning id`);
+/** Returns the named fall-back trunk if the campaign's account can use it; null otherwise. */
+async function findFallback(tx: Tx, campaign: StrandedCampaign): Promise<number | null> {
+  const { account_id, fallback_trunk_id, problem } = campaign;
+  if (fallback_trunk_id === null || problem === "caller_id") return null;
+  const trunks = await findTrunks(tx, [account_id, null]);
+  const isUsable = trunks.some(
+    // A deactivated trunk does not come back by itself: its campaigns can as well wait on the other one.
+    (one) => one.trunk_id === fallback_trunk_id && (one.connected || problem !== "unreachable"),
+  );
+  return isUsable ? fallback_trunk_id : null;
+}

@@ -1,13 +1,16 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { chooseTrunk, findTrunks } from "../../telephony/trunks/choose-trunk.ts";
+import { changeTrunk, findTrunkProblem } from "./internal/change-trunk.ts";
 import { liftHolds } from "./internal/holds.ts";
 import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
- * Removes every hold of a campaign. A cause that persists, such as missing credit, sets its hold again.
- * A campaign without holds does not change. Send the notification `voice_work` with its trunk after the
- * commit. Refuses: not-found; conflict when the campaign has ended.
+ * Removes every hold of a campaign. A cause that persists, such as missing credit, sets its hold again. A
+ * campaign that was paused because of its trunk continues over it if it can be used again, and otherwise over
+ * another trunk, which an event reports. A campaign without holds does not change. Send the notification
+ * `voice_work` with its trunk after the commit. Refuses: not-found; conflict when the campaign has ended.
  */
 export async function resumeCampaign(
   tx: Tx,
@@ -19,6 +22,9 @@ export async function resumeCampaign(
   const campaign = await lockOpenCampaign(tx, account_id, id, "resumed");
   const lifted = await liftHolds(tx, { account_id, campaign_id: id });
   if (lifted.length === 0) return campaign;
+  const trunk_id = lifted.includes("trunk")
+    ? await replaceTrunk(tx, account_id, campaign, now)
+    : campaign.trunk_id;
   await recordCampaignEvents(
     tx,
     account_id,
@@ -32,5 +38,25 @@ export async function resumeCampaign(
     subject_id: id,
     detail: { lifted },
   });
-  return campaign;
+  return { ...campaign, trunk_id };
+}
+
+/** Moves a campaign whose trunk cannot be used, if another can; returns the trunk that it has then. */
+async function replaceTrunk(
+  tx: Tx,
+  account_id: number,
+  { id, trunk_id }: OpenCampaign,
+  now: Date,
+): Promise<number> {
+  const stranded = await findTrunkProblem(tx, { account_id, id });
+  // Nodes come back by themselves.
+  if (!stranded || stranded.problem === "unreachable") return trunk_id;
+  const usable = await findTrunks(tx, [account_id, null]);
+  const preferred = usable.filter((one) => one.trunk_id === stranded.fallback_trunk_id);
+  const own = usable.filter((one) => one.trunk_id === trunk_id);
+  const first = [own, preferred, usable].find((some) => some.length > 0);
+  const chosen = first && chooseTrunk(first, 0);
+  if (!chosen) return trunk_id;
+  await changeTrunk(tx, stranded, chosen.trunk_id, now);
+  return chosen.trunk_id;
 }

@@ -152,7 +152,8 @@ const campaignRoutes = [
   control({
     verb: "resume",
     summary:
-      "Resume a voice campaign that was paused manually, by errors or by insufficient credit",
+      "Resume a voice campaign that was paused manually, by errors, by insufficient credit, or because its trunk " +
+      "cannot be used: then it continues over another trunk, which may show another caller ID",
     change: resumeCampaign,
   }),
   control({

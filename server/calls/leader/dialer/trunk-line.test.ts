@@ -38,6 +38,12 @@ test("shows the call's caller ID unless the carrier rejects it, else the trunk's
   assert.equal(shown(null), "101");
 });
 
+test("shows a campaign's caller ID on its calls, whatever caller IDs the trunk has now", () => {
+  const call = callValue({ from_number: "9000000001", voice: {} as never });
+  const changed = { ...trunk, caller_ids: ["9000000002"], caller_ids_only: true };
+  assert.equal(resolveLine(call, changed).caller_id, "9000000001");
+});
+
 test("dials the customer over the trunk", () => {
   const { customer } = resolveLine(callValue(), { ...trunk, number_format: "plus_e164" });
   assert.deepEqual(customer, { kind: "trunk", endpoint: "carrier", number: "+919876543210" });

@@ -26,19 +26,19 @@ export function formatNumber(
 }
 
 /**
- * Returns how a call's customer is dialed. The caller ID is the call's own if the carrier accepts it, else
- * the trunk's first, else the agent's number, which carriers replace with their own.
+ * Returns how a call's customer is dialed. The caller ID of a campaign's call is the campaign's. That of a
+ * click-to-call is its own if the carrier accepts it, else the trunk's first, else the agent's number, which
+ * carriers replace with their own.
  */
 export function resolveLine(
-  call: Pick<Call, "to_phone" | "cli_number" | "from_number" | "settings">,
+  call: Pick<Call, "to_phone" | "cli_number" | "from_number" | "settings" | "voice">,
   trunk: TrunkLine,
 ): Line {
   const { caller_ids, caller_ids_only, endpoint } = trunk;
+  const number = formatNumber(trunk, call.to_phone, call.settings.country_code);
+  const customer = { kind: "trunk", endpoint, number } as const;
+  if (call.voice) return { customer, caller_id: call.from_number };
   const requested = call.cli_number;
   const isAllowed = requested !== null && (!caller_ids_only || caller_ids.includes(requested));
-  const number = formatNumber(trunk, call.to_phone, call.settings.country_code);
-  return {
-    customer: { kind: "trunk", endpoint, number },
-    caller_id: isAllowed ? requested : (caller_ids[0] ?? call.from_number),
-  };
+  return { customer, caller_id: isAllowed ? requested : (caller_ids[0] ?? call.from_number) };
 }

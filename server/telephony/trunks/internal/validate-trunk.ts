@@ -8,7 +8,10 @@ import { account_prefix } from "../../extensions/endpoint-prefix.ts";
 import type { TrunkPatch } from "../trunk-schema.ts";
 
 /** The trunk after the change. */
-type Wanted = Pick<TrunkPatch, "name" | "endpoint" | "only_account_id" | "nodes"> & {
+type Wanted = Pick<
+  TrunkPatch,
+  "name" | "endpoint" | "only_account_id" | "fallback_trunk_id" | "nodes"
+> & {
   /** Null for a new trunk. */
   readonly id: number | null;
   readonly caller_ids: readonly string[];
@@ -17,7 +20,7 @@ type Wanted = Pick<TrunkPatch, "name" | "endpoint" | "only_account_id" | "nodes"
 
 /**
  * Reports every violation at once: validation-failed (name, endpoint, only_account_id, caller_ids,
- * nodes).
+ * fallback_trunk_id, nodes).
  */
 export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
   const violations: FieldError[] = [];
@@ -36,6 +39,7 @@ export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
       field: "caller_ids",
       reason: "must not be empty when caller_ids_only is true",
     });
+  violations.push(...(await validateFallback(tx, wanted)));
   violations.push(...(await validateNodes(tx, wanted.nodes ?? [])));
   if (violations.length > 0) throw invalid(violations);
 }
@@ -65,6 +69,22 @@ async function isAccount(tx: Tx, id: number): Promise<boolean> {
     .where("account_id", "=", knownId(id))
     .executeTakeFirst();
   return account !== undefined;
+}
+
+/** Whether it may be used is checked when a campaign moves, because accounts change. */
+async function validateFallback(
+  tx: Tx,
+  { id, fallback_trunk_id: fallback }: Wanted,
+): Promise<FieldError[]> {
+  if (typeof fallback !== "number") return [];
+  const field = "fallback_trunk_id";
+  if (fallback === id) return [{ field, reason: "must be another trunk" }];
+  const other = await tx
+    .selectFrom("trunks")
+    .select("id")
+    .where("id", "=", knownId(fallback))
+    .executeTakeFirst();
+  return other ? [] : [{ field, reason: "matches no trunk" }];
 }
 
 /** Checks that the nodes exist, and locks them so that they cannot be deleted before the commit. */

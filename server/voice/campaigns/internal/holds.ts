@@ -4,7 +4,7 @@ import type { Tx } from "../../../lib/database/database.ts";
 import { nullable, timestamp } from "../../../lib/schemas.ts";
 
 /** Highest rank first: the hold that most needs a person's attention. */
-export const hold_reasons = ["error_threshold", "credit", "manual"] as const;
+export const hold_reasons = ["trunk", "error_threshold", "credit", "manual"] as const;
 export type HoldReason = (typeof hold_reasons)[number];
 
 /** A hold as the API shows it. */

@@ -7,12 +7,22 @@ import {
 import type { DB } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";
 
-/** Chooses the trunk of a new campaign and returns its share on each node; `random` is in [0, 1). Refuses: unavailable. */
+/** The caller ID of a campaign whose carrier sets one. */
+export const carriers_own = "0";
+
+/**
+ * Chooses the trunk and caller ID of a new campaign and returns the trunk's share on each node; `random` is in
+ * [0, 1). Refuses: unavailable.
+ */
 export async function requireTrunk(
   db: Kysely<DB>,
   accountId: number,
   random: number,
-): Promise<{ readonly trunk_id: number; readonly shares: readonly TrunkOnNode[] }> {
+): Promise<{
+  readonly trunk_id: number;
+  readonly caller_id: string;
+  readonly shares: readonly TrunkOnNode[];
+}> {
   const trunks = await findTrunks(db, [accountId, null]);
   const chosen = chooseTrunk(trunks, random);
   if (!chosen)
@@ -20,6 +30,10 @@ export async function requireTrunk(
       headers: { "retry-after": "60" },
       cause: new Error(`account ${accountId} has no active trunk on an active node`),
     });
-  const { trunk_id } = chosen;
-  return { trunk_id, shares: trunks.filter((share) => share.trunk_id === trunk_id) };
+  const { trunk_id, caller_id } = chosen;
+  return {
+    trunk_id,
+    caller_id: caller_id ?? carriers_own,
+    shares: trunks.filter((share) => share.trunk_id === trunk_id),
+  };
 }

@@ -1,0 +1,113 @@
+// The trunk of an open campaign: whether it can be used, and the change to another.
+import type { EventData } from "../../../engine/event-catalogue.ts";
+import { statement, type Tx } from "../../../lib/database/database.ts";
+import { recordCampaignEvents } from "./record-campaign-event.ts";
+import { carriers_own } from "./require-trunk.ts";
+
+/** Why a campaign's trunk cannot be used; `unreachable`: all its nodes are inactive or lost. */
+type TrunkProblem = "deleted" | "inactive" | "reserved" | "caller_id" | "unreachable";
+
+/** An open campaign whose trunk or caller ID cannot be used. */
+export type StrandedCampaign = {
+  readonly account_id: number;
+  readonly id: number;
+  readonly public_id: string;
+  readonly name: string;
+  readonly trunk_id: number;
+  readonly caller_id: string | null;
+  readonly problem: TrunkProblem;
+  /** Null if the trunk was deleted. */
+  readonly trunk: string | null;
+  readonly fallback_trunk_id: number | null;
+};
+
+/** Selects open campaigns whose trunk or caller ID cannot be used, and that `more` matches. */
+export const strandedCampaigns = (more: string) => `
+  select * from (
+    select v.account_id, v.id, v.public_id, v.name, v.trunk_id, v.caller_id, t.name as trunk,
+      t.fallback_trunk_id,
+      case
+        when t.id is null then 'deleted'
+        when not t.active then 'inactive'
+        when t.only_account_id <> v.account_id then 'reserved'
+        when v.caller_id <> '${carriers_own}' and not v.caller_id = any (t.caller_ids) then 'caller_id'
+        when not exists (
+          select from trunk_nodes s
+          join voice_nodes n on n.id = s.node_id and n.active and n.lost_at is null
+          where s.trunk_id = t.id) then 'unreachable'
+      end as problem
+    from voice_campaigns v
+    left join trunks t on t.id = v.trunk_id
+    where v.finished_at is null and v.state in ('scheduled', 'running') and ${more}) c
+  where c.problem is not null
+  order by c.account_id, c.id`;
+
+const findStranded = statement<StrandedCampaign>(
+  strandedCampaigns("v.account_id = $1 and v.id = $2"),
+);
+
+/** Returns a campaign with its problem, or null if its trunk can be used. Lock the campaign first. */
+export async function findTrunkProblem(
+  tx: Tx,
+  campaign: { readonly account_id: number; readonly id: number },
+): Promise<StrandedCampaign | null> {
+  const [found] = await findStranded(tx, [campaign.account_id, campaign.id]);
+  return found ?? null;
+}
+
+/** Describes the problem to users. */
+export function problemText({ problem, trunk, caller_id }: StrandedCampaign): string {
+  switch (problem) {
+    case "deleted":
+      return "the trunk was deleted";
+    case "inactive":
+      return `the trunk ${trunk} was deactivated`;
+    case "reserved":
+      return `the trunk ${trunk} was reserved for another account`;
+    case "caller_id":
+      return `the trunk ${trunk} no longer has the caller ID ${caller_id}`;
+    case "unreachable":
+      return `every node of the trunk ${trunk} is inactive or lost`;
+  }
+}
+
+const findTrunk = statement<{ name: string; caller_ids: string[] }>(
+  "select name, caller_ids from trunks where id = $1",
+);
+
+/**
+ * Continues a locked campaign over the trunk, and records the event. The caller ID stays if the trunk has it,
+ * and otherwise becomes the trunk's first. The caller sends `voice_work` with the trunk after the commit.
+ */
+export async function changeTrunk(
+  tx: Tx,
+  campaign: StrandedCampaign,
+  trunk_id: number,
+  now: Date,
+): Promise<void> {
+  const { account_id, id, trunk: previous_trunk, caller_id: previous } = campaign;
+  const [trunk] = await findTrunk(tx, [trunk_id]);
+  const { name, caller_ids } = trunk!;
+  const isKept = previous !== null && caller_ids.includes(previous);
+  const caller_id = isKept ? previous : (caller_ids[0] ?? carriers_own);
+  await tx
+    .updateTable("voice_campaigns")
+    .set({ trunk_id, caller_id })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute();
+  const data: Omit<EventData<"voice.campaign.trunk_changed">, "campaign_id" | "id" | "name"> = {
+    trunk: name,
+    caller_id: shownCallerId(caller_id),
+    previous_trunk,
+    previous_caller_id: shownCallerId(previous),
+    reason: problemText(campaign),
+  };
+  const events = [{ type: "voice.campaign.trunk_changed", data }] as const;
+  await recordCampaignEvents(tx, account_id, campaign, events, now);
+}
+
+/** Returns a campaign's caller ID as users see it; null: the carrier sets one. */
+export function shownCallerId(callerId: string | null): string | null {
+  return callerId === carriers_own ? null : callerId;
+}
