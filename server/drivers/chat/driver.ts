@@ -92,7 +92,8 @@ export type Accepted = { readonly provider_message_id: string };
  * - `rejected`: the provider refused it, for the reason in `code`. It will not be delivered.
  * - `throttled`: the provider refused it because of its rate, for `retry_after_ms` if given.
  * - `unreachable`: the request never left this machine, so it is safe to retry.
- * - `unknown`: it may have been accepted: a time-out, a lost connection or an invalid response.
+ * - `unknown`: it may have been accepted: a time-out, a lost connection, an invalid response or a server error. If
+ *   `retry_after_ms` is given, others should wait for so long.
  */
 export type SendFailure = "rejected" | "throttled" | "unreachable" | "unknown";
 

@@ -6,6 +6,13 @@ import { asCode, asRecord, type JsonRecord } from "./json.ts";
 /** Meta's codes for too many messages, calls of the app or calls on the business account. */
 const throttling_codes: ReadonlySet<number> = new Set([130429, 4, 80007]);
 const retry_after_max_seconds = 86_400;
+/**
+ * Meta's codes for a failure of its own, which do not say whether the request had an effect. With 503 it had none:
+ * Meta was overloaded.
+ */
+const server_error_codes: ReadonlySet<number> = new Set([1, 2]);
+/** The pause after such a failure, so that few messages have an unknown outcome after an outage. */
+const server_error_pause_ms = 5_000;
 
 export type GraphResponse = {
   readonly status: number;
@@ -16,12 +23,12 @@ export type GraphResponse = {
 /**
  * Returns the body of a successful response. Throws ChatSendError: `throttled` for 429 and the codes above, `rejected`
  * for a Graph error of any status and for any other 4xx, and `unknown` for an undecided outcome: a 5xx or a redirect
- * without a Graph error, 408, or a body that is not JSON.
+ * without a Graph error, a 5xx with the code of an error of Meta's servers, 408, or a body that is not JSON.
  */
 export function classifyResponse({ status, retry_after, text }: GraphResponse): JsonRecord {
   const body = parse(text);
   const error = asRecord(body?.["error"]);
-  const code = asCode(error?.["code"]);
+  const code = codeOf(error);
   if (status === 429 || (code !== null && throttling_codes.has(code))) {
     const retry_after_ms = readRetryAfter(retry_after);
     throw new ChatSendError("throttled", withCode("Meta throttled the request", code), {
@@ -29,6 +36,11 @@ export function classifyResponse({ status, retry_after, text }: GraphResponse): 
       ...(retry_after_ms === null ? {} : { retry_after_ms }),
     });
   }
+  if (code !== null && status >= 500 && status !== 503 && server_error_codes.has(code))
+    throw new ChatSendError("unknown", withCode("Meta failed to process the request", code), {
+      code,
+      retry_after_ms: server_error_pause_ms,
+    });
   if (code !== null) throw rejected(code);
   if (status === 401) throw rejected(190);
   if (status >= 200 && status < 300 && body !== null && error === null) return body;
@@ -39,6 +51,12 @@ export function classifyResponse({ status, retry_after, text }: GraphResponse): 
     "unknown",
     `the provider returned HTTP status ${status} without a usable result`,
   );
+}
+
+/** Returns the error's code. 100 with subcode 33, an object that does not exist, is 33: the number was deleted. */
+function codeOf(error: JsonRecord | null): number | null {
+  const code = asCode(error?.["code"]);
+  return code === 100 && error?.["error_subcode"] === 33 ? 33 : code;
 }
 
 function rejected(code: number): ChatSendError {

@@ -6,7 +6,7 @@ import { ChatSendError } from "../driver.ts";
 import { classifyResponse, type GraphResponse } from "./classify-response.ts";
 import type { JsonRecord } from "./json.ts";
 
-const connections_max = 512;
+const connections_max = 1_024;
 const connect_timeout_ms = 10_000;
 /** Shorter than the idle timeouts of common load balancers, so that requests rarely meet a closing connection. */
 const keep_alive_ms = 4_000;

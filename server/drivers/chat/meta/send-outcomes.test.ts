@@ -20,6 +20,8 @@ import { openMetaDriver, type MetaDriver } from "./open-meta-driver.ts";
 let stub: ProviderStub;
 let driver: MetaDriver;
 let count = 0;
+/** The most requests that the driver sends at once. */
+const connections = 1_024;
 
 function open(api_url: string, more: { access_token?: string; send_timeout_ms?: number } = {}) {
   const known = { access_token: "stub-token", app_secret: "s", verify_token: "v" };
@@ -53,7 +55,14 @@ const outcomes: readonly [
   code: number | null,
 ][] = [
   ["a Graph error", { kind: "refuse", code: 131_056 }, "rejected", 131_056],
-  ["a Graph error with status 500", { kind: "graph_500", code: 2 }, "rejected", 2],
+  ["a Graph error with status 500", { kind: "graph_500", code: 131_000 }, "rejected", 131_000],
+  [
+    "status 500 with Meta's code for an unknown server error",
+    { kind: "graph_500", code: 1 },
+    "unknown",
+    1,
+  ],
+  ["status 500 with Meta's code for an outage", { kind: "graph_500", code: 2 }, "unknown", 2],
   ["status 500 without a Graph error", { kind: "plain_500" }, "unknown", null],
   ["429", { kind: "throttle" }, "throttled", 130_429],
   ["429 with a code that is not a throttling code", { kind: "throttle", code: 1 }, "throttled", 1],
@@ -155,8 +164,8 @@ test("a host that accepts connections but no handshake never receives the messag
 test("never sends a message that is aborted while it waits for a connection", async () => {
   stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const first = new AbortController();
-  const hanging = Array.from({ length: 512 }, () => failure(driver, first.signal));
-  await eventually(() => stub.log().length === 512);
+  const hanging = Array.from({ length: connections }, () => failure(driver, first.signal));
+  await eventually(() => stub.log().length === connections);
   const second = new AbortController();
   const waiting = Array.from({ length: 50 }, () => failure(driver, second.signal));
   second.abort();
@@ -165,14 +174,14 @@ test("never sends a message that is aborted while it waits for a connection", as
   for (const error of await Promise.all(hanging)) assert.equal(error.failure, "unknown");
   stub.setErrors([]);
   await Promise.all(Array.from({ length: 100 }, () => driver.send(stub_number, outgoing())));
-  assert.equal(stub.log().length, 512 + 100);
+  assert.equal(stub.log().length, connections + 100);
 });
 
 test("never sends a message that waits for a connection until its time limit", async () => {
   stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const first = new AbortController();
-  const hanging = Array.from({ length: 512 }, () => failure(driver, first.signal));
-  await eventually(() => stub.log().length === 512);
+  const hanging = Array.from({ length: connections }, () => failure(driver, first.signal));
+  await eventually(() => stub.log().length === connections);
   stub.setErrors([]);
   const begin_by_ms = performance.now() + 5;
   const waiting = Array.from({ length: 50 }, () =>
@@ -183,15 +192,15 @@ test("never sends a message that waits for a connection until its time limit", a
   first.abort();
   for (const error of await Promise.all(waiting)) assert.equal(error.failure, "unreachable");
   await Promise.all(hanging);
-  assert.equal(stub.log().length, 512);
+  assert.equal(stub.log().length, connections);
 });
 
-test("300 messages are in flight at once", async () => {
+test("1,000 messages are in flight at once", async () => {
   stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
   const control = new AbortController();
-  const sent = Array.from({ length: 300 }, () => failure(driver, control.signal));
-  await eventually(() => stub.log().length === 300);
-  assert.equal(stub.counts().in_flight_max, 300);
+  const sent = Array.from({ length: 1_000 }, () => failure(driver, control.signal));
+  await eventually(() => stub.log().length === 1_000);
+  assert.equal(stub.counts().in_flight_max, 1_000);
   control.abort();
   await Promise.all(sent);
 });
@@ -242,6 +251,11 @@ test("classifies a response by its status, code and form", () => {
   assert.equal(classify(429, "", "999999999"), "throttled 86400000");
   assert.equal(classify(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
   assert.equal(classify(503, '{"error":{"code":131016}}'), "rejected 131016");
+  assert.equal(classify(503, '{"error":{"code":2}}'), "rejected 2");
+  assert.equal(classify(500, '{"error":{"code":2}}'), "unknown 2 5000");
+  assert.equal(classify(400, '{"error":{"code":1}}'), "rejected 1");
+  assert.equal(classify(400, '{"error":{"code":100,"error_subcode":33}}'), "rejected 33");
+  assert.equal(classify(400, '{"error":{"code":100,"error_subcode":2494010}}'), "rejected 100");
   assert.equal(classify(503, '{"error":{"message":"x"}}'), "unknown");
   assert.equal(classify(400, '{"error":{"code":3000000000}}'), "rejected");
   assert.equal(classify(400, '{"error":{"code":1.5}}'), "rejected");
