@@ -7,6 +7,7 @@ import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
 import { applyWebhooks } from "./chat/inbound/apply-webhooks.ts";
 import { notifyCall } from "./chat/single-messages/notify-call.ts";
+import { wakeCampaigns } from "./chat/campaigns/wake-campaigns.ts";
 import { openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
 import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
 import { startCampaign } from "./chat/campaigns/start-campaign.ts";
@@ -42,6 +43,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.settle_unknown": settleUnknown,
   "chat.sync_templates": syncTemplatesDaily,
   "chat.notify_call": notifyCall,
+  "chat.wake_campaigns": wakeCampaigns,
   "voice.decode_file": decodeFile,
   "voice.start_campaign": startVoiceCampaign,
   "voice.drain_campaign": drainVoiceCampaign,
@@ -59,7 +61,7 @@ export type WorkerSettings = SenderSettings & {
   readonly leaders: LeaderTimes;
 };
 
-/** Requests in flight per number: at 1,000 per second, a response may take a quarter of a second. */
+/** Requests in flight per number; more if its rate is higher, so that a response may take a second. */
 const in_flight_max = 250;
 
 /** The worker's timings; with the defaults, a lease lasts 10 s, of which 4 s are margin. */

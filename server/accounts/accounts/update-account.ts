@@ -1,3 +1,4 @@
+import { addJob } from "../../engine/add-job.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid } from "../../lib/errors.ts";
 import type { AccountResponse, AccountPatch } from "./account-schema.ts";
@@ -30,6 +31,7 @@ export async function updateAccount(
     })
     .where("account_id", "=", actor.account_id)
     .execute();
+  if (changesQuietTime(patch)) await wakeCampaigns(tx, actor.account_id, now);
   const account = await findAccount(tx, actor.account_id);
   await recordAudit(tx, actor, {
     at: now,
@@ -46,6 +48,15 @@ export async function updateAccount(
     },
   });
   return account;
+}
+
+function changesQuietTime({ time_zone, chat = {} }: AccountPatch): boolean {
+  return [time_zone, chat.quiet_from, chat.quiet_to].some((value) => value !== undefined);
+}
+
+/** Campaigns may wait for the end of the previous quiet time. */
+function wakeCampaigns(tx: Tx, account_id: number, now: Date): Promise<void> {
+  return addJob(tx, { account_id, kind: "chat.wake_campaigns", subject: "", run_at: now }, now);
 }
 
 /** Columns are named `chat_` and the field. */
