@@ -7,6 +7,7 @@ import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
 import { applyWebhooks } from "./chat/inbound/apply-webhooks.ts";
 import { notifyCall } from "./chat/single-messages/notify-call.ts";
+import { endThrottling } from "./chat/numbers/end-throttling.ts";
 import { wakeCampaigns } from "./chat/campaigns/wake-campaigns.ts";
 import { openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
 import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
@@ -43,6 +44,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.settle_unknown": settleUnknown,
   "chat.sync_templates": syncTemplatesDaily,
   "chat.notify_call": notifyCall,
+  "chat.end_throttling": endThrottling,
   "chat.wake_campaigns": wakeCampaigns,
   "voice.decode_file": decodeFile,
   "voice.start_campaign": startVoiceCampaign,

@@ -1,6 +1,9 @@
 -- Applies a batch of chat_inbox rows under the number's lease: moves, replies, deletion of the processed rows
 -- (p_done), and new rows for what can only be applied later (p_later). Returns the recipients that moved. One
 -- autocommit call, so that a frozen process holds no locks.
+--
+-- A move to deferred is a reported failure that is retried: it reopens a completed campaign. It is an ordinary
+-- failure if the campaign was cancelled, has failed or is purged, or if the recipient is past retrying.
 create or replace function apply_delivery_statuses(
   p_account_id bigint, p_number_id bigint, p_fence bigint,
   p_moves json, p_replies json, p_done bigint[], p_later json, p_now timestamptz
@@ -11,6 +14,11 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
+declare
+  v_moves chat_move[];
+  v_retried bigint[];
+  v_open bigint[];
+  v_moved chat_moved[];
 begin
   perform check_lease(p_account_id, 'chat_inbound:' || p_number_id, p_fence);
   delete from chat_inbox i where i.account_id = p_account_id and i.id = any (p_done);
@@ -19,5 +27,53 @@ begin
     from json_to_recordset(p_later)
       l (driver text, body json, received_at timestamptz, due_at timestamptz);
   perform record_chat_replies(p_account_id, p_number_id, p_replies);
-  return query select * from chat_move_recipients_json(p_account_id, 'inbound', p_moves, p_now);
+
+  select array_agg(m order by m.campaign_id, m.id), array_agg(m.campaign_id) filter (where m.state = 'deferred')
+  into v_moves, v_retried from json_populate_recordset(null::chat_move, p_moves) m;
+  if v_retried is null then
+    return query select * from chat_move_recipients_with_events(p_account_id, 'inbound', v_moves, p_now);
+    return;
+  end if;
+
+  -- Campaigns are locked before their recipients, so that none is completed meanwhile.
+  select array_agg(l.id) into v_open from (
+    select c.id from chat_campaigns c
+    where c.account_id = p_account_id and c.id = any (v_retried)
+      and c.state in ('running', 'completed') and c.purged_at is null
+    order by c.id for no key update) l;
+  select array_agg((m.campaign_id, m.id, m.dispatches,
+    case when m.state = 'deferred' and m.campaign_id <> all (coalesce(v_open, '{}')) then 'undelivered' else m.state end,
+    m.provider_message_id, m.error_code, m.error, m.due_at, m.at, m.recipient_side)::chat_move
+    order by m.campaign_id, m.id)
+  into v_moves from unnest(v_moves) m;
+  select array_agg(v) into v_moved
+  from chat_move_recipients_with_events(p_account_id, 'inbound', v_moves, p_now) v;
+  -- These recipients are locked already.
+  select array_agg((m.campaign_id, m.id, m.dispatches, 'undelivered', m.provider_message_id, m.error_code, m.error,
+    null, m.at, m.recipient_side)::chat_move order by m.campaign_id, m.id)
+  into v_moves from unnest(v_moves) m
+  where m.state = 'deferred'
+    and not exists (select from unnest(v_moved) v where v.campaign_id = m.campaign_id and v.id = m.id);
+  v_moved := v_moved || array(
+    select v from chat_move_recipients_with_events(p_account_id, 'inbound', v_moves, p_now) v);
+
+  with reopened as (
+    update chat_campaigns c set state = 'running', finished_at = null, work_at = p_now
+    from (select distinct v.campaign_id from unnest(v_moved) v where v.to_state = 'deferred') d
+    where c.account_id = p_account_id and c.id = d.campaign_id
+    returning c.id, c.name, c.template_id, (select o.state from chat_campaigns o
+      where o.account_id = p_account_id and o.id = c.id) as old_state
+  )
+  insert into events (account_id, type, occurred_at, data)
+  select p_account_id, case when h.reason is null then 'chat.campaign.resumed' else 'chat.campaign.paused' end, p_now,
+    json_strip_nulls(json_build_object('campaign_id', r.id, 'name', r.name, 'paused_reason', h.reason))
+  from reopened r
+  left join lateral (
+    select h.reason from chat_holds h
+    where h.account_id = p_account_id and (
+      (h.scope = 'campaign' and h.subject_id = r.id) or (h.scope = 'template' and h.subject_id = r.template_id)
+      or (h.scope = 'number' and h.subject_id = p_number_id) or h.scope = 'account')
+    order by h.set_at desc limit 1) h on true
+  where r.old_state = 'completed' order by r.id;
+  return query select * from unnest(v_moved);
 end $$;

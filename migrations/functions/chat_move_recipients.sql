@@ -19,17 +19,29 @@ declare
   v_moved chat_moved[];
   v_some_unknown boolean;
   v_some_due boolean;
+  -- The campaign of each failure for a reason of the recipient.
+  v_recipient_side bigint[];
   v_due record;
 begin
   if p_moves is null then return; end if;
 
   with found as materialized (
     select m.*, t.to_state, old.state as from_state, old.phone, old.variables, old.charged as old_charged,
-      -- Refunds only what was charged.
-      case when t.ledger = 'refund' and not old.charged then '' else t.ledger end as ledger,
+      -- A credit is captured once: a charged recipient that is retried is not captured again, and a failure
+      -- refunds what was captured, not what is reserved.
+      case
+        when not old.charged then case when t.ledger = 'refund' then '' else t.ledger end
+        when t.ledger = 'capture' then ''
+        when t.ledger in ('release', 'capture+refund') then 'refund'
+        else t.ledger end as ledger,
       old.dispatches + coalesce((t.to_state = 'dispatching')::int, 0) as new_dispatches,
-      coalesce(old.provider_message_id, m.provider_message_id) as new_provider_message_id,
+      -- The next dispatch gets an ID of its own.
+      case when t.to_state = 'deferred' then null
+        else coalesce(old.provider_message_id, m.provider_message_id) end as new_provider_message_id,
+      coalesce(old.retry_error, old.error) as old_retry_error,
       old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error, old.attempts,
+      old.state not in ('refused', 'unresolved', 'undelivered') and t.to_state in ('refused', 'undelivered')
+        and coalesce(m.recipient_side, false) as is_recipient_side,
       -- Keeps the last error during a retry, and when a marked recipient was not sent.
       t.to_state is null or t.to_state = 'dispatching' or (t.to_state = 'deferred' and m.error is null) as keeps_error,
       old.dispatched_at, old.accepted_at, old.sent_at, old.delivered_at, old.read_at, old.ended_at
@@ -45,18 +57,20 @@ begin
       or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches)
   ), changed as (
     insert into chat_recipients as r (account_id, campaign_id, id, phone, state, dispatches, charged, due_at,
-      provider_message_id, error_code, error, attempts, dispatched_at, accepted_at, sent_at, delivered_at, read_at,
-      ended_at)
+      provider_message_id, error_code, error, retry_error, attempts, dispatched_at, accepted_at, sent_at,
+      delivered_at, read_at, ended_at)
     select p_account_id, campaign_id, id, phone, coalesce(to_state, from_state), new_dispatches,
       case when ledger = 'capture' then true when ledger in ('refund', 'capture+refund') then false else old_charged end,
       case when to_state is null then old_due_at else due_at end,
       new_provider_message_id,
       case when keeps_error then old_error_code else error_code end,
       case when keeps_error then old_error else error end,
-      case when keeps_error or to_state <> 'deferred' then attempts when error = old_error then attempts + 1 else 1 end,
+      case when keeps_error or to_state <> 'deferred' then old_retry_error else error end,
+      case when keeps_error or to_state <> 'deferred' then attempts
+        when error = old_retry_error then attempts + 1 else 1 end,
       case when to_state = 'dispatching' then p_now else dispatched_at end,
       case when to_state in ('accepted', 'sent', 'delivered', 'read')
-        then coalesce(accepted_at, at, p_now) else accepted_at end,
+        then coalesce(accepted_at, at, p_now) when to_state <> 'deferred' or to_state is null then accepted_at end,
       case when to_state in ('sent', 'delivered', 'read') then coalesce(sent_at, at, p_now) else sent_at end,
       case when to_state in ('delivered', 'read') then coalesce(delivered_at, at, p_now) else delivered_at end,
       case when to_state is null then read_at when to_state = 'read' then coalesce(at, p_now) end,
@@ -66,22 +80,23 @@ begin
     on conflict (account_id, campaign_id, id) do update set
       state = excluded.state, dispatches = excluded.dispatches, charged = excluded.charged,
       due_at = excluded.due_at, provider_message_id = excluded.provider_message_id,
-      error_code = excluded.error_code, error = excluded.error, attempts = excluded.attempts, dispatched_at = excluded.dispatched_at,
+      error_code = excluded.error_code, error = excluded.error, retry_error = excluded.retry_error,
+      attempts = excluded.attempts, dispatched_at = excluded.dispatched_at,
       accepted_at = excluded.accepted_at, sent_at = excluded.sent_at, delivered_at = excluded.delivered_at,
       read_at = excluded.read_at, ended_at = excluded.ended_at
   )
   select array_agg((campaign_id, id, from_state, to_state, ledger, new_dispatches,
     case when to_state = 'dispatching' then phone end,
     case when to_state = 'dispatching' then variables end,
-    case when to_state = 'dispatching' then old_error end,
+    case when to_state = 'dispatching' then old_retry_error end,
     case when to_state = 'dispatching' then attempts end)::chat_moved) filter (where to_state is not null),
-    bool_or(to_state = 'unknown'), bool_or(ledger <> '')
-  into v_moved, v_some_unknown, v_some_due from found;
+    bool_or(to_state = 'unknown'), bool_or(ledger <> ''), array_agg(campaign_id) filter (where is_recipient_side)
+  into v_moved, v_some_unknown, v_some_due, v_recipient_side from found;
 
   if v_moved is null then return; end if;
 
   insert into chat_counts as c (account_id, campaign_id, slot, queued, deferred, dispatching, unknown,
-    unresolved, refused, accepted, sent, undelivered, delivered, read, skipped, cancelled)
+    unresolved, refused, accepted, sent, undelivered, delivered, read, skipped, cancelled, recipient_failures)
   select p_account_id, d.campaign_id, p_slot,
     coalesce(sum(d.change) filter (where d.state = 'queued'), 0),
     coalesce(sum(d.change) filter (where d.state = 'deferred'), 0),
@@ -95,7 +110,8 @@ begin
     coalesce(sum(d.change) filter (where d.state = 'delivered'), 0),
     coalesce(sum(d.change) filter (where d.state = 'read'), 0),
     coalesce(sum(d.change) filter (where d.state = 'skipped'), 0),
-    coalesce(sum(d.change) filter (where d.state = 'cancelled'), 0)
+    coalesce(sum(d.change) filter (where d.state = 'cancelled'), 0),
+    coalesce(cardinality(array_positions(v_recipient_side, d.campaign_id)), 0)
   from unnest(v_moved) v,
     lateral (values (v.campaign_id, v.from_state, -1), (v.campaign_id, v.to_state, 1)) d (campaign_id, state, change)
   group by d.campaign_id
@@ -107,7 +123,8 @@ begin
     accepted = c.accepted + excluded.accepted, sent = c.sent + excluded.sent,
     undelivered = c.undelivered + excluded.undelivered, delivered = c.delivered + excluded.delivered,
     read = c.read + excluded.read, skipped = c.skipped + excluded.skipped,
-    cancelled = c.cancelled + excluded.cancelled;
+    cancelled = c.cancelled + excluded.cancelled,
+    recipient_failures = c.recipient_failures + excluded.recipient_failures;
 
   -- Schedules the job that settles unknown messages; add-job.ts explains the conflict clause.
   if v_some_unknown then

@@ -50,7 +50,7 @@ begin
     )
     select array_agg(row(p_campaign_id, j.id, j.dispatches,
       case when j.suppressed then 'skipped' else 'dispatching' end, null, null,
-      case when j.suppressed then 'suppressed' end, null, null)::chat_move)
+      case when j.suppressed then 'suppressed' end, null, null, null)::chat_move)
     into v_picked from checked j;
   end if;
 

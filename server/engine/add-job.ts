@@ -9,6 +9,7 @@ export type JobKind =
   | "chat.settle_unknown"
   | "chat.sync_templates"
   | "chat.notify_call"
+  | "chat.end_throttling"
   | "chat.wake_campaigns"
   | "voice.decode_file"
   | "voice.start_campaign"

@@ -72,12 +72,12 @@ const chatEvents = {
     data: Type.Object({ ...chatCampaign, paused_reason: text("manual, error_threshold, auth, …") }),
   },
   "chat.campaign.resumed": {
-    summary: "A chat campaign resumed: it has no hold any more.",
+    summary: "A chat campaign resumed: it has no hold any more, or retries a reported failure.",
     data: Type.Object(chatCampaign),
   },
   "chat.campaign.completed": {
     summary:
-      "A chat campaign has no pending recipients any more. Delivery statuses may still arrive.",
+      "A chat campaign has no pending recipients any more. Delivery statuses may still arrive, and resume it.",
     data: Type.Object({
       ...chatCampaign,
       total_contacts: count("Recipients"),

@@ -165,7 +165,7 @@ export async function checkProviderIds(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks for chat: a campaign paid one credit per charged recipient and reserves one per pending recipient. */
+/** Checks for chat: a campaign paid one credit per charged recipient and reserves one per uncharged pending one. */
 export async function checkCampaignCredits(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -182,7 +182,8 @@ export async function checkCampaignCredits(db: Queryable): Promise<void> {
        where account_id = c.account_id and reservation_id = c.reservation_id) t
      cross join lateral (
        select count(*) filter (where charged)::int as charged,
-         count(*) filter (where state in ('queued', 'deferred', 'dispatching', 'unknown'))::int as pending
+         count(*) filter (where not charged
+           and state in ('queued', 'deferred', 'dispatching', 'unknown'))::int as pending
        from chat_recipients where account_id = c.account_id and campaign_id = c.id) r
      where reserved <> c.total or (c.purged_at is null and (
        captured - refunded <> charged or reserved - captured - released <> pending))`,

@@ -1,6 +1,7 @@
 // Health, metrics and the OpenAPI document, without a token.
 import Type from "typebox";
 import { measureNodes } from "../../telephony/nodes/measure-nodes.ts";
+import { throttledSeconds } from "../../chat/holds/throttled-seconds.ts";
 import { queueAge } from "../../engine/queue-age.ts";
 import { pendingMigrations } from "../../lib/database/migrate.ts";
 import { unavailable } from "../../lib/errors.ts";
@@ -11,7 +12,8 @@ const Readiness = Type.Object({
   status: Type.Literal("ok"),
   queue_age_seconds: Type.Number({
     minimum: 0,
-    description: "How long the oldest due job has been waiting for a worker",
+    description:
+      "How long the oldest due work has been waiting: a job for a worker, or campaigns for the end of their number's throttling",
   }),
 });
 
@@ -38,7 +40,11 @@ export const systemRoutes = [
         throw unavailable(new Error(`migrations have not run: ${pending.join(", ")}`));
       // Reported, but not a reason to be unready: waiting jobs are safe, and removing an API process from
       // service would not run them.
-      const queue_age_seconds = await queueAge(app.db.query, app.clock.now());
+      const now = app.clock.now();
+      const queue_age_seconds = Math.max(
+        await queueAge(app.db.query, now),
+        await throttledSeconds(app.db.query, now),
+      );
       return { status: "ok", queue_age_seconds };
     },
   }),

@@ -63,7 +63,9 @@ export const CampaignRecord = Type.Object({
     description: "The outcome is unknown: the provider did not confirm whether they were sent",
   }),
   started_at: time("UTC"),
-  finished_at: time("UTC: when nothing was pending any more"),
+  finished_at: time(
+    "UTC: when nothing was pending any more; null again while a reported failure is retried",
+  ),
 });
 export type CampaignRecord = Static<typeof CampaignRecord>;
 

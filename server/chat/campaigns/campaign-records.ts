@@ -137,7 +137,7 @@ async function findRows(
     cross join lateral (
       select coalesce(json_agg(
           json_build_object('scope', h.scope, 'subject_id', h.subject_id, 'reason', h.reason,
-            'detail', h.detail, 'set_at', h.set_at)
+            'detail', h.detail, 'set_at', h.set_at, 'ends_at', h.ends_at)
           order by array_position(${[...hold_reasons]}::text[], h.reason), h.set_at), '[]') as holds,
         count(*) > 0 as held,
         coalesce(bool_or(h.scope = 'campaign'), false) as held_itself
@@ -154,7 +154,8 @@ async function findRows(
 
 /** In JSON, PostgreSQL writes times with microseconds and an offset. */
 function holdOf(held: HoldResponse): HoldResponse {
-  return { ...held, set_at: new Date(held.set_at).toISOString() };
+  const iso = (time: string) => new Date(time).toISOString();
+  return { ...held, set_at: iso(held.set_at), ends_at: held.ends_at && iso(held.ends_at) };
 }
 
 function conditionsOf(filter: CampaignFilter, quiet: boolean): RawBuilder<unknown>[] {

@@ -144,7 +144,7 @@ export type Trimmed = Static<typeof Trimmed>;
 /** Whether the marketing route was requested, whether it is used, and why not. */
 export const MmLite = Type.Object({
   requested: Type.Boolean(),
-  used: Type.Boolean(),
+  used: Type.Boolean({ description: "Also true if the provider requires the route" }),
   reason: nullable(
     Type.String({
       description: "Why not: no_template, template_not_marketing or number_not_onboarded",

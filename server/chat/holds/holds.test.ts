@@ -81,7 +81,7 @@ test("a campaign shows the highest-ranked hold that applies to it", async () => 
   const set_at = now.toISOString();
   const all = hold_reasons.map((reason, i) => {
     const subject = subjects[i % subjects.length]!;
-    return { ...subject, reason, detail: null, set_at };
+    return { ...subject, reason, detail: null, set_at, ends_at: null };
   });
   for (const [i, { reason }] of all.entries()) {
     assert.equal(pausedReason(all.slice(i), campaign), reason);
@@ -93,6 +93,7 @@ test("a campaign shows the highest-ranked hold that applies to it", async () => 
     reason: "auth",
     detail: null,
     set_at,
+    ends_at: null,
   } as const;
   assert.equal(pausedReason([elsewhere], campaign), null);
 });
@@ -113,7 +114,7 @@ test("a hold that is set again keeps its time and detail", async () => {
   assert.equal(await set(subject, "auth", later, "second"), false);
   const found = await holdsOn(subject);
   assert.deepEqual(found, [
-    { ...subject, reason: "auth", detail: "first", set_at: now.toISOString() },
+    { ...subject, reason: "auth", detail: "first", set_at: now.toISOString(), ends_at: null },
   ]);
   const other = await makeAccount(api.app);
   assert.deepEqual(await holdsOf(api.app.db.query, other.account_id, [subject]), []);

@@ -16,6 +16,7 @@ export const hold_reasons = [
   "credit",
   "error_threshold",
   "manual",
+  "throttled",
   "quiet_time",
 ] as const;
 export type HoldReason = (typeof hold_reasons)[number];
@@ -33,6 +34,7 @@ export const HoldResponse = Type.Object({
   reason: Type.Enum(hold_reasons, { type: "string" }),
   detail: nullable(Type.String({ description: "What the provider said, for example" })),
   set_at: timestamp("UTC"),
+  ends_at: nullable(timestamp("UTC: when it ends by itself; null: when it is lifted")),
 });
 export type HoldResponse = Static<typeof HoldResponse>;
 
@@ -64,7 +66,7 @@ export async function holdsOf(
   const scopes = subjects.map(({ scope }) => scope);
   const ids = subjects.map(({ subject_id }) => subject_id);
   const { rows } = await sql<HoldRow>`
-    select distinct h.scope, h.subject_id, h.reason, h.detail, h.set_at
+    select distinct h.scope, h.subject_id, h.reason, h.detail, h.set_at, h.ends_at
     from unnest(${scopes}::text[], ${ids}::bigint[]) s (scope, subject_id)
     join chat_holds h on h.account_id = ${accountId} and h.scope = s.scope and h.subject_id = s.subject_id
     `.execute(db);
@@ -85,15 +87,19 @@ export function pausedReason(
   return holds.find(concerns)?.reason ?? null;
 }
 
-export type HoldRow = Omit<HoldResponse, "set_at"> & { set_at: Date };
+export type HoldRow = Omit<HoldResponse, "set_at" | "ends_at"> & {
+  set_at: Date;
+  ends_at: Date | null;
+};
 
 export function holdResponseOf(row: HoldRow): HoldResponse {
-  return { ...row, set_at: row.set_at.toISOString() };
+  const { set_at, ends_at } = row;
+  return { ...row, set_at: set_at.toISOString(), ends_at: ends_at?.toISOString() ?? null };
 }
 
 /**
  * Sets a hold and records an event for each campaign that it pauses. Returns false and keeps its time
- * and detail when it is already set.
+ * and detail when it is already set; a later end replaces its end.
  */
 export async function hold(
   tx: Tx,
@@ -101,27 +107,31 @@ export async function hold(
     readonly account_id: number;
     readonly reason: HoldReason;
     readonly detail: string | null;
+    /** When it ends by itself; the caller schedules the job that lifts it. */
+    readonly ends_at?: Date | null;
   },
   now: Date,
 ): Promise<boolean> {
-  const { account_id, scope, subject_id, reason, detail } = held;
+  const { account_id, scope, subject_id, reason, detail, ends_at = null } = held;
   // A scheduled campaign is paused only by its own holds.
   const paused = scope === "campaign" ? ["scheduled", "running"] : ["running"];
   const { rows } = await sql<{ subject_id: number }>`
     with held as (
-      insert into chat_holds (account_id, scope, subject_id, reason, detail, set_at)
-      values (${account_id}, ${scope}, ${subject_id}, ${reason}, ${detail}, ${now})
-      on conflict do nothing returning subject_id
+      insert into chat_holds as h (account_id, scope, subject_id, reason, detail, set_at, ends_at)
+      values (${account_id}, ${scope}, ${subject_id}, ${reason}, ${detail}, ${now}, ${ends_at})
+      on conflict (account_id, scope, subject_id, reason) do update set ends_at = excluded.ends_at
+        where h.ends_at < excluded.ends_at
+      returning subject_id, (xmax = 0) as is_new
     ), recorded as (
       insert into events (account_id, type, occurred_at, data)
       select ${account_id}::bigint, 'chat.campaign.paused', ${now}::timestamptz, json_build_object(
         'campaign_id', c.id, 'name', c.name, 'paused_reason', ${reason}::text)
       from chat_campaigns c
       where c.account_id = ${account_id} and c.finished_at is null and c.state = any (${paused}::text[])
-        and ${concerned[scope](subject_id)} and exists (select from held)
+        and ${concerned[scope](subject_id)} and exists (select from held where is_new)
       order by c.id
     )
-    select subject_id from held`.execute(tx);
+    select subject_id from held where is_new`.execute(tx);
   return rows.length > 0;
 }
 

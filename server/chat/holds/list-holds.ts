@@ -13,7 +13,7 @@ export async function listHolds(
 ): Promise<{ data: HoldResponse[]; next_cursor: string | null }> {
   let query = db
     .selectFrom("chat_holds")
-    .select(["scope", "subject_id", "reason", "detail", "set_at"])
+    .select(["scope", "subject_id", "reason", "detail", "set_at", "ends_at"])
     .where("account_id", "=", accountId);
   if (filter.scope !== undefined) query = query.where("scope", "=", filter.scope);
   if (filter.subject_id !== undefined) query = query.where("subject_id", "=", filter.subject_id);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
-import { decideAction, errorName } from "./error-actions.ts";
+import { decideAction, decideReportedAction, errorName } from "./error-actions.ts";
 
 const onCode = (code: number, attempt = 1) =>
   decideAction(
@@ -13,12 +13,12 @@ const fresh = { error: null, attempts: 0 };
 
 // The table of error classes. Source: WhatsApp Cloud API.
 const final: readonly [string, readonly number[]][] = [
-  ["undeliverable", [131026, 131062, 137000]],
+  ["undeliverable", [131026, 131062, 137000, 130497]],
   ["opted_out", [131050]],
   ["same_number", [131021]],
   ["not_allowed_recipient", [131030]],
   ["experiment_group", [130472]],
-  ["invalid_parameter", [132000, 132005, 132008, 132012, 131008, 131009, 100, 131051]],
+  ["invalid_parameter", [132000, 132005, 132008, 132012, 131008, 131009, 100, 131051, 135000]],
   ["outside_window", [131047]],
 ];
 for (const [word, codes] of final) {
@@ -33,7 +33,7 @@ for (const [word, codes] of final) {
 }
 
 test("retryable errors are retried with growing delays and a maximum number of attempts", () => {
-  for (const code of [1, 2, 131000, 131016, 135000]) {
+  for (const code of [1, 2, 131000, 131016, 133004]) {
     const waits = [1, 2, 3, 4, 5, 6, 7].map((attempt) => onCode(code, attempt));
     assert.ok(waits.every(({ state }) => state === "deferred"));
     for (const [i, { after_ms }] of waits.entries())
@@ -57,10 +57,12 @@ test("a frequency cap defers by a day and fails on the third day", () => {
   );
 });
 
-test("errors of the number, account or template set a hold and defer the recipient", () => {
+test("errors of the number, business account or template hold just that and defer the recipient", () => {
+  const auth = [190, 0, 3, 10, 200, 250, 299, 131005];
   const holds: readonly [readonly number[], string, string][] = [
-    [[131048, 131064, 131045, 131037, 131057], "number", "sender_restricted"],
-    [[190, 0, 3, 10, 200, 250, 299, 131005, 368, 131031, 131042], "account", "auth"],
+    [[33, 131037, 131045, 131048, 131064, 133006, 133010], "number", "sender_restricted"],
+    [[368, 131031, 131042], "business_account", "sender_restricted"],
+    [auth, "business_account", "auth"],
     [[132015], "template", "template_paused"],
   ];
   for (const [codes, scope, reason] of holds) {
@@ -69,6 +71,48 @@ test("errors of the number, account or template set a hold and defer the recipie
       assert.deepEqual([action.state, action.hold], ["deferred", { scope, reason }], String(code));
     }
   }
+});
+
+test("a throughput upgrade holds the number for about a minute and retries", () => {
+  const { state, hold, after_ms } = onCode(131057);
+  assert.deepEqual([state, hold?.scope, hold?.reason], ["deferred", "number", "throttled"]);
+  assert.ok(hold!.for_ms! >= 60_000 && hold!.for_ms! <= 90_000);
+  assert.equal(after_ms, hold!.for_ms);
+  assert.equal(onCode(131057, 100).state, "deferred");
+});
+
+test("a long pause that the provider names is a hold of the number, a short one is not", () => {
+  const throttled = (retry_after_ms: number) =>
+    decideAction(new ChatSendError("throttled", "", { retry_after_ms }), fresh, 0.5);
+  assert.deepEqual(throttled(3_600_000).hold, {
+    scope: "number",
+    reason: "throttled",
+    for_ms: 3_600_000,
+  });
+  assert.equal(throttled(3_600_000).after_ms, 3_600_000);
+  assert.equal(throttled(30_000).hold, undefined);
+});
+
+test("the circuit breaker ignores failures for a reason of the recipient, and only those", () => {
+  const recipient_side = [131026, 131062, 137000, 130497, 131050, 131021, 130472, 131047];
+  for (const code of recipient_side) assert.equal(onCode(code).recipient_side, true, String(code));
+  for (const code of [131049, 131056]) assert.equal(onCode(code, 8).recipient_side, true);
+  for (const code of [100, 135000, 131030, 131053, 132000, 132001, 999_999])
+    assert.equal(onCode(code, 8).recipient_side, undefined, String(code));
+});
+
+test("a reported failure is retried only if nothing can have been delivered", () => {
+  const reported = (code: number | null) => decideReportedAction(code, fresh, 0.5);
+  for (const code of [130429, 131049, 131056, 131057, 131042, 131048, 368, 133010, 132015, 131063])
+    assert.equal(reported(code).state, "deferred", String(code));
+  for (const code of [1, 2, 131000, 131016, 131026, 131053, 190, 999_999, null])
+    assert.equal(reported(code).state, "refused", String(code));
+  assert.deepEqual(reported(190).hold, { scope: "business_account", reason: "auth" });
+});
+
+test("a reported failure uses up the same attempts as a refused request", () => {
+  const third = decideReportedAction(131049, { error: "frequency_capped", attempts: 2 }, 0.5);
+  assert.deepEqual([third.state, third.error], ["refused", "frequency_capped"]);
 });
 
 test("a missing or unusable template fails the campaign", () => {

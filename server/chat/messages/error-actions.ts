@@ -2,7 +2,7 @@
 // campaign, number or account. Source: WhatsApp Cloud API, "Errors".
 import type { ChatSendError } from "../../drivers/chat/driver.ts";
 
-/** The effect on the recipient, its campaign, number or account. */
+/** The effect on the recipient, its campaign, number or business account, and on the circuit breaker. */
 export type Action = {
   readonly state: "deferred" | "refused" | "unknown";
   /** Our error name, as the API shows it. */
@@ -12,23 +12,33 @@ export type Action = {
   /** How long the number pauses. */
   readonly slow_ms?: number;
   readonly hold?: {
-    readonly scope: "template" | "number" | "account";
-    readonly reason: "template_paused" | "sender_restricted" | "auth";
+    /** `business_account`: each number of it. No error holds the account, which may have other numbers. */
+    readonly scope: "template" | "number" | "business_account";
+    readonly reason: "template_paused" | "sender_restricted" | "auth" | "throttled";
+    /** The hold ends by itself after this time. */
+    readonly for_ms?: number;
   };
   readonly fail_campaign?: true;
   /** The customer has opted out. */
   readonly suppress?: true;
   /** This campaign's messages must take the provider's marketing route. */
   readonly marketing_route?: true;
+  /** The reason is this recipient's alone: the circuit breaker does not count the failure. */
+  readonly recipient_side?: true;
 };
 
 type Rule = (attempt: number, random: number) => Action;
 
 const second_ms = 1_000;
+const minute_ms = 60_000;
 const day_ms = 86_400_000;
 /** Maximum attempts for errors to retry soon and for errors to retry after a day. */
 const transient_attempts_max = 8;
 const daily_attempts_max = 3;
+/** A longer pause is a hold, which everyone sees and the next sender keeps. */
+const pause_ms_max = 30_000;
+/** The pause until such a hold is stored. */
+const until_held_ms = second_ms;
 
 /** Doubles with each attempt up to `most_ms`, plus random jitter of up to the same length. */
 function backoff(base_ms: number, attempt: number, random: number, most_ms: number): number {
@@ -39,35 +49,63 @@ const refuse =
   (error: string): Rule =>
   () => ({ state: "refused", error, after_ms: 0 });
 
+const refuseRecipient =
+  (error: string): Rule =>
+  () => ({ state: "refused", error, after_ms: 0, recipient_side: true });
+
 const transient: Rule = (attempt, random) =>
   attempt >= transient_attempts_max
     ? { state: "refused", error: "provider_error", after_ms: 0 }
     : {
         state: "deferred",
         error: "provider_error",
-        after_ms: backoff(second_ms, attempt, random, 5 * 60 * second_ms),
+        after_ms: backoff(second_ms, attempt, random, 5 * minute_ms),
       };
 
 const pairLimit: Rule = (attempt, random) =>
   attempt >= transient_attempts_max
-    ? { state: "refused", error: "pair_limited", after_ms: 0 }
+    ? { state: "refused", error: "pair_limited", after_ms: 0, recipient_side: true }
     : {
         state: "deferred",
         error: "pair_limited",
-        after_ms: backoff(6 * second_ms, attempt, random, 10 * 60 * second_ms),
+        after_ms: backoff(6 * second_ms, attempt, random, 10 * minute_ms),
       };
 
 const tomorrow: Rule = (attempt) =>
   attempt >= daily_attempts_max
-    ? { state: "refused", error: "frequency_capped", after_ms: 0 }
+    ? { state: "refused", error: "frequency_capped", after_ms: 0, recipient_side: true }
     : { state: "deferred", error: "frequency_capped", after_ms: day_ms };
 
 const holding =
-  (scope: "template" | "number" | "account", error: NonNullable<Action["hold"]>["reason"]): Rule =>
-  () => ({ state: "deferred", error, after_ms: 0, hold: { scope, reason: error } });
+  (
+    scope: "template" | "number" | "business_account",
+    reason: "template_paused" | "sender_restricted" | "auth",
+  ): Rule =>
+  () => ({ state: "deferred", error: reason, after_ms: 0, hold: { scope, reason } });
 
-const restricted = holding("number", "sender_restricted");
-const unauthorized = holding("account", "auth");
+/** A pause of the number for this long: in the sender if it is short, otherwise a hold. */
+function throttle(for_ms: number): Action {
+  const action = { state: "deferred", error: "throttled", after_ms: for_ms } as const;
+  if (for_ms <= pause_ms_max) return { ...action, slow_ms: for_ms };
+  return {
+    ...action,
+    slow_ms: until_held_ms,
+    hold: { scope: "number", reason: "throttled", for_ms },
+  };
+}
+
+/** Reported by a status: in a response, the driver names the pause. */
+const overRate: Rule = (attempt, random) => ({
+  state: "deferred",
+  error: "throttled",
+  after_ms: backoff(5 * second_ms, Math.min(attempt, 8), random, 5 * minute_ms),
+});
+/** The provider upgrades the number's throughput, which takes up to a minute. */
+const upgrading: Rule = (_, random) => throttle(minute_ms + random * second_ms);
+
+const restrictedNumber = holding("number", "sender_restricted");
+const restrictedAccount = holding("business_account", "sender_restricted");
+const unauthorized = holding("business_account", "auth");
 const paused = holding("template", "template_paused");
 const failing: Rule = () => ({
   state: "refused",
@@ -80,6 +118,7 @@ const optedOut: Rule = () => ({
   error: "opted_out",
   after_ms: 0,
   suppress: true,
+  recipient_side: true,
 });
 const wrongRow = refuse("invalid_parameter");
 const mediaOnceMore: Rule = (attempt) =>
@@ -97,28 +136,40 @@ const otherRoute: Rule = (attempt) =>
       };
 
 const rules: ReadonlyMap<number, Rule> = new Map<number, Rule>([
-  ...each([1, 2, 131000, 131016, 135000], transient),
+  ...each([1, 2, 131000, 131016, 133004], transient),
+  ...each([4, 80007, 130429], overRate),
+  [131057, upgrading],
   [131056, pairLimit],
   [131049, tomorrow],
-  [131026, refuse("undeliverable")],
+  ...each([131026, 131062, 137000, 130497], refuseRecipient("undeliverable")),
   [131050, optedOut],
-  [131021, refuse("same_number")],
+  [131021, refuseRecipient("same_number")],
   [131030, refuse("not_allowed_recipient")],
-  [131062, refuse("undeliverable")],
-  [130472, refuse("experiment_group")],
-  [137000, refuse("undeliverable")],
-  ...each([131048, 131064, 131045, 131037, 131057], restricted),
-  ...each([190, 0, 3, 10, 131005, 368, 131031, 131042], unauthorized),
+  [130472, refuseRecipient("experiment_group")],
+  ...each([33, 131037, 131045, 131048, 131064, 133006, 133010], restrictedNumber),
+  ...each([368, 131031, 131042], restrictedAccount),
+  ...each([190, 0, 3, 10, 131005], unauthorized),
   ...each(
     Array.from({ length: 100 }, (_, i) => 200 + i),
     unauthorized,
   ),
   ...each([132001, 132007, 132016], failing),
   [132015, paused],
-  ...each([132000, 132005, 132008, 132012, 131008, 131009, 100, 131051], wrongRow),
+  // 135000 is "an unknown error with your request parameters": the same request fails again.
+  ...each([132000, 132005, 132008, 132012, 131008, 131009, 100, 131051, 135000], wrongRow),
   [131053, mediaOnceMore],
-  [131047, refuse("outside_window")],
+  [131047, refuseRecipient("outside_window")],
   [131063, otherRoute],
+]);
+
+/**
+ * Codes with which the provider declines to deliver a message at all. Only these are retried when a
+ * delivery status reports them: after others, such as 131026 or 131000, the message may still have
+ * reached one of the customer's devices.
+ */
+const never_delivered: ReadonlySet<number> = new Set([
+  4, 80007, 130429, 131056, 131057, 131049, 33, 131037, 131045, 131048, 131064, 133006, 133010, 368,
+  131031, 131042, 132015, 131063,
 ]);
 
 function each(codes: readonly number[], rule: Rule): [number, Rule][] {
@@ -141,21 +192,37 @@ export type Before = { readonly error: string | null; readonly attempts: number 
 export function decideAction(failure: ChatSendError, before: Before, random: number): Action {
   const attempt = (error: string) => 1 + (before.error === error ? before.attempts : 0);
   switch (failure.failure) {
-    case "unknown":
-      return { state: "unknown", error: "outcome_unknown", after_ms: 0 };
-    case "throttled": {
-      const slow_ms = failure.retry_after_ms ?? backoff(second_ms, 1, random, second_ms);
-      return { state: "deferred", error: "throttled", after_ms: slow_ms, slow_ms };
+    case "unknown": {
+      const slow_ms = failure.retry_after_ms;
+      const action = { state: "unknown", error: "outcome_unknown", after_ms: 0 } as const;
+      return slow_ms === null ? action : { ...action, slow_ms };
     }
+    case "throttled":
+      return throttle(failure.retry_after_ms ?? backoff(second_ms, 1, random, second_ms));
     case "unreachable": {
       // No request reached the provider, so retries continue for as long as it is unreachable.
       const tried = Math.min(attempt("unreachable"), 6);
       const slow_ms = backoff(second_ms, tried, random, 30 * second_ms);
       return { state: "deferred", error: "unreachable", after_ms: slow_ms, slow_ms };
     }
-    case "rejected": {
-      const rule = rules.get(failure.code ?? -1) ?? refuse("provider_error");
-      return rule(attempt(errorName(failure.code)), random);
-    }
+    case "rejected":
+      return ruleOf(failure.code)(attempt(errorName(failure.code)), random);
   }
+}
+
+/**
+ * Returns the action for a failure that a delivery status reports after the provider accepted the
+ * message: the same as for its response, except that the message is retried only if the code says
+ * that it was delivered to no device.
+ */
+export function decideReportedAction(code: number | null, before: Before, random: number): Action {
+  const error = errorName(code);
+  const attempt = 1 + (before.error === error ? before.attempts : 0);
+  const action = ruleOf(code)(attempt, random);
+  const isFinal = code === null || !never_delivered.has(code);
+  return isFinal ? { ...action, state: "refused" } : action;
+}
+
+function ruleOf(code: number | null): Rule {
+  return rules.get(code ?? -1) ?? refuse("provider_error");
 }

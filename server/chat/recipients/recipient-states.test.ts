@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
-import { countOfState, recipientStates, transition, transitionRows } from "./recipient-states.ts";
+import {
+  countOfState,
+  ledgerEntry,
+  recipientStates,
+  transition,
+  transitionRows,
+} from "./recipient-states.ts";
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -25,39 +31,40 @@ test("chat_transitions equals the table in code", async () => {
 });
 
 test("no path through the states charges or refunds a credit twice, or refunds an uncharged one", () => {
-  // Every acyclic path; the only cycle, a resend, leads back to an untouched reservation.
+  // Resends and retries lead back to a pending state, with the credit reserved or already captured.
   type Credit = "reserved" | "captured" | "returned";
   const seen = new Set<string>();
   const walk = (state: (typeof recipientStates)[number], credit: Credit) => {
     if (seen.has(`${state} ${credit}`)) return;
     seen.add(`${state} ${credit}`);
     const open = countOfState[state] === "pending";
-    if (open) assert.equal(credit, "reserved", `${state} is open with its credit ${credit}`);
+    if (open) assert.notEqual(credit, "returned", `${state} is open without credit`);
+    else assert.notEqual(credit, "reserved", `${state} is final and its credit still reserved`);
     for (const to of recipientStates) {
       const move = transition(state, to);
       if (!move) continue;
-      if (
-        move.ledger === "capture" ||
-        move.ledger === "release" ||
-        move.ledger === "capture+refund"
-      )
+      const entry = ledgerEntry(move.ledger, credit === "captured");
+      if (entry === "capture" || entry === "release" || entry === "capture+refund")
         assert.equal(credit, "reserved", `${state} to ${to}`);
-      if (move.ledger === "refund") assert.notEqual(credit, "reserved", `${state} to ${to}`);
-      const next: Record<typeof move.ledger, Credit> = {
+      if (entry === "refund") assert.equal(credit, "captured", `${state} to ${to}`);
+      const next: Record<typeof entry, Credit> = {
         "": credit,
         capture: "captured",
         release: "returned",
         refund: "returned",
         "capture+refund": "returned",
       };
-      const then = next[move.ledger];
-      if (countOfState[to] !== "pending")
-        assert.notEqual(then, "reserved", `${to} is final and its credit still reserved`);
-      walk(to, then);
+      walk(to, next[entry]);
     }
   };
   walk("queued", "reserved");
-  assert.ok(seen.size > recipientStates.length);
+  assert.ok(seen.has("deferred captured"), "a retry keeps its captured credit");
+});
+
+test("a message that was reported as sent, delivered or read is never retried", () => {
+  for (const from of ["sent", "delivered", "read"] as const)
+    for (const to of recipientStates)
+      if (transition(from, to)) assert.notEqual(countOfState[to], "pending", `${from} to ${to}`);
 });
 
 test("a success is never undone by a later failure", () => {

@@ -93,6 +93,7 @@ const table: Readonly<
   unknown: {
     // A person resends it, as a new message.
     queued: none,
+    deferred: none,
     unresolved: capture,
     accepted: capture,
     sent: capture,
@@ -102,7 +103,9 @@ const table: Readonly<
   },
   unresolved: { accepted: none, sent: none, undelivered: "refund", delivered: none, read: none },
   refused: { sent: none, delivered: none, read: none },
-  accepted: { sent: none, undelivered: "refund", delivered: none, read: none },
+  // Deferred: the provider reported that it delivered nothing, and the message is retried. A message
+  // that was reported as sent is never retried.
+  accepted: { deferred: none, sent: none, undelivered: "refund", delivered: none, read: none },
   sent: { undelivered: "refund", delivered: none, read: none },
   undelivered: { delivered: none, read: none },
   delivered: { read: none },
@@ -118,6 +121,17 @@ export function transition(
 ): { readonly ledger: LedgerMove } | null {
   const ledger = table[from][to];
   return ledger === undefined ? null : { ledger };
+}
+
+/**
+ * Returns the ledger entry of a transition for a recipient that is charged or not. A credit is
+ * captured once: a charged recipient is retried without another capture, and its failure refunds
+ * what was captured instead of releasing what is reserved. chat_move_recipients does the same.
+ */
+export function ledgerEntry(ledger: LedgerMove, charged: boolean): LedgerMove {
+  if (!charged) return ledger === "refund" ? "" : ledger;
+  if (ledger === "capture") return "";
+  return ledger === "release" || ledger === "capture+refund" ? "refund" : ledger;
 }
 
 /** Returns every allowed transition, as rows of chat_transitions. */

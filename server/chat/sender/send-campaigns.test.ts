@@ -20,8 +20,10 @@ import { default_settings } from "../../worker.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
 import { hold, liftHold } from "../holds/holds.ts";
 import { openSenders } from "./send-campaigns.ts";
+import { endThrottling } from "../numbers/end-throttling.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
 import { drainCampaign } from "../campaigns/drain-campaign.ts";
+import { wakeCampaigns } from "../campaigns/wake-campaigns.ts";
 
 let shared: ChatFixtureApi;
 let api: TestApi;
@@ -372,6 +374,160 @@ test("a throttled message goes again as a new dispatch, after the whole number w
   assert.ok(gap >= 400, `${gap} ms`);
 });
 
+test("a number that the provider silences for an hour is held until then, also after a cancellation and for the next sender", async (t) => {
+  const { account, number, senders, campaign, ask } = await open(t);
+  t.after(async () => api.clock.release());
+  api.clock.set(new Date());
+  const now = api.clock.now().getTime();
+  provider.answer = async () => {
+    throw new ChatSendError("throttled", "slow", { retry_after_ms: 3_600_000 });
+  };
+  const id = await campaign(3);
+  await senders.startDue();
+  const recordOf = async (of: number) => (await ask("GET", `/${of}`)).body;
+  await eventually(async () => (await recordOf(id)).paused_reason === "throttled");
+  await senders.stop();
+  const [held] = (await recordOf(id)).holds;
+  assert.deepEqual([held.scope, held.subject_id], ["number", number.id]);
+  assert.equal(Date.parse(held.ends_at), Math.ceil((now + 3_600_000) / 1_000) * 1_000);
+  // The message waits, however few jobs do.
+  api.clock.advance(600_000);
+  const health = await api.send("GET", "/health/ready");
+  assert.ok(health.body.queue_age_seconds >= 600, JSON.stringify(health.body));
+  assert.equal((await ask("POST", `/${id}/cancel`)).status, 200);
+  provider.answer = takeMessage;
+  const attempts = provider.sent.length;
+  const other = await campaign(2);
+  const next = openSenders(api.app, default_settings);
+  t.after(() => next.stop());
+  await next.startDue();
+  assert.equal((await recordOf(other)).paused_reason, "throttled");
+  await eventually(async () => {
+    const { rows } = await api.app.db.pool.query(
+      "select from chat_campaigns where id = $1 and work_at > $2",
+      [other, api.clock.now()],
+    );
+    return rows.length > 0;
+  });
+  assert.equal(provider.sent.length, attempts);
+  api.clock.advance(3_001_000);
+  await workJobs(
+    api.app,
+    { "chat.end_throttling": endThrottling, "chat.drain_campaign": drainCampaign },
+    new AbortController().signal,
+  );
+  await next.startDue();
+  await completed(other);
+  assert.equal(provider.sent.length, attempts + 2);
+  const events = await api.app.db.query
+    .selectFrom("events")
+    .select("type")
+    .where("account_id", "=", account.account_id)
+    .where("type", "=", "chat.campaign.resumed")
+    .execute();
+  assert.equal(events.length, 1);
+});
+
+test("a throttling that is extended ends at the later time", async (t) => {
+  const { account, number } = await open(t);
+  t.after(async () => api.clock.release());
+  api.clock.set(new Date());
+  const now = api.clock.now();
+  const at = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
+  const held = { account_id: account.account_id, scope: "number", subject_id: number.id } as const;
+  const throttle = (ends_at: Date) =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) => hold(tx, { ...held, reason: "throttled", detail: null, ends_at }, now));
+  assert.deepEqual(
+    [await throttle(at(10)), await throttle(at(20)), await throttle(at(5))],
+    [true, false, false],
+  );
+  const job = { account_id: account.account_id, subject: String(number.id) };
+  api.clock.set(at(10));
+  assert.deepEqual(await endThrottling(api.app, job), { again_at: at(20) });
+  api.clock.set(at(20));
+  assert.equal(await endThrottling(api.app, job), undefined);
+  const { rows } = await api.app.db.pool.query("select from chat_holds where account_id = $1", [
+    account.account_id,
+  ]);
+  assert.equal(rows.length, 0);
+});
+
+test("the next sender of a number keeps the marketing route that the provider required", async (t) => {
+  const { senders, campaign, ask } = await open(t, { marketing_onboarded: true });
+  provider.answer = async ({ route }) => {
+    if (route === "standard") return rejected(131063)();
+    throw new ChatSendError("unreachable", "no network");
+  };
+  const id = await campaign(1);
+  await senders.startDue();
+  const routes = () => provider.sent.map(({ outgoing }) => outgoing.route);
+  await eventually(() => routes().includes("marketing"));
+  await senders.stop();
+  const first = provider.sent.length;
+  provider.answer = takeMessage;
+  const next = openSenders(api.app, default_settings);
+  t.after(() => next.stop());
+  await eventually(async () => {
+    await next.startDue();
+    return (await stateOf(id)) === "completed";
+  });
+  assert.deepEqual(routes().slice(first), ["marketing"]);
+  const { body } = await ask("GET", `/${id}`);
+  assert.deepEqual(body.mm_lite, { requested: false, used: true, reason: null });
+});
+
+const wakesAtOnce = (what: string, changed: object) =>
+  test(`a quiet time that is ${what} wakes the campaigns that waited for its end`, async (t) => {
+    const { account, senders, campaign } = await open(t);
+    t.after(async () => api.clock.release());
+    api.clock.set("2026-11-20T23:30:00Z");
+    const patch = async (chat: object) => {
+      const json = { time_zone: "UTC", chat };
+      const { token } = account;
+      const { status, text } = await api.send("PATCH", "/api/v1/account", { token, json });
+      assert.equal(status, 200, text);
+    };
+    await patch({ quiet_from: "20:00", quiet_to: "08:00" });
+    const id = await campaign(2);
+    await senders.startDue();
+    const workAt = async () => {
+      const { work_at } = await api.app.db.query
+        .selectFrom("chat_campaigns")
+        .select("work_at")
+        .where("id", "=", id)
+        .executeTakeFirstOrThrow();
+      return work_at.toISOString();
+    };
+    await eventually(async () => (await workAt()) === "2026-11-21T08:00:00.000Z");
+    await patch(changed);
+    const handlers = { "chat.wake_campaigns": wakeCampaigns };
+    await workJobs(api.app, handlers, new AbortController().signal);
+    await eventually(async () => {
+      await senders.startDue();
+      return (await stateOf(id)) === "completed";
+    });
+    assert.equal(provider.sent.length, 2);
+  });
+void wakesAtOnce("removed", { quiet_from: null, quiet_to: null });
+void wakesAtOnce("shortened", { quiet_from: "20:00", quiet_to: "23:00" });
+
+test("slow responses do not lower the rate of a fast number", async (t) => {
+  const { senders, campaign } = await open(t, { rate_per_second: 1_000 });
+  const answered = Promise.withResolvers<void>();
+  provider.answer = async (outgoing) => {
+    await answered.promise;
+    return takeMessage(outgoing);
+  };
+  const id = await campaign(700);
+  await senders.startDue();
+  await eventually(() => provider.sent.length === 700);
+  answered.resolve();
+  await completed(id);
+  assert.equal(provider.sent.length, 700);
+});
+
 test("a recipient's patience is counted by error: what came before uses up none of it", async (t) => {
   const { senders, campaign } = await open(t);
   const refusals = [
@@ -393,7 +549,10 @@ test("a recipient's patience is counted by error: what came before uses up none 
 
 const holds: readonly [number, string, string][] = [
   [131048, "number", "sender_restricted"],
-  [190, "account", "auth"],
+  [133010, "number", "sender_restricted"],
+  [33, "number", "sender_restricted"],
+  [190, "number", "auth"],
+  [131042, "number", "sender_restricted"],
   [132015, "template", "template_paused"],
 ];
 const provesHold = (code: number, scope: string, reason: string) =>
@@ -446,9 +605,21 @@ test("a customer reported as opted out by the provider is suppressed", async (t)
   assert.deepEqual(suppressed, [{ phone: "919800000000", channel: "chat", source: "provider" }]);
 });
 
+test("a campaign is not paused because a quarter of its recipients cannot be reached", async (t) => {
+  const { senders, campaign } = await open(t, { rate_per_second: 200 });
+  provider.answer = async (outgoing) =>
+    provider.sent.length % 4 === 0 ? rejected(131026)() : takeMessage(outgoing);
+  const id = await campaign(500);
+  await senders.startDue();
+  await completed(id);
+  const { accepted, refused } = await statesOf(id);
+  assert.equal(accepted! + refused!, 500);
+  assert.ok(refused! >= 100);
+});
+
 test("a campaign whose messages mostly fail is paused, and says why", async (t) => {
   const { account, senders, campaign } = await open(t, { rate_per_second: 100 });
-  provider.answer = rejected(131026);
+  provider.answer = rejected(135000);
   const id = await campaign(2_000);
   await senders.startDue();
   const held = () =>

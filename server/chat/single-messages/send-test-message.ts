@@ -17,6 +17,7 @@ import type { TestMessage, TestMessageResponse } from "./test-message-schema.ts"
 const forbidding: ReadonlySet<HoldReason> = new Set([
   "auth",
   "sender_restricted",
+  "throttled",
   "template_paused",
 ]);
 

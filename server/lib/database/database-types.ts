@@ -319,6 +319,7 @@ export interface ChatCounts {
   dispatching: Generated<number>;
   queued: Generated<number>;
   read: Generated<number>;
+  recipient_failures: Generated<number>;
   refused: Generated<number>;
   sent: Generated<number>;
   skipped: Generated<number>;
@@ -341,6 +342,7 @@ export interface ChatFlows {
 export interface ChatHolds {
   account_id: number;
   detail: string | null;
+  ends_at: Date | null;
   reason: string;
   scope: string;
   set_at: Date;
@@ -390,6 +392,7 @@ export interface ChatRecipients {
   phone: string;
   provider_message_id: string | null;
   read_at: Date | null;
+  retry_error: string | null;
   sent_at: Date | null;
   state: Generated<string>;
   variables: unknown | null;

@@ -4,6 +4,7 @@ import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
+import { wakeSenders } from "../../numbers/wake-senders.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { stopWordTest } from "../internal/stop-words.ts";
 import type { Dispatch } from "./furthest-moves.ts";
@@ -11,7 +12,14 @@ import type { InboxNumber, StoredWebhooks } from "./inbox.ts";
 import { readWebhooks } from "./read-webhooks.ts";
 import { replyRows } from "./reply-rows.ts";
 import { applySideEffects } from "./apply-side-effects.ts";
-import { namedDispatch, nextTry, sortWebhooks, type ReadWebhooks } from "./sort-webhooks.ts";
+import { applyFailureEffects, openFailureDecisions } from "./reported-failures.ts";
+import {
+  dispatchOf,
+  namedDispatch,
+  nextTry,
+  sortWebhooks,
+  type ReadWebhooks,
+} from "./sort-webhooks.ts";
 
 /**
  * A webhook that cannot be applied indicates a bug; it is kept so that a fix can still apply it.
@@ -45,12 +53,17 @@ async function applyTogether(
   const { account_id, chat_number_id } = number;
   const batch = rows.map((row) => ({ row, events: readWebhooks(app, row) }));
   const now = app.clock.now();
+  const byProviderId = await findDispatches(app, account_id, batch);
+  const failed = failedDispatches(batch, { account_id, byProviderId });
+  const failures = await openFailureDecisions(app, account_id, failed);
   const sorted = sortWebhooks(batch, {
     account_id,
     now,
-    byProviderId: await findDispatches(app, account_id, batch),
+    byProviderId,
     isStopWord: await readStopWords(app, account_id, batch),
+    failureOf: failures.failureOf,
   });
+  await applyFailureEffects(app, account_id, failures.effects);
   const moved = await applyWebhooks(app.db.pool, [
     account_id,
     chat_number_id,
@@ -67,6 +80,8 @@ async function applyTogether(
       "dropped delivery statuses of unknown messages",
     );
   for (const side_effects of sorted.side_effects) await applySideEffects(app, number, side_effects);
+  if (moved.some(({ to_state }) => to_state === "deferred"))
+    wakeSenders(app, account_id, [chat_number_id]);
   const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
   if (campaigns.length > 0)
     await completeCampaigns(
@@ -84,9 +99,29 @@ const open_states: ReadonlySet<RecipientState> = new Set([
   "unknown",
 ]);
 
-const applyWebhooks = statement<{ campaign_id: number; from_state: RecipientState }>(
-  "select campaign_id, from_state from apply_delivery_statuses($1, $2, $3, $4, $5, $6, $7, $8)",
+const applyWebhooks = statement<{
+  campaign_id: number;
+  from_state: RecipientState;
+  to_state: RecipientState;
+}>(
+  "select campaign_id, from_state, to_state from apply_delivery_statuses($1, $2, $3, $4, $5, $6, $7, $8)",
 );
+
+/** Returns the dispatches that statuses report as failed. */
+function failedDispatches(
+  batch: readonly ReadWebhooks[],
+  known: Parameters<typeof dispatchOf>[0],
+): Dispatch[] {
+  return batch.flatMap(({ events }) =>
+    events
+      .flat()
+      .flatMap((event) =>
+        event.kind === "status" && event.status === "failed"
+          ? (dispatchOf(known, event) ?? [])
+          : [],
+      ),
+  );
+}
 
 /** Returns the dispatches of statuses without our message ID. */
 async function findDispatches(

@@ -8,7 +8,7 @@ import { recordEvent } from "../../../engine/record-event.ts";
 import { statement, type DB, type Tx } from "../../../lib/database/database.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
 import { hold } from "../../holds/holds.ts";
-import { optOutAtProvider } from "../opt-out-at-provider.ts";
+import { optOutAtProvider } from "../internal/opt-out-at-provider.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
 import type { InboxNumber } from "./inbox.ts";
 import { replyRows } from "./reply-rows.ts";

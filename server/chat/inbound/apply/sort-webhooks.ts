@@ -7,6 +7,7 @@ import {
   type StatusMove,
   type Status,
   type DeliveryStatus,
+  type ReportedFailure,
 } from "./furthest-moves.ts";
 import type { StoredWebhooks } from "./inbox.ts";
 import type { StorableEvent } from "./read-webhooks.ts";
@@ -58,6 +59,8 @@ export type Known = {
   /** Dispatches by the provider's message ID, for statuses without our message ID. */
   readonly byProviderId: ReadonlyMap<string, Dispatch>;
   readonly isStopWord: (text: string) => boolean;
+  /** Decides a failed status. */
+  readonly failureOf: (status: Status, wasSent: boolean) => ReportedFailure;
   readonly now: Date;
 };
 
@@ -70,7 +73,16 @@ export function namedDispatch(accountId: number, { message_id }: DeliveryStatus)
   return named?.account_id === accountId ? named : null;
 }
 
-/** Sorts a batch. Pure: equal inputs give equal results. */
+/** Returns the dispatch of a status; undefined when no message of the account matches. */
+export function dispatchOf(
+  known: Pick<Known, "account_id" | "byProviderId">,
+  status: DeliveryStatus,
+): Dispatch | undefined {
+  const named = namedDispatch(known.account_id, status);
+  return named ?? known.byProviderId.get(status.provider_message_id);
+}
+
+/** Sorts a batch. Changes nothing. */
 export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): SortedWebhooks {
   const statuses: Status[] = [];
   const replies: ReplyEvent[] = [];
@@ -91,7 +103,14 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
     if (here.length > 0) side_effects.push({ id: row.id, side_effects: here });
     else done.push(row.id);
   }
-  return { moves: furthestMoves(statuses), replies, done, later, side_effects, dropped };
+  return {
+    moves: furthestMoves(statuses, known.failureOf),
+    replies,
+    done,
+    later,
+    side_effects,
+    dropped,
+  };
 }
 
 function sortOne(events: readonly StorableEvent[], known: Known) {
@@ -101,8 +120,7 @@ function sortOne(events: readonly StorableEvent[], known: Known) {
   let unknown = 0;
   for (const event of events) {
     if (event.kind === "status") {
-      const dispatch =
-        namedDispatch(known.account_id, event) ?? known.byProviderId.get(event.provider_message_id);
+      const dispatch = dispatchOf(known, event);
       if (!dispatch) {
         unknown++;
         continue;

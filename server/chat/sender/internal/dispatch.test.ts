@@ -18,7 +18,7 @@ test("a message must begin within 0.8 s of the iteration that marked it, also wh
   const sender = {
     app: { clock: { now: () => new Date() }, random: () => 0.5 },
     lease: { account_id: 1, mayProceed: () => true },
-    number: { provider_phone_number_id: "1", business_account_id: "2" },
+    number: { provider_phone_number_id: "1", business_account_id: "2", rate_per_second: 80 },
     settings: default_settings,
     results: [],
     campaigns: new Map([[7, { plan, marketing: false }]]),

@@ -1,10 +1,10 @@
 // Executes the requests of one sender: sends each marked message and produces its result.
 import { ChatSendError } from "../../../drivers/chat/driver.ts";
+import { failureEffects } from "../../inbound/failure-effects.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { makeMessageId } from "../../messages/message-id.ts";
 import { renderMessage } from "../../messages/render-message.ts";
-import { effectsOf } from "./apply-effects.ts";
-import type { Sender } from "./sender.ts";
+import { inFlightMax, type Sender } from "./sender.ts";
 import type { Marked, Result } from "./sender-statements.ts";
 
 /**
@@ -56,7 +56,7 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
     if (under_way === 0) resolveEnded();
   };
   const fill = () => {
-    while (under_way < sender.settings.in_flight_max && waiting.length > 0) {
+    while (under_way < inFlightMax(sender) && waiting.length > 0) {
       const { marked, asked_at } = waiting.shift()!;
       const begin_by_ms = asked_at + marked_ms_max;
       const isFresh = performance.now() < begin_by_ms && sender.lease.mayProceed();
@@ -157,9 +157,14 @@ function failureOf(
   const campaign = campaigns.get(marked.campaign_id);
   if (action.slow_ms !== undefined) pause(action.slow_ms);
   if (action.marketing_route && campaign) campaign.marketing = number.marketing_onboarded;
-  sender.effects.push(...effectsOf(sender, marked, action));
-  const outcome = { state: action.state, error: action.error, error_code: failure.code };
+  const { campaign_id, phone } = marked;
+  const template_id = campaign?.latest.template_id ?? null;
+  const message = { campaign_id, template_id, chat_number_id: sender.number_id, phone };
+  const now = app.clock.now();
+  sender.effects.push(...failureEffects({ ...message, code: failure.code }, action, now));
+  const { state, error: name, recipient_side = false } = action;
+  const outcome = { state, error: name, error_code: failure.code, recipient_side };
   if (action.state === "refused") return outcome;
   const wait_ms = action.state === "unknown" ? settings.settle_ms : action.after_ms;
-  return { ...outcome, due_at: new Date(app.clock.now().getTime() + wait_ms) };
+  return { ...outcome, due_at: new Date(now.getTime() + wait_ms) };
 }

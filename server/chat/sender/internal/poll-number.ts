@@ -80,6 +80,7 @@ async function updateCampaign(sender: Sender, found: CampaignState): Promise<voi
   // The counts show recipients queued behind the cursor: resent, or skipped while locked.
   if (work.dry && found.queued > 0) work.after = 0;
   work.dry = false;
+  work.marketing ||= found.marketing;
   work.latest = found;
   checkFailureRate(sender, work);
 }
@@ -94,6 +95,7 @@ function checkFailureRate(sender: Sender, work: CampaignWork): void {
       subject_id: work.id,
       reason: "error_threshold",
       detail: `${Math.round(percent)}% of the last messages failed`,
+      ends_at: null,
     });
     work.latest = { ...work.latest, held: true };
   }

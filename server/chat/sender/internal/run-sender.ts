@@ -7,7 +7,7 @@ import { applyEffects } from "./apply-effects.ts";
 import { hasWork, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
 import { openDispatch } from "./dispatch.ts";
 import { openRateBucket } from "./rate-bucket.ts";
-import type { CampaignWork, Sender } from "./sender.ts";
+import { inFlightMax, type CampaignWork, type Sender } from "./sender.ts";
 import { recordAndMark, type Marked } from "./sender-statements.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
@@ -20,7 +20,7 @@ const retry_ms = 200;
  * once.
  */
 export async function runSender(sender: Sender, worker: WorkerContext): Promise<void> {
-  const { app, lease, settings, results } = sender;
+  const { app, lease, results } = sender;
   const bucket = openRateBucket(sender.number.rate_per_second, () => performance.now());
   const dispatch = openDispatch(sender, (ms) => bucket.pause(ms));
   let polled_at = -Infinity;
@@ -53,7 +53,7 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
     // Otherwise an idle sender would end without applying the effects of the poll.
     if (sender.effects.length > 0) return true;
     const campaign = draining ? null : nextCampaign(sender);
-    const slots = settings.in_flight_max + ahead(settings.in_flight_max, results.length);
+    const slots = inFlightMax(sender) + ahead(inFlightMax(sender), results.length);
     const room = slots - dispatch.busy();
     const take = campaign ? Math.min(room, bucket.available()) : 0;
     if (results.length > 0 || take > 0) {

@@ -13,6 +13,8 @@ export type Result = {
   readonly provider_message_id?: string;
   readonly error_code?: number | null;
   readonly error?: string | null;
+  /** The circuit breaker does not count the failure. */
+  readonly recipient_side?: boolean;
   readonly due_at?: Date;
   readonly at?: Date;
 };
@@ -75,7 +77,7 @@ export type CampaignState = {
   readonly deferred: number;
   readonly dispatching: number;
   readonly unknown: number;
-  /** Attempts that ended, and those of them that failed. */
+  /** Attempts that ended, and those of them that failed, without failures for a reason of the recipient. */
   readonly ended: number;
   readonly failed: number;
   /** Of the deferred. */
@@ -96,8 +98,8 @@ const open_campaigns_statement = statement<CampaignState>(`
   cross join lateral (
     select sum(queued) as queued, sum(deferred) as deferred, sum(dispatching) as dispatching,
       sum(unknown) as unknown,
-      sum(accepted + sent + delivered + read + refused + undelivered + unresolved) as ended,
-      sum(refused + undelivered + unresolved) as failed
+      sum(accepted + sent + delivered + read + refused + undelivered + unresolved - recipient_failures) as ended,
+      sum(refused + undelivered + unresolved - recipient_failures) as failed
     from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id) n
   where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null
     and (c.state = 'running' or n.dispatching > 0)`);

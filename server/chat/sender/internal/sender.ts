@@ -1,13 +1,13 @@
 import type { ChatDriver } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
-import type { HoldReason, HoldScope } from "../../holds/holds.ts";
+import type { FailureEffect } from "../../inbound/failure-effects.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Result, SenderNumber, CampaignState } from "./sender-statements.ts";
 
 export type SenderSettings = {
-  /** Most requests of one number in flight. */
+  /** Most requests of a slow number in flight; see inFlightMax. */
   readonly in_flight_max: number;
   /** How long to wait for an unknown outcome. */
   readonly settle_ms: number;
@@ -29,18 +29,6 @@ export type CampaignWork = {
   dry: boolean;
 };
 
-/** An effect of an outcome beyond its recipient. */
-export type Effect =
-  | {
-      readonly kind: "hold";
-      readonly scope: HoldScope;
-      readonly subject_id: number;
-      readonly reason: HoldReason;
-      readonly detail: string | null;
-    }
-  | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
-  | { readonly kind: "suppress"; readonly phone: string };
-
 /** The sender of one number while it holds the lease. */
 export type Sender = {
   readonly app: App;
@@ -49,7 +37,8 @@ export type Sender = {
   readonly settings: SenderSettings;
   /** Shared with the next sender, which records what a lost lease left unrecorded. */
   readonly results: Result[];
-  readonly effects: Effect[];
+  /** Not applied yet. */
+  readonly effects: FailureEffect[];
   readonly campaigns: Map<number, CampaignWork>;
   number: SenderNumber;
   /** Undefined when this process has no credentials for it. */
@@ -57,3 +46,11 @@ export type Sender = {
   /** Ends the wait: a result, a notification or a stop has arrived. */
   wake(): void;
 };
+
+/**
+ * Returns how many requests of the number may be in flight: a second's worth, so that slow responses
+ * do not lower its rate.
+ */
+export function inFlightMax({ settings, number }: Pick<Sender, "settings" | "number">): number {
+  return Math.max(settings.in_flight_max, number.rate_per_second);
+}

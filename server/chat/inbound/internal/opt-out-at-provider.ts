@@ -1,6 +1,6 @@
-import { suppress } from "../../audience/suppressions/suppress.ts";
-import { recordEvent } from "../../engine/record-event.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import { suppress } from "../../../audience/suppressions/suppress.ts";
+import { recordEvent } from "../../../engine/record-event.ts";
+import type { Tx } from "../../../lib/database/database.ts";
 
 /**
  * Suppresses a customer who opted out at the provider and records the event once. `at` is the time

@@ -1,0 +1,143 @@
+// The effects of a failed message beyond its recipient: holds, failed campaigns, opt-outs, the route.
+// The response of the provider and a delivery status have the same effects.
+import { sql } from "kysely";
+import { addJob } from "../../engine/add-job.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { failCampaign } from "../campaigns/fail-campaign.ts";
+import { hold, type HoldReason, type HoldScope } from "../holds/holds.ts";
+import type { Action } from "../messages/error-actions.ts";
+import { setTemplateStatus } from "../templates/set-template-status.ts";
+import { optOutAtProvider } from "./internal/opt-out-at-provider.ts";
+
+export type FailureEffect =
+  | {
+      readonly kind: "hold";
+      readonly scope: HoldScope | "business_account";
+      /** The number, if the scope is its business account. */
+      readonly subject_id: number;
+      readonly reason: HoldReason;
+      readonly detail: string | null;
+      /** Null: until it is lifted. */
+      readonly ends_at: Date | null;
+    }
+  | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
+  | { readonly kind: "marketing_route"; readonly campaign_id: number }
+  | { readonly kind: "suppress"; readonly phone: string; readonly chat_number_id: number };
+
+/** The message that failed. */
+export type FailedMessage = {
+  readonly campaign_id: number;
+  readonly template_id: number | null;
+  readonly chat_number_id: number;
+  readonly phone: string;
+  /** The provider's error code. */
+  readonly code: number | null;
+};
+
+/** Returns the effects of a failure. */
+export function failureEffects(
+  { campaign_id, template_id, chat_number_id, phone, code }: FailedMessage,
+  action: Action,
+  now: Date,
+): FailureEffect[] {
+  const effects: FailureEffect[] = [];
+  if (action.hold) {
+    const { scope, reason, for_ms } = action.hold;
+    const subject_id = scope === "template" ? template_id : chat_number_id;
+    const detail = code === null ? null : `The provider returned error ${code}`;
+    const ends_at = for_ms === undefined ? null : wholeSecond(now.getTime() + for_ms);
+    if (subject_id !== null)
+      effects.push({ kind: "hold", scope, subject_id, reason, detail, ends_at });
+  }
+  if (action.fail_campaign)
+    effects.push({ kind: "fail_campaign", campaign_id, failure: action.error });
+  if (action.marketing_route) effects.push({ kind: "marketing_route", campaign_id });
+  if (action.suppress) effects.push({ kind: "suppress", phone, chat_number_id });
+  return effects;
+}
+
+/** Rounds up, so that messages that fail together have one effect. */
+function wholeSecond(time_ms: number): Date {
+  return new Date(Math.ceil(time_ms / 1_000) * 1_000);
+}
+
+/** Returns each distinct effect once. */
+export function distinctEffects(effects: readonly FailureEffect[]): FailureEffect[] {
+  return [...new Map(effects.map((effect) => [JSON.stringify(effect), effect])).values()];
+}
+
+/** Applies an effect; applying it again changes nothing. */
+export async function applyFailureEffect(
+  tx: Tx,
+  account_id: number,
+  effect: FailureEffect,
+  now: Date,
+): Promise<void> {
+  switch (effect.kind) {
+    case "hold":
+      return holdBack(tx, account_id, effect, now);
+    case "fail_campaign":
+      return failCampaign(tx, account_id, effect.campaign_id, effect.failure, now);
+    case "marketing_route":
+      return useMarketingRoute(tx, account_id, effect.campaign_id);
+    case "suppress": {
+      const { phone, chat_number_id } = effect;
+      const reason = "The provider says that this customer opted out";
+      return optOutAtProvider(tx, { account_id, phone, chat_number_id }, reason, now);
+    }
+  }
+}
+
+/** Holds a template as if the provider's webhook had arrived first: it is shown as paused. */
+async function holdBack(
+  tx: Tx,
+  account_id: number,
+  { scope, subject_id, reason, detail, ends_at }: FailureEffect & { kind: "hold" },
+  now: Date,
+): Promise<void> {
+  if (reason === "template_paused") {
+    const template = { account_id, template_id: subject_id };
+    await setTemplateStatus(tx, template, { status: "PAUSED" }, now);
+    return;
+  }
+  if (scope !== "business_account") {
+    await hold(tx, { account_id, scope, subject_id, reason, detail, ends_at }, now);
+    if (ends_at) await scheduleEnd(tx, account_id, subject_id, ends_at, now);
+    return;
+  }
+  for (const id of await numbersOfSameAccount(tx, account_id, subject_id))
+    await hold(tx, { account_id, scope: "number", subject_id: id, reason, detail }, now);
+}
+
+function scheduleEnd(tx: Tx, account_id: number, numberId: number, run_at: Date, now: Date) {
+  const subject = String(numberId);
+  return addJob(tx, { account_id, kind: "chat.end_throttling", subject, run_at }, now);
+}
+
+/** Returns the account's numbers of the same business account and driver, in the order of locks. */
+async function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number) {
+  const rows = await tx
+    .selectFrom("chat_numbers as n")
+    .innerJoin("chat_numbers as o", (on) =>
+      on
+        .onRef("o.account_id", "=", "n.account_id")
+        .onRef("o.driver", "=", "n.driver")
+        .onRef("o.business_account_id", "=", "n.business_account_id"),
+    )
+    .select("o.id")
+    .where("n.account_id", "=", accountId)
+    .where("n.id", "=", numberId)
+    .orderBy("o.id")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Stored, so that the next sender of the number takes the route too. */
+async function useMarketingRoute(tx: Tx, accountId: number, campaignId: number): Promise<void> {
+  await sql`
+    update chat_campaigns c
+    set mm_lite = json_build_object('requested', c.mm_lite->'requested', 'used', true, 'reason', null)
+    from chat_numbers n
+    where c.account_id = ${accountId} and c.id = ${campaignId} and n.account_id = c.account_id
+      and n.id = c.chat_number_id and n.marketing_onboarded`.execute(tx);
+}
