@@ -65,7 +65,7 @@ function countsOf(row: CountedRow): CallReport["totals"] {
 /** The outcome of a call: an answered call counts as answered, whatever ended it. */
 const outcome = sql`case
   when c.stage <> 'ended' then 'in_progress'
-  when c.ended_reason = 'playback_failed' then 'failed'
+  when c.ended_reason = 'playback_failed' or c.disposition = 'failed' then 'failed'
   when c.answered_at is not null then case c.answered_by when 'machine' then 'machine' else 'answered' end
   when c.status in ('busy', 'canceled') then c.status
   when c.status = 'no-answer' then 'no_answer'

@@ -9,6 +9,7 @@ import type {
   AiAgentPlan,
   AiAgentRule,
   AiAgentSession,
+  CallbackTerms,
 } from "../../server/drivers/ai-agent/driver.ts";
 import type { Timers } from "../../server/lib/timers.ts";
 import { eventually } from "./eventually.ts";
@@ -69,6 +70,8 @@ type Conversation = {
   readonly elapsed_ms: () => number;
 };
 
+const no_callbacks: CallbackTerms = { briefing: "", refuse: () => null };
+
 /** Registers the suite. */
 export function aiAgentDriverContract(
   name: AiAgentPlan["driver"],
@@ -83,8 +86,9 @@ export function aiAgentDriverContract(
       const media = openScriptedMedia(time);
       const events: AiAgentEvent[] = [];
       const plan = { ...contract_plan, driver: name, ...change };
-      const session = under.open(time.timers).open(plan, media, (event) => void events.push(event));
-      assert.deepEqual(events, [], "no event is emitted before open returns");
+      const prepared = under.open(time.timers).prepare(plan, no_callbacks);
+      const session = prepared.start(media, (event) => void events.push(event));
+      assert.deepEqual(events, [], "no event is emitted before start returns");
       const conversation = { time, media, events, session, elapsed_ms: time.timers.now };
       opened.push(conversation);
       return conversation;
@@ -164,9 +168,49 @@ export function aiAgentDriverContract(
       assert.equal(conversation.events.at(-1)?.type, "tool");
     });
 
+    test("an opt-out is emitted before its confirmation is played, and stands when the caller hangs up", async () => {
+      const conversation = await greeted();
+      conversation.session.digit("9");
+      await until(() => toolsOf(conversation).length > 0);
+      await until(() => conversation.media.queued_ms() > 0);
+      assert.deepEqual(toolsOf(conversation), [{ name: "opt_out" }]);
+      conversation.media.end();
+      await until(() => conversation.time.waiting() === 0);
+      assert.deepEqual(toolsOf(conversation), [{ name: "opt_out" }]);
+    });
+
+    test("ends the call of a caller who opted out once the confirmation is played", async () => {
+      const conversation = await greeted();
+      conversation.session.digit("9");
+      await until(() => saidBy(conversation, "agent").includes("You will not be called again"));
+      await until(() => conversation.media.queued_ms() > 0);
+      conversation.time.advance(conversation.media.queued_ms() - 20);
+      assert.deepEqual(toolsOf(conversation), [{ name: "opt_out" }]);
+      await passUntil(conversation, 20, () => toolsOf(conversation).length > 1);
+      assert.deepEqual(toolsOf(conversation), [{ name: "opt_out" }, { name: "end_call" }]);
+      assert.equal(conversation.media.queued_ms(), 0);
+    });
+
+    test("is ready before the call, and reports its first audio", async () => {
+      const plan = { ...contract_plan, driver: name };
+      const prepared = under.open(manualTimers().timers).prepare(plan, no_callbacks);
+      assert.equal(await prepared.ready(), null);
+      await prepared.close();
+      const conversation = await greeted();
+      const types = conversation.events.map(({ type }) => type);
+      assert.equal(types.filter((type) => type === "audible").length, 1);
+    });
+
+    test("reports before the call why it cannot talk", async () => {
+      under.setBroken(true);
+      const plan = { ...contract_plan, driver: name };
+      const prepared = under.open(manualTimers().timers).prepare(plan, no_callbacks);
+      assert.equal(typeof (await prepared.ready()), "string");
+      await prepared.close();
+    });
+
     for (const [key, tool, words] of [
       ["0", "transfer_to_agent", "One moment please"],
-      ["9", "opt_out", "You will not be called again"],
       ["5", "end_call", "Goodbye"],
     ] as const) {
       test(`${tool} is emitted once the audio before it is played, and is the last event`, async () => {
@@ -290,8 +334,7 @@ export function aiAgentDriverContract(
 }
 
 function isLast(event: AiAgentEvent): boolean {
-  if (event.type === "tool")
-    return ["end_call", "transfer_to_agent", "opt_out"].includes(event.tool.name);
+  if (event.type === "tool") return ["end_call", "transfer_to_agent"].includes(event.tool.name);
   return event.type === "over";
 }
 

@@ -56,6 +56,15 @@ const MessageRecord = Type.Object({
   }),
 });
 
+const callback_outcomes = [
+  "scheduled",
+  "called",
+  "opted_out",
+  "suppressed",
+  "campaign_ended",
+  "failed",
+] as const;
+
 const collected = Type.Record(Type.String(), Type.String(), {
   description: "The caller's entries and answers, by variable",
 });
@@ -105,6 +114,14 @@ export const CallRecord = Type.Object({
   collected,
   messages: Type.Array(MessageRecord, { description: "The caller's recorded messages, in order" }),
   callback_at: time("UTC: the time of the callback that the caller asked for"),
+  callback_outcome: nullable(
+    Type.Enum(callback_outcomes, {
+      type: "string",
+      description:
+        "What became of the callback: scheduled; called; or why it was not placed: the caller opted out " +
+        "on this call, was suppressed since, the campaign ended, or the call failed. Null: none was asked for",
+    }),
+  ),
   opted_out: Type.Boolean({ description: "Whether the caller opted out of further calls" }),
   cost: Type.Integer({ description: "Call credits, once it has ended" }),
   lead_id: nullable(id("The lead whose timeline shows the voice campaign's call")),

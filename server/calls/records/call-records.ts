@@ -112,7 +112,8 @@ async function findRows(
       coalesce(p.customer_retry_count, 0) as customer_retry_count,
       coalesce(p.agent_retry_count, 0) as agent_retry_count,
       coalesce(p.scheduled_at, v.scheduled_at) as scheduled_at,
-      coalesce(p.enable_chat, false) as enable_chat, l.legs, m.menu_path, t.transcript, r.messages
+      coalesce(p.enable_chat, false) as enable_chat, l.legs, m.menu_path, t.transcript, r.messages,
+      ${callbackOutcome(accountId)} as callback_outcome
     from page
     join calls c on c.account_id = ${accountId} and c.id = page.id
     left join click_to_calls p on p.account_id = ${accountId} and p.campaign_id = c.campaign_id
@@ -139,6 +140,23 @@ async function findRows(
       from call_messages r where r.account_id = ${accountId} and r.call_id = c.id) r
     order by c.queued_at desc, c.id desc`.execute(db);
   return rows;
+}
+
+/** Selects what became of the callback that the caller of a call asked for. */
+function callbackOutcome(accountId: number): RawBuilder<unknown> {
+  return sql`case when c.callback_at is not null then (
+    select case
+        when c.opted_out then 'opted_out'
+        when exists (
+          select from calls d
+          where d.account_id = ${accountId} and d.to_phone = c.to_phone and d.id > c.id
+            and d.campaign_id = c.campaign_id and d.status <> 'canceled') then 'called'
+        when n.state = 'suppressed' then 'suppressed'
+        when v.state in ('cancelled', 'failed') then 'campaign_ended'
+        when c.stage <> 'ended' or n.state in ('waiting', 'calling') then 'scheduled'
+        else 'failed' end
+    from voice_recipients n
+    where n.account_id = ${accountId} and n.campaign_id = c.campaign_id and n.id = c.recipient_id) end`;
 }
 
 /**

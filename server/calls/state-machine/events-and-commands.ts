@@ -74,6 +74,8 @@ export type CampaignCallEvent =
   | { readonly type: "message"; readonly recording: string; readonly ok: boolean }
   /** `find_agent` was executed. */
   | { readonly type: "agent_requested"; readonly to: TransferTarget }
+  /** The AI agent's first audio is played. */
+  | { readonly type: "audible" }
   | { readonly type: "said"; readonly who: "agent" | "caller"; readonly text: string }
   | { readonly type: "tool"; readonly tool: AiAgentTool }
   | { readonly type: "conversation_ended"; readonly reason: AiAgentEndReason | "lost" };
@@ -90,17 +92,27 @@ export type CallBlocker =
   /** Its campaign was paused or cancelled. */
   | "held"
   /** Its node was out of contact, so that no phone rang. */
-  | "node_unavailable";
+  | "node_unavailable"
+  /** The AI agent could not be set up. */
+  | "ai_agent_unavailable"
+  /** A prompt could not be synthesized: TTS did not work, or it worked for other texts only. */
+  | "speech_unavailable"
+  | "speech_rejected";
 
 /** Whether no leg was dialed, for a reason that passes: the recipient is called later. */
-export function isWithdrawn({ ended_reason }: Call): boolean {
-  return ended_reason !== null && withdrawals.has(ended_reason);
+export function isWithdrawn({
+  ended_reason,
+  disposition,
+}: Pick<Call, "ended_reason" | "disposition">): boolean {
+  return withdrawals.has(ended_reason) && disposition === "canceled";
 }
 
-const withdrawals: ReadonlySet<string> = new Set<CallBlocker>([
+const withdrawals: ReadonlySet<string | null> = new Set<CallBlocker>([
   "night_window",
   "held",
   "node_unavailable",
+  "ai_agent_unavailable",
+  "speech_unavailable",
 ]);
 
 export type TransferredBy = "agent" | "customer" | "api";

@@ -59,13 +59,21 @@ export type AiAgentTool =
 export type AiAgentEndReason = "silence" | "too_long" | "failed";
 
 export type AiAgentEvent =
+  /** Emitted once, when the AI agent's first audio is queued for playback. */
+  | { readonly type: "audible" }
   | { readonly type: "said"; readonly who: "agent" | "caller"; readonly text: string }
-  /** Emitted once the AI agent's preceding audio has been played. */
+  /**
+   * Emitted as soon as the tool is called, so that a caller who hangs up cannot undo it; `end_call` and
+   * `transfer_to_agent`, which are the last events, once the preceding audio has been played.
+   */
   | { readonly type: "tool"; readonly tool: AiAgentTool }
   /** The last event. */
   | { readonly type: "over"; readonly reason: AiAgentEndReason };
 
-/** One conversation. */
+/**
+ * One conversation. When its media ends, only `opt_out` may still be emitted, for up to 8 s: a caller may hang up
+ * right after asking for it.
+ */
 export type AiAgentSession = {
   /** The caller pressed a key. */
   digit(digit: string): void;
@@ -73,9 +81,31 @@ export type AiAgentSession = {
   close(): Promise<void>;
 };
 
+/** What the AI agent needs to know to promise the caller a callback. */
+export type CallbackTerms = {
+  /** The current date and time, the time zone and the calling window, as text for the model. */
+  readonly briefing: string;
+  /** Returns why a call at this time cannot be promised, as text for the model; null: it can. */
+  readonly refuse: (at: Date) => string | null;
+};
+
+/** A conversation that is set up before the caller is dialed. */
+export type PreparedConversation = {
+  /** Sets up everything that can fail; resolves to null once the AI agent can talk, or to why it cannot. */
+  ready(): Promise<string | null>;
+  /** Resolves when a conversation that was ready can no longer start. */
+  readonly lost: Promise<void>;
+  /**
+   * Starts the conversation with the greeting, once it is ready. Call it once. Never throws: a failure is
+   * emitted as `over`.
+   */
+  start(media: CallMedia, onEvent: (event: AiAgentEvent) => void): AiAgentSession;
+  /** Releases a conversation that was not started. */
+  close(): Promise<void>;
+};
+
 export type AiAgentDriver = {
-  /** Starts a conversation with the greeting. Never throws: a failure is emitted as `over`. */
-  open(plan: AiAgentPlan, media: CallMedia, onEvent: (event: AiAgentEvent) => void): AiAgentSession;
+  prepare(plan: AiAgentPlan, callbacks: CallbackTerms): PreparedConversation;
 };
 
 /** The AI agent drivers of this process. */

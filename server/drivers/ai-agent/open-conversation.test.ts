@@ -15,6 +15,7 @@ test("a conversation fails when its transcript grows too large, by long or by sh
       timers: time.timers,
       onEvent: (event) => events.push(event),
       quietSince: () => null,
+      hungUp: () => false,
       stopped: () => {},
     });
     for (let i = 0; i < 20_000; i++) conversation.said("agent", text);

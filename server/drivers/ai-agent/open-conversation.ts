@@ -8,11 +8,17 @@ const utterance_characters_max = 5_000;
 /** The most characters of a transcript, more than an hour of talk; each utterance counts as at least a sentence. */
 const transcript_characters_max = 500_000;
 const utterance_characters_min = 50;
+/** How long the last words of a caller who has hung up may take to be understood. */
+const last_words_ms_max = 8_000;
 /** The shortest interval between checks of the playback queue. */
 const check_ms_min = 10;
 
 export type Conversation = {
   readonly isOver: () => boolean;
+  /** Whether the caller has hung up, so that only an opt-out is still emitted. */
+  readonly isHungUp: () => boolean;
+  /** Emits that the first audio is queued; later calls are ignored. */
+  readonly audible: () => void;
   /** Emits an utterance; an empty text is ignored. */
   readonly said: (who: "agent" | "caller", text: string) => void;
   /** Emits a tool request at once. One that ends the conversation is the last event. */
@@ -33,23 +39,27 @@ export type ConversationParts = {
   readonly onEvent: (event: AiAgentEvent) => void;
   /** When the current silence began, by the clock of `timers`; null while either side is active. */
   readonly quietSince: () => number | null;
+  /** Called when the caller hangs up; returns whether the caller's last words are still to be understood. */
+  readonly hungUp: () => boolean;
   /** Called once when the conversation ends, for any reason. */
   readonly stopped: () => void;
 };
 
 /** Returns whether this tool ends the conversation. */
 export function isLast({ name }: AiAgentTool): boolean {
-  return name === "end_call" || name === "transfer_to_agent" || name === "opt_out";
+  return name === "end_call" || name === "transfer_to_agent";
 }
 
 /**
  * Opens a conversation and starts its time limits. It ends as `failed` when its transcript is too large, and
- * without an event when the media ends.
+ * without an event when the media ends; an opt-out in the caller's last words may follow within seconds.
  */
 export function openConversation(parts: ConversationParts): Conversation {
   const { plan, media, timers, onEvent } = parts;
   const pending = new Set<() => void>();
   let isOver = false;
+  let isHungUp = false;
+  let isAudible = false;
   let transcript_characters = 0;
   const later = (delay_ms: number, run: () => void) => {
     if (isOver) return () => {};
@@ -74,22 +84,25 @@ export function openConversation(parts: ConversationParts): Conversation {
   const emit = (event: AiAgentEvent, isTheLast: boolean) => {
     if (isOver) return;
     if (isTheLast) stop();
-    onEvent(event);
+    const isOptOut = event.type === "tool" && event.tool.name === "opt_out";
+    if (!isHungUp || isOptOut) onEvent(event);
   };
   const over = (reason: AiAgentEndReason) => emit({ type: "over", reason }, true);
-  const watchSilence = (delay_ms: number) => {
-    later(delay_ms, () => {
-      const now_ms = timers.now();
-      const left_ms = plan.silence_seconds * 1_000 - (now_ms - (parts.quietSince() ?? now_ms));
-      if (left_ms <= 0) over("silence");
-      else watchSilence(left_ms);
-    });
-  };
-  watchSilence(plan.silence_seconds * 1_000);
+  watchSilence(parts, later, () => over("silence"));
   later(plan.max_seconds * 1_000, () => over("too_long"));
-  void media.closed.then(stop, stop);
+  const hangUp = () => {
+    isHungUp = true;
+    if (!isOver && parts.hungUp()) later(last_words_ms_max, stop);
+    else stop();
+  };
+  void media.closed.then(hangUp, hangUp);
   return {
     isOver: () => isOver,
+    isHungUp: () => isHungUp,
+    audible() {
+      if (!isAudible) emit({ type: "audible" }, false);
+      isAudible = true;
+    },
     said(who, text) {
       const kept = sanitize(text);
       if (kept === "") return;
@@ -100,18 +113,37 @@ export function openConversation(parts: ConversationParts): Conversation {
     tool: (tool) => emit({ type: "tool", tool }, isLast(tool)),
     over,
     later,
-    afterPlayed(run) {
-      let cancel = () => {};
-      const check = () => {
-        const left_ms = media.queued_ms();
-        if (left_ms > 0) cancel = later(Math.max(left_ms, check_ms_min), check);
-        else if (!isOver) run();
-      };
-      check();
-      return () => cancel();
-    },
+    afterPlayed: (run) => afterPlayed(media, later, () => void (isOver || run())),
     stop,
   };
+}
+
+function afterPlayed(media: CallMedia, later: Conversation["later"], run: () => void): () => void {
+  let cancel = () => {};
+  const check = () => {
+    const left_ms = media.queued_ms();
+    if (left_ms > 0) cancel = later(Math.max(left_ms, check_ms_min), check);
+    else run();
+  };
+  check();
+  return () => cancel();
+}
+
+function watchSilence(
+  { plan, timers, quietSince }: ConversationParts,
+  later: Conversation["later"],
+  tooLong: () => void,
+): void {
+  const silence_ms = plan.silence_seconds * 1_000;
+  const watch = (delay_ms: number) => {
+    later(delay_ms, () => {
+      const now_ms = timers.now();
+      const left_ms = silence_ms - (now_ms - (quietSince() ?? now_ms));
+      if (left_ms <= 0) tooLong();
+      else watch(left_ms);
+    });
+  };
+  watch(silence_ms);
 }
 
 /** Returns text that can be stored: well-formed, without NUL, of limited length. */

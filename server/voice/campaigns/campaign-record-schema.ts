@@ -31,7 +31,7 @@ export const recipient_states = [
 export type RecipientState = (typeof recipient_states)[number];
 
 /** Why a running campaign that is not paused places no calls at the moment. */
-export const wait_reasons = ["no_trunk", "calling_window", "speech", "retry"] as const;
+export const wait_reasons = ["no_trunk", "calling_window", "ai_agent", "speech", "retry"] as const;
 export type WaitReason = (typeof wait_reasons)[number];
 
 const time = (description: string) => nullable(timestamp(description));
@@ -63,7 +63,7 @@ export const VoiceCampaignRecord = Type.Object({
       type: "string",
       description:
         "Why a running campaign places no calls: no usable trunk (inactive, or every node of it is inactive or lost), outside the account's calling window, " +
-        "scripts not synthesized yet, or the next attempt not due",
+        "the AI agent not available, scripts or prompts not synthesized yet, or the next attempt not due",
     }),
   ),
   callable_from: time(

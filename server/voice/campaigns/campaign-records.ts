@@ -60,6 +60,8 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly has_trunk: boolean;
   /** Whether a recipient is due. */
   readonly has_due: boolean;
+  /** Why its last call ended; null unless it is running. */
+  readonly last_ended_reason: string | null;
 };
 
 /** Returns a page of campaigns, newest first. Refuses: validation-failed on a cursor of another list. */
@@ -133,7 +135,11 @@ async function findRows(
       v.state = 'running' and exists (
         select from voice_recipients r
         where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
-          and r.due_at <= ${search.now}) as has_due
+          and r.due_at <= ${search.now}) as has_due,
+      case when v.state = 'running' then (
+        select c.ended_reason from calls c
+        where c.account_id = v.account_id and c.campaign_id = v.id and c.stage = 'ended'
+        order by c.queued_at desc, c.id desc limit 1) end as last_ended_reason
     from voice_campaigns v
     cross join lateral (
       select ${sums} from voice_counts k where k.account_id = v.account_id and k.campaign_id = v.id) n

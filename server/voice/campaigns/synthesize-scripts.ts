@@ -1,6 +1,7 @@
 // Synthesizes the scripts of obd_smartvoice campaigns with each recipient's variables, ahead of the calls.
 import { fillText } from "../../calls/state-machine/script-text.ts";
 import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
+import { canSynthesize } from "../../calls/audio/prepare-speech.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
@@ -106,16 +107,6 @@ async function synthesizeText(
     if (times < failures_max) return "unavailable";
     failed.delete(key);
     return (await canSynthesize(app.speech)) ? { audio: null } : "unavailable";
-  }
-}
-
-/** Reports whether the driver synthesizes a simple text. */
-async function canSynthesize(speech: SpeechDriver): Promise<boolean> {
-  try {
-    await speech.synthesize({ text: "one", language: "en" });
-    return true;
-  } catch {
-    return false;
   }
 }
 

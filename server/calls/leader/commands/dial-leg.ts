@@ -4,9 +4,10 @@ import { VoiceError, type Dial, type Ending } from "../../../drivers/voice/drive
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { callName, legName } from "../../state-machine/call.ts";
 import type { Leg } from "../../state-machine/call.ts";
-import type { Command } from "../../state-machine/events-and-commands.ts";
+import type { CallBlocker, Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { blockerAtDial } from "../dialer/call-blockers.ts";
+import { prepareContent } from "./prepare-content.ts";
 import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
 type DialCommand = Command & { type: "dial" };
@@ -45,8 +46,14 @@ async function dial(
   const leg = findLeg(live.call, command.leg)!;
   const end = (ending: Ending) =>
     leader.dispatch(live, { type: "ended", leg: leg.id, ending, at: app.clock.now() });
+  const withdraw = (blocker: CallBlocker) =>
+    leader.dispatch(live, { type: "withdrawn", leg: leg.id, blocker, at: app.clock.now() });
   const began_ms = performance.now();
-  const give_up_at_ms = began_ms + command.ring_seconds * 1_000;
+  if (leg.role === "customer") {
+    const blocker = await Promise.race([prepareContent(leader, live), aborted(given_up)]);
+    if (blocker) return withdraw(blocker);
+  }
+  const give_up_at_ms = performance.now() + command.ring_seconds * 1_000;
   // An agent waits for this leg.
   const isUrgent = leg.role === "customer" && live.call.voice === null;
   for (;;) {
@@ -63,13 +70,7 @@ async function dial(
       // A leg that is dialed once more was claimed by a node leader that died since.
       const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
       const blocker = await blockerAtDial(leader, live, waited_ms);
-      if (blocker && live.call.voice)
-        return leader.dispatch(live, {
-          type: "withdrawn",
-          leg: leg.id,
-          blocker,
-          at: app.clock.now(),
-        });
+      if (blocker && live.call.voice) return withdraw(blocker);
       if (blocker) return end(canceled);
       if (!mayProceed(leader)) return;
     }

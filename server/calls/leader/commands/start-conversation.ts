@@ -1,7 +1,14 @@
 // Connects an AI agent to a call: this process carries the audio between the two.
+import { setTimeout as delay } from "node:timers/promises";
+import type { AiAgentEvent } from "../../../drivers/ai-agent/driver.ts";
+import type { VoiceSession } from "../../../drivers/voice/driver.ts";
 import { callName, legName } from "../../state-machine/call.ts";
-import { fillAiAgentPlan } from "./fill-ai-agent-plan.ts";
+import { recordLateOptOut } from "../events/record-late-opt-out.ts";
+import { takeAiAgent } from "./prepare-ai-agent.ts";
 import type { Conversation, Leader, LiveCall } from "../node/leader.ts";
+
+/** How much later than the media the end of the caller's leg may be reported. */
+const hang_up_ms = 500;
 
 /** Starts the conversation in the background and dispatches its events to the call. */
 export function startConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
@@ -11,7 +18,9 @@ export function startConversation(leader: Leader, live: LiveCall, legId: number)
     press: (digit) => void keys.push(digit),
     end: () => over.abort(),
   };
-  const reportEnd = (reason: "failed" | "lost") => {
+  const reportEnd = async (reason: "failed" | "lost") => {
+    // Perhaps the caller has hung up, which is reported in a moment.
+    await delay(hang_up_ms, null, { ref: false });
     if (over.signal.aborted) return;
     leader.dispatch(live, { type: "conversation_ended", reason, at: leader.app.clock.now() });
   };
@@ -19,7 +28,7 @@ export function startConversation(leader: Leader, live: LiveCall, legId: number)
     (err: unknown) => {
       const { account_id, id: call_id } = live.call;
       leader.app.log.warn({ err, account_id, call_id }, "could not connect an AI agent to a call");
-      reportEnd("failed");
+      void reportEnd("failed");
     },
   );
   return conversation;
@@ -30,7 +39,7 @@ type Control = {
   /** Keys pressed before the agent was connected. */
   readonly keys: readonly string[];
   readonly conversation: Conversation;
-  readonly reportEnd: (reason: "failed" | "lost") => void;
+  readonly reportEnd: (reason: "failed" | "lost") => Promise<void>;
 };
 
 async function converse(
@@ -39,32 +48,74 @@ async function converse(
   legId: number,
   { over, keys, conversation, reportEnd }: Control,
 ): Promise<void> {
-  const { app, session } = leader;
-  const { call } = live;
-  const content = call.voice?.content;
-  const plan = content?.call_type === "ai_bot" ? content.agent : null;
-  const driver = plan && app.aiAgentDrivers[plan.driver];
-  if (!driver) throw new Error(`this process has no AI agent driver ${plan?.driver}`);
-  const media = await session.openMedia(callName(call), legName(call, { id: legId }));
+  const { app } = leader;
+  const prepared = takeAiAgent(leader, live);
+  const media = await openMedia(leader, live, legId, over).catch(async (error: unknown) => {
+    await prepared.close();
+    throw error;
+  });
   // Media that could not be closed ends with its connection.
   const closeMedia = () => void media.close().catch(() => {});
-  try {
-    if (call.recording_state === "recording" && !over.aborted)
-      await session.record(callName(call), callName(call));
-  } catch (error) {
+  if (over.aborted) {
     closeMedia();
-    throw error;
+    return prepared.close();
   }
-  if (over.aborted) return closeMedia();
-  const agent = driver.open(fillAiAgentPlan(plan, call), media, (event) => {
+  let isHungUp = false;
+  const agent = prepared.start(media, (event) => {
     const at = app.clock.now();
+    if (isOptOut(event) && (isHungUp || !over.aborted)) return optOut(leader, live);
     if (over.aborted) return;
+    if (event.type === "audible") leader.gate.succeeded(live.call, "answered");
     if (event.type === "over")
       leader.dispatch(live, { type: "conversation_ended", reason: event.reason, at });
     else leader.dispatch(live, { ...event, at });
   });
   conversation.press = (digit) => agent.digit(digit);
   for (const digit of keys) agent.digit(digit);
-  over.addEventListener("abort", () => void agent.close().then(closeMedia), { once: true });
-  void media.closed.then(() => reportEnd("lost"));
+  const close = () => {
+    // After a hangup the AI agent ends by itself, once it has understood the caller's last words.
+    if (!isHungUp) void agent.close().then(closeMedia);
+  };
+  over.addEventListener("abort", close, { once: true });
+  void media.closed.then(() => {
+    isHungUp = true;
+    return reportEnd("lost");
+  });
+}
+
+function isOptOut(event: AiAgentEvent): boolean {
+  return event.type === "tool" && event.tool.name === "opt_out";
+}
+
+/** Records an opt-out, also one that is understood only after the call has ended. */
+function optOut(leader: Leader, live: LiveCall): void {
+  const { app } = leader;
+  leader.dispatch(live, { type: "tool", tool: { name: "opt_out" }, at: app.clock.now() });
+  live.pending = recordIfLate(leader, live, live.pending).catch((err: unknown) => {
+    const { account_id, id: call_id } = live.call;
+    app.log.error({ err, account_id, call_id }, "could not record an opt-out");
+  });
+}
+
+async function recordIfLate(leader: Leader, live: LiveCall, handled: Promise<void>): Promise<void> {
+  await handled;
+  if (!live.call.opted_out) await recordLateOptOut(leader, live.call);
+}
+
+/** Opens the media, and records the conversation if the account wants that. */
+async function openMedia(
+  { session }: Leader,
+  { call }: LiveCall,
+  legId: number,
+  over: AbortSignal,
+): ReturnType<VoiceSession["openMedia"]> {
+  const media = await session.openMedia(callName(call), legName(call, { id: legId }));
+  try {
+    if (call.recording_state === "recording" && !over.aborted)
+      await session.record(callName(call), callName(call));
+    return media;
+  } catch (error) {
+    void media.close().catch(() => {});
+    throw error;
+  }
 }

@@ -48,15 +48,16 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
           const room = trunk && roomOn(leader, limits, trunk);
           if (room) next_in_ms = Math.min(next_in_ms, room.next_in_ms);
           if (room?.take === 0) continue;
+          const take = Math.min(room?.take ?? 0, leader.gate.room(campaign));
           // The next poll finds a campaign again that has no due recipients or must not dial now.
           gone.add(campaign);
-          if (!trunk || !room || !mayDial(leader, campaign, trunk)) continue;
+          if (!trunk || take === 0 || !mayDial(leader, campaign, trunk)) continue;
           const calls = await serializeClaim(leader, () =>
-            claimSome(leader, campaign, trunk, room.take),
+            claimSome(leader, campaign, trunk, take),
           );
           if (calls === 0) continue;
           served.add(account_id);
-          if (calls < room.take) continue;
+          if (calls < room!.take) continue;
           gone.delete(campaign);
           last.add(campaign);
         }

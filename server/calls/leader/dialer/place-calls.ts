@@ -120,6 +120,7 @@ export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCal
     duration_timer: null,
     wait_timer: null,
     playing: Promise.resolve(),
+    prepared: null,
     conversation: null,
   };
   leader.calls.set(callName(call), live);

@@ -15,13 +15,16 @@ export function hasSideEffects(before: Call, call: Call): boolean {
 /** Applies a transition's side effects. Call it after the transition is written, in the same transaction. */
 export async function applySideEffects(tx: Tx, before: Call, call: Call, now: Date): Promise<void> {
   if (sendsMessage(before, call)) await queueMessage(tx, call, now);
-  if (call.voice && optsOut(before, call)) {
-    const reason = "asked for on a call";
-    await suppressVoice(tx, call, { reason, source: "dtmf", expires_at: null }, now);
-  }
+  if (call.voice && optsOut(before, call)) await suppressCaller(tx, call, now);
   if (call.stage !== "ended") return;
   if (call.voice) await queueRecord(tx, call, now);
   else if (blocksCustomer(call)) await blockCustomer(tx, call, now);
+}
+
+/** Suppresses the caller of a campaign's call who has opted out. */
+export async function suppressCaller(tx: Tx, call: Call, now: Date): Promise<void> {
+  const reason = "asked for on a call";
+  await suppressVoice(tx, call, { reason, source: "dtmf", expires_at: null }, now);
 }
 
 /** Whether the transition places the campaign's first call, whose customer also gets a chat message. */

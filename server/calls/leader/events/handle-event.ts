@@ -4,10 +4,13 @@ import { callName, type Call } from "../../state-machine/call.ts";
 import type { CallEvent, Transition } from "../../state-machine/events-and-commands.ts";
 import { resumeCommands } from "../../state-machine/resume.ts";
 import { transition } from "../../state-machine/transition.ts";
+import { wasSilent } from "../../state-machine/call-outcomes.ts";
 import { answerRequests } from "./answer-request.ts";
 import { blockerBeforeCustomer } from "../dialer/call-blockers.ts";
 import { pauseCampaign } from "../dialer/circuit-breaker.ts";
+import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
+import { closePrepared } from "../commands/prepare-ai-agent.ts";
 import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
 import { retryUntilStored } from "../node/retry-until-stored.ts";
 import { limitDuration } from "./limit-duration.ts";
@@ -100,6 +103,8 @@ async function checkCircuit(leader: Leader, call: Call): Promise<void> {
   const { app, breaker } = leader;
   // The loss of a node says nothing about the campaign's other calls.
   if (isNodeLost(leader)) return;
+  if (wasSilent(call))
+    await recordContentFailure(leader, call, "answered", "the AI agent was lost before it spoke");
   const detail = breaker.record(call);
   if (detail === null) return;
   await retryUntilStored(leader, () => pauseCampaign(app.db.pool, call, detail, app.clock.now()));
@@ -115,6 +120,7 @@ export function releaseCall(leader: Leader, live: LiveCall): void {
   live.credit_timer = live.ending_timer = live.wait_timer = live.duration_timer = null;
   live.conversation?.end();
   live.conversation = null;
+  closePrepared(live);
   for (const { give_up } of live.dialing.values()) give_up.abort();
   leader.wake();
 }

@@ -1,10 +1,12 @@
 // The node leader: under the node's lease, it handles the switch's events, places due calls, and brings every
 // call of the node to its end.
+import { LRUCache } from "lru-cache";
 import type { VoiceEvent } from "../../../drivers/voice/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
 import { findVoiceNode } from "../../../telephony/nodes/find-voice-node.ts";
 import { openCircuitBreaker } from "../dialer/circuit-breaker.ts";
+import { openContentGate } from "../dialer/content-gate.ts";
 import { handleEvent, releaseCall } from "../events/handle-event.ts";
 import { handleSwitchEvent } from "./handle-switch-event.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
@@ -94,6 +96,8 @@ async function openLeader(
     serializeAgentChoice: openSerializeAgentChoice(),
     commitTransition: openTransitionCommits(app, lease),
     breaker: openCircuitBreaker(),
+    gate: openContentGate(() => performance.now()),
+    prepared_texts: new LRUCache({ max: 20_000, ttl: 3_600_000 }),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),
     trunk_paces: new Map(

@@ -1,10 +1,13 @@
 // The state of a node leader.
+import type { LRUCache } from "lru-cache";
 import type { VoiceDriverName, VoiceSession } from "../../../drivers/voice/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
 import type { Call, Line } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
+import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
 import type { CircuitBreaker } from "../dialer/circuit-breaker.ts";
+import type { ContentGate } from "../dialer/content-gate.ts";
 import type { TrunkShare } from "./leader-statements.ts";
 import type { Pace } from "./pace.ts";
 import type { SerializeAgentChoice } from "../events/serialize-agent-choice.ts";
@@ -52,6 +55,8 @@ export type LiveCall = {
   wait_timer: NodeJS.Timeout | null;
   /** The end of the queue of prompts. */
   playing: Promise<void>;
+  /** The AI agent that waits for the answer. */
+  prepared: PreparedConversation | null;
   conversation: Conversation | null;
 };
 
@@ -76,6 +81,9 @@ export type Leader = {
   readonly serializeAgentChoice: SerializeAgentChoice;
   readonly commitTransition: CommitTransition;
   readonly breaker: CircuitBreaker;
+  readonly gate: ContentGate;
+  /** Texts whose audio was found or synthesized a short time ago. */
+  readonly prepared_texts: LRUCache<string, true>;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** Limit the rate of new legs, of the node and of each trunk. */
   readonly pace: Pace;

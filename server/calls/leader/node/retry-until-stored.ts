@@ -6,7 +6,7 @@ const retry_ms = 200;
 
 /** Retries `work` until the database responds. Throws once another node leader owns the lease or the call. */
 export async function retryUntilStored<Answer>(
-  { app, lease }: Leader,
+  { app, lease }: Pick<Leader, "app" | "lease">,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   for (;;) {

@@ -13,6 +13,7 @@ export type CallRow = {
   readonly recipient_id: number | null;
   readonly collected: CallRecord["collected"];
   readonly callback_at: Date | null;
+  readonly callback_outcome: CallRecord["callback_outcome"];
   readonly opted_out: boolean;
   readonly lead_id: number | null;
   /** Times inside JSON are texts, here and below. */
@@ -107,6 +108,7 @@ export function toCallRecord(row: CallRow): CallRecord {
       state,
     })),
     callback_at: isoOrNull(row.callback_at),
+    callback_outcome: row.callback_outcome,
     opted_out: row.opted_out,
     cost: row.cost,
     lead_id: row.lead_id,

@@ -4,6 +4,7 @@ import type { Ending, LegOutcome } from "../../../drivers/voice/driver.ts";
 import { recordingPath, type Call, type CallStatus, type Leg } from "../call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
+import { wasSilent } from "../call-outcomes.ts";
 import { recipientOutcome, retryable } from "./recipient-outcome.ts";
 import type { CallBlocker, Command, Transition } from "../events-and-commands.ts";
 
@@ -48,8 +49,12 @@ export function finishCall(call: Call, retry_at: Date | null): Transition | null
 function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
   const customer = call.legs.findLast(({ role }) => role === "customer");
   const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, ended_at), 0);
-  // A pulse that begins while legs are hung up for lack of credit is not billed.
-  const pulses = call.ended_reason === "credit" ? Math.min(begun, call.reserved) : begun;
+  const pulses = isFree(call)
+    ? 0
+    : // A pulse that begins while legs are hung up for lack of credit is not billed.
+      call.ended_reason === "credit"
+      ? Math.min(begun, call.reserved)
+      : begun;
   const isAbandoned = call.abandoned && call.disposition === "answered";
   const over: Call = {
     ...call,
@@ -70,6 +75,11 @@ function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
   const recipient = recipientOutcome(over);
   const ended = recipient ? { ...over, retry_at: recipient.due_at } : over;
   return { call: ended, events: [completedEvent(ended, ended_at)], commands: [] };
+}
+
+/** Whether the call is not charged: its AI agent was lost before its first word. */
+function isFree(call: Call): boolean {
+  return call.ended_reason === "ai_agent_unavailable" || wasSilent(call);
 }
 
 function completedEvent(call: Call, ended_at: Date): OutboxEvent {

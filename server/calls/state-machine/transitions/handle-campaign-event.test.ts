@@ -352,6 +352,7 @@ test("lets an AI agent set fields, schedule a callback, transfer and hang up, an
   take(run, { type: "tool", tool: { name: "set_lead_field", field: "budget", value: "5" } });
   take(run, { type: "tool", tool: { name: "schedule_callback", at: "2026-11-03T09:00:00Z" } });
   take(run, { type: "tool", tool: { name: "schedule_callback", at: "2020-01-01T00:00:00Z" } });
+  take(run, { type: "tool", tool: { name: "schedule_callback", at: "2028-01-01T00:00:00Z" } });
   press(run, "4");
   assert.deepEqual(run.commands, [{ type: "press", digit: "4" }]);
   const before = run.call;
@@ -387,24 +388,101 @@ test("transfers a caller whose AI agent is lost to a person, or ends the call as
   assert.equal(alone.call.ended_reason, "agent_lost");
 });
 
+test("records an opt-out when the AI agent calls the tool, whoever ends the call and however", () => {
+  const optedOut = () => {
+    const run = answer({ ...ai, attempts_max: 3 });
+    take(run, { type: "audible" });
+    take(run, { type: "tool", tool: { name: "schedule_callback", at: "2026-11-03T09:00:00Z" } });
+    take(run, { type: "tool", tool: { name: "opt_out" } });
+    assert.deepEqual([run.call.opted_out, run.call.stage, done(run)], [true, "talking", []]);
+    return run;
+  };
+  const ends = [
+    [{ type: "ended", leg: 1, ending: hung_up }, "hung_up"],
+    [{ type: "tool", tool: { name: "end_call" } }, "opted_out"],
+    [{ type: "conversation_ended", reason: "silence" }, "opted_out"],
+    [{ type: "conversation_ended", reason: "lost" }, "opted_out"],
+  ] as const;
+  for (const [event, reason] of ends) {
+    const run = optedOut();
+    take(run, event);
+    take(run, { type: "ended", leg: 1, ending: hung_up });
+    take(run, { type: "recorded", ok: true });
+    assert.deepEqual([run.call.stage, run.call.ended_reason], ["ended", reason]);
+    assert.deepEqual(recipientOutcome(run.call)!.state, "answered");
+  }
+});
+
+test("fails and does not charge a call whose AI agent is lost before its first word, and allows a retry", () => {
+  const lose = (isAudible: boolean) => {
+    const run = answer({
+      content: { call_type: "ai_bot", agent: {} as never, transfer_to: null },
+      attempts_max: 2,
+    });
+    if (isAudible) take(run, { type: "audible" });
+    take(run, { type: "conversation_ended", reason: "failed" }, 2);
+    take(run, { type: "ended", leg: 1, ending: hung_up }, 2);
+    take(run, { type: "recorded", ok: true }, 2);
+    const { state } = recipientOutcome(run.call)!;
+    return [run.call.status, run.call.ended_reason, run.call.cost, run.call.billed_seconds, state];
+  };
+  assert.deepEqual(lose(false), ["failed", "agent_lost", 0, 0, "waiting"]);
+  assert.deepEqual(lose(true), ["completed", "agent_lost", 1, 60, "answered"]);
+});
+
+test("hangs up when the AI agent is lost before the answer, and counts the attempt only if the phone rang", () => {
+  const lose = (rings: boolean) => {
+    const run: Run = { call: dialed(ai), commands: [], menu: [] };
+    if (rings) take(run, { type: "ringing", leg: 1 });
+    take(run, { type: "conversation_ended", reason: "lost" });
+    assert.deepEqual(done(run), ["hang_up"]);
+    take(run, { type: "ended", leg: 1, ending: { ...hung_up, outcome: "canceled" } });
+    const { state, uncounted } = recipientOutcome(run.call)!;
+    return [run.call.ended_reason, run.call.status, state, uncounted];
+  };
+  assert.deepEqual(lose(false), ["ai_agent_unavailable", "canceled", "waiting", true]);
+  assert.deepEqual(lose(true), ["ai_agent_unavailable", "failed", "failed", false]);
+});
+
+test("keeps each of a caller's callbacks, up to five", () => {
+  const outcome = (callbacks: number) => {
+    const run = answer({ ...ai, callbacks });
+    take(run, { type: "tool", tool: { name: "schedule_callback", at: "2026-11-03T09:00:00Z" } });
+    take(run, { type: "ended", leg: 1, ending: hung_up });
+    take(run, { type: "recorded", ok: true });
+    return recipientOutcome(run.call)!.callback;
+  };
+  assert.deepEqual([outcome(0), outcome(4), outcome(5)], [true, true, false]);
+});
+
 test("does not count a withdrawn dial as an attempt, and lets its recipient wait", () => {
-  const states = (["held", "night_window", "node_unavailable", "suppressed"] as const).map(
-    (blocker) => {
-      const next = runTransition(dialed({}), line, {
-        type: "withdrawn",
-        leg: 1,
-        blocker,
-        at: at(1),
-      })!;
-      assert.deepEqual([next.call.stage, next.call.cost, next.commands], ["ended", 0, []]);
-      const { state, uncounted } = recipientOutcome(next.call)!;
-      return [blocker, state, uncounted];
-    },
-  );
+  const blockers = [
+    "held",
+    "night_window",
+    "node_unavailable",
+    "ai_agent_unavailable",
+    "speech_unavailable",
+    "speech_rejected",
+    "suppressed",
+  ] as const;
+  const states = blockers.map((blocker) => {
+    const next = runTransition(dialed({}), line, {
+      type: "withdrawn",
+      leg: 1,
+      blocker,
+      at: at(1),
+    })!;
+    assert.deepEqual([next.call.stage, next.call.cost, next.commands], ["ended", 0, []]);
+    const { state, uncounted } = recipientOutcome(next.call)!;
+    return [blocker, state, uncounted];
+  });
   assert.deepEqual(states, [
     ["held", "waiting", true],
     ["night_window", "waiting", true],
     ["node_unavailable", "waiting", true],
+    ["ai_agent_unavailable", "waiting", true],
+    ["speech_unavailable", "waiting", true],
+    ["speech_rejected", "failed", false],
     ["suppressed", "suppressed", false],
   ]);
 });

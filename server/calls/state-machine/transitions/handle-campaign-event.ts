@@ -15,6 +15,7 @@ import {
   stopPlaying,
 } from "../play-to-caller.ts";
 import { requestTransferAgent, transferTarget } from "./request-transfer-agent.ts";
+import { refuseCallback } from "../refuse-callback.ts";
 import {
   afterMessage,
   afterPrompt,
@@ -31,12 +32,13 @@ export const detect_ms = 8_000;
 /** How long the end of a machine's greeting is waited for; the switch reports it within 32 s. */
 export const greeting_ms = 40_000;
 
-/** A callback further ahead is ignored. */
-const callback_ms_max = 90 * 86_400_000;
-
 /** Returns the event's transition, or null if it changes nothing. */
 export function handleCampaignEvent(call: Call, event: CallEvent): Transition | null {
   if (event.type === "withdrawn") return withdraw(call, event.leg, event.blocker, event.at);
+  if (event.type === "conversation_ended" && call.stage === "customer")
+    return abandonDial(call, event.at);
+  if (call.stage === "ending" && event.type === "tool" && event.tool.name === "opt_out")
+    return optOut(call);
   if (call.stage !== "talking" || !call.voice) return null;
   switch (event.type) {
     case "played":
@@ -49,6 +51,8 @@ export function handleCampaignEvent(call: Call, event: CallEvent): Transition | 
       return handleTimeout(call, event.visit, event.at);
     case "message":
       return afterMessage(call, event.recording, event.ok, event.at);
+    case "audible":
+      return isConversing(call) ? markAudible(call) : null;
     case "said":
       return withNotes(
         { call, events: [], commands: [] },
@@ -70,6 +74,16 @@ function withdraw(call: Call, legId: number, blocker: CallBlocker, at: Date): Tr
   const status = "canceled" as const;
   const over = patchLeg(call, legId, { state: "ended", status, ended_at: at, outcome: "canceled" });
   return endCall(over, at, outcomeOfBlocker(blocker));
+}
+
+/**
+ * Ends a call whose AI agent was lost before the answer. If the phone has rung it is a failed attempt, so that a
+ * retry waits its time.
+ */
+function abandonDial(call: Call, at: Date): Transition {
+  const outcome = outcomeOfBlocker("ai_agent_unavailable");
+  if (call.ringing_at === null) return endCall(call, at, outcome);
+  return endCall(call, at, { ...outcome, status: "failed", disposition: "failed" });
 }
 
 /** Starts AMD, or the content if AMD is off, after the recipient's leg was answered. */
@@ -184,9 +198,9 @@ export function isConversing(call: Call): boolean {
 function useTool(call: Call, tool: AiAgentTool, at: Date): Transition {
   switch (tool.name) {
     case "end_call":
-      return endAnsweredCall(call, at, "ai_agent_ended");
+      return endAnsweredCall(call, at, call.opted_out ? "opted_out" : "ai_agent_ended");
     case "opt_out":
-      return endAnsweredCall({ ...call, opted_out: true }, at, "opted_out");
+      return optOut(call);
     case "set_lead_field": {
       const value = { [tool.field]: tool.value };
       const lead_fields = { ...call.lead_fields, ...value };
@@ -195,19 +209,36 @@ function useTool(call: Call, tool: AiAgentTool, at: Date): Transition {
     }
     case "schedule_callback": {
       const callback_at = new Date(tool.at);
-      const in_ms = callback_at.getTime() - at.getTime();
-      const isValid = in_ms > 0 && in_ms < callback_ms_max;
-      return { call: isValid ? { ...call, callback_at } : call, events: [], commands: [] };
+      const isRefused = refuseCallback(call, callback_at, at) !== null;
+      return { call: isRefused ? call : { ...call, callback_at }, events: [], commands: [] };
     }
     case "transfer_to_agent":
       return transferOrEnd(call, at, "transfer_not_answered");
   }
 }
 
-/** Transfers the caller to a person if the plan names a target; otherwise ends the call. */
+/** Opts the caller out at once, because they may hang up before the goodbye is over. */
+function optOut(call: Call): Transition {
+  return { call: { ...call, opted_out: true }, events: [], commands: [] };
+}
+
+function markAudible(call: Call): Transition {
+  const position = { ...positionOf(call), is_audible: true };
+  return { call: { ...call, position }, events: [], commands: [] };
+}
+
+/**
+ * Transfers the caller of a lost AI agent to a person if the plan names a target; otherwise ends the call, which
+ * has failed if the AI agent has not said a word.
+ */
 function endConversation(call: Call, reason: AiAgentEndReason | "lost", at: Date): Transition {
+  if (call.opted_out) return endAnsweredCall(call, at, "opted_out");
   if (reason === "silence" || reason === "too_long") return endAnsweredCall(call, at, reason);
-  return transferOrEnd(call, at, "agent_lost");
+  const isUnheard = positionOf(call).is_audible === false;
+  const more = isUnheard ? ({ status: "failed", disposition: "failed" } as const) : {};
+  return transferTarget(call)
+    ? transferOrEnd(call, at, "agent_lost")
+    : endAnsweredCall(call, at, "agent_lost", more);
 }
 
 function transferOrEnd(call: Call, at: Date, ended_reason: string): Transition {

@@ -2,6 +2,7 @@
 import type { LegOutcome } from "../../../drivers/voice/driver.ts";
 import type { Call } from "../call.ts";
 import { isWithdrawn } from "../events-and-commands.ts";
+import { callbacks_max } from "../refuse-callback.ts";
 
 /** States after which the recipient is not called again. */
 export type FinalState =
@@ -43,7 +44,7 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   const waiting = { ...ended, state: "waiting" } as const;
   if (isWithdrawn(call)) return { ...waiting, due_at: ended_at, uncounted: true };
   if (call.opted_out) return ended;
-  if (callback_at && voice.callbacks === 0)
+  if (callback_at && voice.callbacks < callbacks_max)
     return { ...waiting, due_at: callback_at, callback: true };
   const due_at = retryAt(call);
   return due_at ? { ...waiting, due_at } : ended;
@@ -59,8 +60,8 @@ function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
 }
 
 function finalState({ disposition, ended_reason, answered_by, answered_at }: Call): FinalState {
-  // Answered, but the prompt could not be played.
-  if (ended_reason === "playback_failed") return "failed";
+  // Perhaps answered, but nothing was played.
+  if (disposition === "failed" || ended_reason === "speech_rejected") return "failed";
   if (answered_at !== null) return answered_by === "machine" ? "machine" : "answered";
   if (ended_reason === "suppressed") return "suppressed";
   switch (disposition) {

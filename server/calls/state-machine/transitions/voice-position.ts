@@ -38,6 +38,8 @@ export type Position = {
   readonly prompts: readonly Prompt[];
   /** The reason to end the call once the current prompt is played. */
   readonly then_end: "opted_out" | "menu_ended" | "callback_requested" | null;
+  /** Whether audio of the AI agent was played; missing on calls of earlier versions. */
+  readonly is_audible?: boolean;
 };
 
 /** The position before the answer. */
@@ -49,4 +51,5 @@ export const initial_position: Position = {
   digits: "",
   prompts: [],
   then_end: null,
+  is_audible: false,
 };

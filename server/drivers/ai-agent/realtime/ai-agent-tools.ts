@@ -1,6 +1,6 @@
 // The tools that the model may call, and the validation of its calls.
 import { parseTime } from "../../../lib/parse-time.ts";
-import type { AiAgentPlan, AiAgentTool } from "../driver.ts";
+import type { AiAgentPlan, AiAgentTool, CallbackTerms } from "../driver.ts";
 
 const value_characters_max = 500;
 
@@ -12,14 +12,18 @@ export function describeTools({ fields, may_transfer }: ToolPlan): readonly obje
     describe("end_call", "Ends the call. Say goodbye first."),
     describe(
       "opt_out",
-      "The caller does not want to be called again. Ends the call; confirm it to the caller first.",
+      "The caller does not want to be called again. Call it at once, before you answer; then confirm it and say goodbye. The call ends after that.",
     ),
-    describe("schedule_callback", "The caller wants to be called again at another time.", {
-      at: {
-        type: "string",
-        description: "ISO 8601 with an offset, such as 2026-01-31T09:30:00+05:30",
+    describe(
+      "schedule_callback",
+      "The caller wants to be called again at another time. Promise it only once this function has accepted the time.",
+      {
+        at: {
+          type: "string",
+          description: "ISO 8601 with an offset, such as 2026-01-31T09:30:00+05:30",
+        },
       },
-    }),
+    ),
   ];
   if (may_transfer) {
     const description = "Puts the caller through to a person. Say first that you will.";
@@ -49,7 +53,12 @@ function describe(name: AiAgentTool["name"], description: string, properties: ob
 }
 
 /** Returns the tool that a function call requests, or an error text for the model. */
-export function readTool(plan: ToolPlan, name: string, args: string): AiAgentTool | string {
+export function readTool(
+  plan: ToolPlan,
+  callbacks: CallbackTerms,
+  name: string,
+  args: string,
+): AiAgentTool | string {
   if (name === "end_call" || name === "opt_out") return { name };
   if (name === "transfer_to_agent")
     return plan.may_transfer ? { name } : "this call cannot be transferred";
@@ -71,7 +80,8 @@ export function readTool(plan: ToolPlan, name: string, args: string): AiAgentToo
     if (typeof at !== "string" || !/(?:[Zz]|[+-]\d{2}:?\d{2})$/.test(at))
       return "at must be a time with an offset, such as 2026-01-31T09:30:00+05:30";
     const time = parseTime(at, "UTC");
-    return typeof time === "string" ? `at ${time}` : { name, at };
+    if (typeof time === "string") return `at ${time}`;
+    return callbacks.refuse(time) ?? { name, at };
   }
   return "the function does not exist";
 }

@@ -1,7 +1,8 @@
 // Handles each event of the server and each key of the caller.
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import type { Timers } from "../../../lib/timers.ts";
 import type { CallMedia } from "../../call-media.ts";
-import type { AiAgentPlan } from "../driver.ts";
+import type { AiAgentPlan, CallbackTerms } from "../driver.ts";
 import type { Conversation } from "../open-conversation.ts";
 import {
   requestResponse,
@@ -17,17 +18,19 @@ import { openPlayback, type Playback } from "./open-playback.ts";
 import type { RealtimeSocket } from "./open-realtime-socket.ts";
 import { openTranscript, type Transcript } from "./open-transcript.ts";
 import type { ServerEvent } from "./read-server-event.ts";
-import { greetingInstructions, sessionUpdate } from "./session-update.ts";
-import { openEncoder, readFormat, type AudioFormat } from "./audio-format.ts";
+import type { SessionFormats } from "./open-realtime-session.ts";
+import { greetingInstructions } from "./session-update.ts";
+import { openEncoder } from "./audio-format.ts";
 
 /** Speech without a pause for longer means that the server omitted its end. */
 const speech_ms_max = 60_000;
 const early_keys_max = 32;
-/** Requested in this order; a server may still choose another format. */
-const formats: readonly AudioFormat[] = ["pcmu", "pcm"];
+/** Silence that ends the speech of a caller who has hung up, by the server's voice activity detection. */
+const pause = Buffer.alloc(1_000 * bytes_per_ms);
 
 export type RealtimeConversationParts = {
   readonly plan: AiAgentPlan;
+  readonly callbacks: CallbackTerms;
   readonly media: CallMedia;
   readonly timers: Timers;
   readonly conversation: Conversation;
@@ -41,8 +44,12 @@ export type RealtimeConversation = RealtimeConversationParts & {
   readonly tool_calls: ToolCalls;
   /** Null until the session is set up. */
   playback: Playback | null;
-  /** The index in `formats` of the requested format; null before the session is created. */
-  format_index: number | null;
+  /** Encodes the caller's audio; null until the session is set up. */
+  encode: ((samples: Buffer) => Buffer) | null;
+  /** The server is about to respond to speech that has ended. */
+  isResponseDue: boolean;
+  /** Whether the response in progress has audio. */
+  hasAudio: boolean;
   /** When the current silence began, by the clock of `timers`, unless either side is active. */
   quiet_from: number;
   speech_began_ms: number | null;
@@ -51,14 +58,22 @@ export type RealtimeConversation = RealtimeConversationParts & {
 
 /** Opens the state of one conversation with a realtime server. */
 export function openRealtimeConversation(parts: RealtimeConversationParts): RealtimeConversation {
-  const { plan, conversation, socket, responses } = parts;
-  const request = () => requestResponse(responses);
+  const { plan, callbacks, conversation, socket, responses } = parts;
+  const tool_calls = openToolCalls({
+    plan,
+    callbacks,
+    conversation,
+    send: socket.send,
+    requestResponse: () => requestResponse(responses),
+  });
   return {
     ...parts,
     transcript: openTranscript(conversation),
-    tool_calls: openToolCalls({ plan, conversation, send: socket.send, requestResponse: request }),
+    tool_calls,
     playback: null,
-    format_index: null,
+    encode: null,
+    isResponseDue: false,
+    hasAudio: false,
     quiet_from: parts.timers.now(),
     speech_began_ms: null,
     early_keys: [],
@@ -81,11 +96,21 @@ export function quietSince({
 export function handleServerEvent(state: RealtimeConversation, event: ServerEvent): void {
   watchResponse(state.responses);
   if (state.playback) handleConversationEvent(state, state.playback, event);
-  else if (event.type === "created" && state.format_index === null) requestFormat(state, 0);
-  else if (event.type === "updated" && state.format_index !== null) beginConversation(state, event);
-  else if (event.type === "error" && state.format_index !== null)
-    requestFormat(state, state.format_index + 1);
-  else if (event.type === "error") state.fail("the session was rejected");
+  if (state.conversation.isHungUp() && !hasLastWords(state)) state.conversation.stop();
+}
+
+/** Lets the server respond to the caller's last words; returns whether there are any. */
+export function handleHangUp(state: RealtimeConversation): boolean {
+  if (state.speech_began_ms !== null && state.encode) state.socket.sendAudio(state.encode(pause));
+  return hasLastWords(state);
+}
+
+function hasLastWords({
+  speech_began_ms,
+  isResponseDue,
+  responses,
+}: RealtimeConversation): boolean {
+  return speech_began_ms !== null || isResponseDue || responses.current !== null;
 }
 
 /** Interrupts the AI agent and passes the key to the model as text. */
@@ -100,26 +125,16 @@ export function handleKey(state: RealtimeConversation, key: string): void {
   requestResponse(state.responses);
 }
 
-function requestFormat(state: RealtimeConversation, index: number): void {
-  const format = formats[index];
-  state.format_index = index;
-  if (format) state.socket.send(sessionUpdate(state.plan, format));
-  else state.fail("the session's settings were rejected");
-}
-
-function beginConversation(
+/** Begins the conversation in a session that is set up. */
+export function beginConversation(
   state: RealtimeConversation,
-  event: Extract<ServerEvent, { type: "updated" }>,
+  { input, output }: SessionFormats,
 ): void {
   const { media, socket, conversation } = state;
-  const requested = formats[state.format_index ?? 0] ?? "pcmu";
-  const [input, output] = [readFormat(event.input, requested), readFormat(event.output, requested)];
-  if (input === null || output === null) {
-    state.fail("the session's audio format is not supported");
-    return;
-  }
+  if (conversation.isOver()) return;
   state.playback = openPlayback(media, output);
   const encode = openEncoder(input);
+  state.encode = encode;
   media.listen((samples) => void (conversation.isOver() || socket.sendAudio(encode(samples))));
   restartSilence(state);
   for (const key of state.early_keys) sendKey(state, key);
@@ -140,6 +155,7 @@ function handleConversationEvent(
       break;
     case "speech_stopped":
       state.speech_began_ms = null;
+      state.isResponseDue = true;
       restartSilence(state);
       break;
     case "caller_transcript":
@@ -147,9 +163,11 @@ function handleConversationEvent(
       break;
     case "response_created":
       beginResponse(responses, event.response_id);
+      state.isResponseDue = false;
+      state.hasAudio = false;
       break;
     case "audio":
-      if (!isCanceled && !playback.play(event)) state.fail("a response exceeded the audio limit");
+      if (!isCanceled) playAudio(state, playback, event);
       restartSilence(state);
       break;
     case "transcript_delta":
@@ -159,12 +177,14 @@ function handleConversationEvent(
       if (!isCanceled) transcript.complete(event.item, event.text);
       break;
     case "function_call":
-      if (!isCanceled && !state.tool_calls.handle(event))
-        state.fail("the model made too many function calls");
+      // An opt-out counts even if the caller interrupts the response.
+      if (isCanceled && event.name !== "opt_out") break;
+      if (!state.tool_calls.handle(event)) state.fail("the model made too many function calls");
       break;
     case "response_done":
       if (!isCanceled) playback.finish();
       endResponse(responses, event.response_id, event.ok);
+      if (!isCanceled && event.ok) state.tool_calls.handleResponseEnd(state.hasAudio);
       restartSilence(state);
       break;
     case "error":
@@ -174,6 +194,16 @@ function handleConversationEvent(
     case "updated":
       break;
   }
+}
+
+function playAudio(
+  state: RealtimeConversation,
+  playback: Playback,
+  audio: Extract<ServerEvent, { type: "audio" }>,
+): void {
+  state.hasAudio = true;
+  state.conversation.audible();
+  if (!playback.play(audio)) state.fail("a response exceeded the audio limit");
 }
 
 /** Stops playback for the caller and reports to the server how much was played. */

@@ -11,7 +11,7 @@ import {
 import { manualTimers } from "../../../../test/support/manual-timers.ts";
 import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { loudnessOf, pitchOf, silence, tone } from "../../../../test/support/tones.ts";
-import type { AiAgentEvent, AiAgentPlan, AiAgentSession } from "../driver.ts";
+import type { AiAgentEvent, AiAgentPlan, AiAgentSession, CallbackTerms } from "../driver.ts";
 import { openRealtimeDriver, type RealtimeOptions } from "./open-realtime-driver.ts";
 
 const api_key = "sk-very-secret";
@@ -56,7 +56,11 @@ afterEach(async () => {
 });
 
 /** Opens a conversation with the stub. */
-function converse(change: Partial<AiAgentPlan> = {}, options: Partial<RealtimeOptions> = {}) {
+function converse(
+  change: Partial<AiAgentPlan> = {},
+  options: Partial<RealtimeOptions> = {},
+  callbacks: CallbackTerms = { briefing: "It is Monday.", refuse: () => null },
+) {
   const time = manualTimers();
   const media = openScriptedMedia(time);
   const events: AiAgentEvent[] = [];
@@ -70,7 +74,8 @@ function converse(change: Partial<AiAgentPlan> = {}, options: Partial<RealtimeOp
     timers: time.timers,
     ...options,
   });
-  const session = driver.open({ ...plan, ...change }, media, (event) => void events.push(event));
+  const prepared = driver.prepare({ ...plan, ...change }, callbacks);
+  const session = prepared.start(media, (event) => void events.push(event));
   sessions.push(session);
   const said = (who: "agent" | "caller") =>
     events.flatMap((event) => (event.type === "said" && event.who === who ? event.text : []));
@@ -113,7 +118,7 @@ test("sets up a session by its plan and greets the caller", async () => {
       unknown
     >;
   };
-  assert.match(session.instructions, /^You sell tea\..*en-IN.*\[pressed 1\]/s);
+  assert.match(session.instructions, /^You sell tea\..*en-IN.*\[pressed 1\].*It is Monday\.$/s);
   assert.deepEqual(session["output_modalities"], ["audio"]);
   assert.deepEqual(session["audio"], {
     input: {
@@ -259,7 +264,8 @@ test("reports for each queued item how much of it was played", async () => {
 });
 
 test("handles each function call once, with an output or an error text", async () => {
-  const { line, tools, hasSaid } = converse();
+  const refuse = (at: Date) => (at.getUTCFullYear() < 2030 ? "at must be in the future" : null);
+  const { line, tools, hasSaid } = converse({}, {}, { briefing: "", refuse });
   const connection = await line();
   await hasSaid(1);
   const asked = [
@@ -270,6 +276,7 @@ test("handles each function call once, with an output or an error text", async (
     ["schedule_callback", { at: "2030-01-31T09:30:00+05:30" }],
     ["schedule_callback", { at: "2030-01-31T09:30:00" }],
     ["schedule_callback", { at: "2030-02-31T09:30:00Z" }],
+    ["schedule_callback", { at: "2026-02-28T09:30:00Z" }],
     ["schedule_callback", "not JSON"],
     ["set_lead_field", "[]"],
     ["rm", {}],
@@ -294,6 +301,7 @@ test("handles each function call once, with an output or an error text", async (
     { ok: true },
     { error: "at must be a time with an offset, such as 2026-01-31T09:30:00+05:30" },
     { error: "at must be a date that exists" },
+    { error: "at must be in the future" },
     { error: "the arguments must be a JSON object" },
     { error: "the arguments must be a JSON object" },
     { error: "the function does not exist" },
@@ -316,12 +324,102 @@ test("a caller who speaks during the goodbye is not hung up on, and the model is
   ]);
   assert.deepEqual(tools(), []);
   assert.ok(!isOver());
-  // An opt-out takes effect at once.
+  // After an opt-out the call ends at once.
   connection.say({ say: "As you wish", call: { name: "opt_out", args: {} } });
   connection.send({ type: "input_audio_buffer.speech_started" });
-  await until(() => tools().length > 0);
-  assert.deepEqual(tools(), [{ name: "opt_out" }]);
+  await until(() => tools().length > 1);
+  assert.deepEqual(tools(), [{ name: "opt_out" }, { name: "end_call" }]);
   await until(() => !connection.isOpen());
+});
+
+test("an opt-out without a word is confirmed before the call ends", async () => {
+  stub.script({
+    answer: ({ kind }) => ({ say: kind === "function" ? "We will not call again" : "Good day." }),
+  });
+  const { line, tools, media, time, hasSaid, said } = converse();
+  const connection = await line();
+  await hasSaid(1);
+  time.advance(media.queued_ms());
+  connection.say({ call: { name: "opt_out", args: {} } });
+  await hasSaid(2);
+  assert.deepEqual([said("agent")[1], tools()], ["We will not call again", [{ name: "opt_out" }]]);
+  await until(() => {
+    time.advance(media.queued_ms());
+    return tools().length > 1;
+  });
+  assert.deepEqual(tools()[1], { name: "end_call" });
+});
+
+test("an opt-out counts in a response that the caller interrupts, and while the call is about to end", async () => {
+  stub.script({ answer: () => ({ say: "Well", held: true, call: { name: "opt_out", args: {} } }) });
+  const interrupted = converse();
+  const line = await interrupted.line();
+  await until(() => interrupted.media.queued_ms() > 0);
+  line.send({ type: "input_audio_buffer.speech_started" });
+  await until(() => line.eventsOf("response.cancel").length > 0);
+  const { response_id } = line.eventsOf("response.cancel")[0] as { response_id: string };
+  const type = "response.function_call_arguments.done";
+  line.send({ type, response_id, call_id: "c1", name: "end_call", arguments: "{}" });
+  line.send({ type, response_id, call_id: "c2", name: "opt_out", arguments: "{}" });
+  await until(() => interrupted.tools().length > 0);
+  assert.deepEqual(interrupted.tools(), [{ name: "opt_out" }]);
+
+  stub.script({ answer: () => ({ say: "Goodbye", call: { name: "end_call", args: {} } }) });
+  const ending = converse();
+  await ending.hasSaid(1);
+  (await ending.line()).say({ call: { name: "opt_out", args: {} } });
+  await until(() => ending.tools().length > 0);
+  assert.deepEqual(ending.tools(), [{ name: "opt_out" }]);
+});
+
+test("understands a caller who asks for no more calls and hangs up while speaking", async () => {
+  stub.script({
+    answer: ({ kind }) =>
+      kind === "speech" ? { call: { name: "opt_out", args: {} } } : { say: "Good day." },
+    transcribe: () => "stop calling me",
+  });
+  const { line, media, hasSaid, events } = converse();
+  const connection = await line();
+  await hasSaid(1);
+  media.sendAudio(tone(600));
+  await until(() => media.cuts() === 1 || connection.audio_ms() >= 580);
+  await until(() => connection.eventsOf("conversation.item.truncate").length > 0);
+  const emitted = events.length;
+  media.end();
+  await until(() => events.length > emitted);
+  assert.deepEqual(events.slice(emitted), [{ type: "tool", tool: { name: "opt_out" } }]);
+  await until(() => !connection.isOpen());
+});
+
+test("sets up the session before the call, starts it without delay, and reports a session that is lost", async () => {
+  const open = (options: Partial<RealtimeOptions> = {}) =>
+    openRealtimeDriver({
+      url: stub.url,
+      api_key,
+      model: "gpt-test",
+      log: pino({ level: "silent" }),
+      ...options,
+    }).prepare(plan, { briefing: "", refuse: () => null });
+  const prepared = open();
+  assert.equal(await prepared.ready(), null);
+  assert.equal(stub.last().eventsOf("response.create").length, 0);
+  const time = manualTimers();
+  const events: AiAgentEvent[] = [];
+  sessions.push(prepared.start(openScriptedMedia(time), (event) => void events.push(event)));
+  await until(() => events.some(({ type }) => type === "said"));
+  assert.equal(events[0]!.type, "audible");
+
+  const lost = open();
+  assert.equal(await lost.ready(), null);
+  stub.last().cut();
+  await lost.lost;
+  const late: AiAgentEvent[] = [];
+  lost.start(openScriptedMedia(manualTimers()), (event) => void late.push(event));
+  await until(() => late.length > 0);
+  assert.deepEqual(late, [{ type: "over", reason: "failed" }]);
+
+  stub.script({ reject: 503 });
+  assert.match((await open().ready())!, /could not be set up/);
 });
 
 test("passes a key to the model as text, and it responds after the response in progress", async () => {

@@ -2,17 +2,26 @@
 import type { Log } from "../../../lib/log.ts";
 import { systemTimers, type Timers } from "../../../lib/timers.ts";
 import type { CallMedia } from "../../call-media.ts";
-import type { AiAgentDriver, AiAgentEvent, AiAgentPlan, AiAgentSession } from "../driver.ts";
+import type {
+  AiAgentDriver,
+  AiAgentEvent,
+  AiAgentPlan,
+  AiAgentSession,
+  CallbackTerms,
+  PreparedConversation,
+} from "../driver.ts";
 import { openConversation } from "../open-conversation.ts";
 import { openResponses } from "./open-responses.ts";
-import { openRealtimeSocket, type RealtimeSettings } from "./open-realtime-socket.ts";
+import type { RealtimeSettings } from "./open-realtime-socket.ts";
+import { openRealtimeSession, type RealtimeSession } from "./open-realtime-session.ts";
 import {
+  beginConversation,
   openRealtimeConversation,
   quietSince,
+  handleHangUp,
   handleKey,
   handleServerEvent,
 } from "./open-realtime-conversation.ts";
-import { readServerEvent } from "./read-server-event.ts";
 
 /** Servers end a session after 60 minutes; ending it earlier reports `too_long`. */
 const session_seconds_max = 3_570;
@@ -33,33 +42,58 @@ export type RealtimeOptions = RealtimeSettings & {
 };
 
 /**
- * Opens the driver; each conversation has its own connection. A server that is unreachable, rejects the session,
- * stalls or disconnects ends the conversation as `failed`. The reason is logged, without the key and without
- * anything that was said.
+ * Opens the driver; each conversation has its own connection, opened when it is prepared. A server that is
+ * unreachable, rejects the session, stalls or disconnects ends the conversation as `failed`. The reason is
+ * logged, without the key and without anything that was said.
  */
 export function openRealtimeDriver(options: RealtimeOptions): AiAgentDriver {
-  return { open: (plan, media, onEvent) => openSession(options, plan, media, onEvent) };
+  return { prepare: (plan, callbacks) => prepare(options, plan, callbacks) };
 }
 
-function openSession(
+function prepare(
   options: RealtimeOptions,
   plan: AiAgentPlan,
+  callbacks: CallbackTerms,
+): PreparedConversation {
+  const { log, timers = systemTimers } = options;
+  const { ready_ms } = { ...default_timeouts, ...options.timeouts };
+  const settings = { ...options, model: plan.model ?? options.model };
+  const session = openRealtimeSession({ settings, plan, callbacks, ready_ms, timers, log });
+  return {
+    ready: () => session.ready,
+    lost: session.lost,
+    start: (media, onEvent) => converse({ options, plan, callbacks, session }, media, onEvent),
+    close: () => session.close(),
+  };
+}
+
+type ConversationParts = {
+  readonly options: RealtimeOptions;
+  readonly plan: AiAgentPlan;
+  readonly callbacks: CallbackTerms;
+  readonly session: RealtimeSession;
+};
+
+function converse(
+  { options, plan, callbacks, session }: ConversationParts,
   media: CallMedia,
   onEvent: (event: AiAgentEvent) => void,
 ): AiAgentSession {
   const { log, timers = systemTimers } = options;
-  const timeouts = { ...default_timeouts, ...options.timeouts };
+  const { stall_ms } = { ...default_timeouts, ...options.timeouts };
+  const { socket } = session;
   const conversation = openConversation({
     plan: { ...plan, max_seconds: Math.min(plan.max_seconds, session_seconds_max) },
     media,
     timers,
     onEvent,
     quietSince: () => quietSince(realtime),
+    hungUp: () => handleHangUp(realtime),
     stopped() {
       const count = socket.dropped();
       if (count > 0)
         log.warn({ count }, "dropped caller audio because the realtime server was too slow");
-      void socket.close();
+      void session.close();
     },
   });
   const fail = (reason: string, err?: unknown) => {
@@ -67,24 +101,15 @@ function openSession(
     log.warn({ err }, `realtime AI agent failed: ${reason}`);
     conversation.over("failed");
   };
-  const socket = openRealtimeSocket(
-    { ...options, model: plan.model ?? options.model, handshake_ms: timeouts.ready_ms },
-    {
-      onMessage(message) {
-        const event = readServerEvent(message);
-        if (event && !conversation.isOver()) handleServerEvent(realtime, event);
-      },
-      onLost: (err) => fail("the connection was lost", err),
-    },
-  );
   const responses = openResponses({
     send: socket.send,
     later: conversation.later,
-    stall_ms: timeouts.stall_ms,
+    stall_ms,
     failed: () => fail("no response was received"),
   });
   const realtime = openRealtimeConversation({
     plan,
+    callbacks,
     media,
     timers,
     conversation,
@@ -92,8 +117,12 @@ function openSession(
     responses,
     fail,
   });
-  conversation.later(timeouts.ready_ms, () => {
-    if (realtime.playback === null) fail("the session was not set up in time");
+  session.follow({
+    begin: (formats) => beginConversation(realtime, formats),
+    handle(event) {
+      if (!conversation.isOver()) handleServerEvent(realtime, event);
+    },
+    fail,
   });
   return {
     digit(digit) {
@@ -101,7 +130,7 @@ function openSession(
     },
     async close() {
       conversation.stop();
-      await socket.close();
+      await session.close();
     },
   };
 }

@@ -1,5 +1,5 @@
 // Builds the settings of a session: instructions, audio formats and tools of the AI agent.
-import type { AiAgentPlan } from "../driver.ts";
+import type { AiAgentPlan, CallbackTerms } from "../driver.ts";
 import { describeTools } from "./ai-agent-tools.ts";
 import { describeFormat, type AudioFormat } from "./audio-format.ts";
 
@@ -8,7 +8,11 @@ const silence_duration_ms = 500;
 const prefix_padding_ms = 300;
 
 /** Builds the `session.update` event for an AI agent. */
-export function sessionUpdate(plan: AiAgentPlan, format: AudioFormat): object {
+export function sessionUpdate(
+  plan: AiAgentPlan,
+  { briefing }: CallbackTerms,
+  format: AudioFormat,
+): object {
   const [language] = plan.language.split("-");
   return {
     type: "session.update",
@@ -19,6 +23,7 @@ export function sessionUpdate(plan: AiAgentPlan, format: AudioFormat): object {
         plan.instructions,
         `You are on the telephone. Speak the language ${plan.language} unless the caller speaks another.`,
         "A key that the caller presses comes as a text such as [pressed 1].",
+        briefing,
       ].join("\n\n"),
       tools: describeTools(plan),
       tool_choice: "auto",

@@ -38,6 +38,7 @@ export function openAudioOutput(parts: {
       conversation.over("failed");
       return;
     }
+    conversation.audible();
     conversation.said("agent", text);
     media.write(samples);
     stopWaiting = conversation.afterPlayed(() => {

@@ -32,17 +32,15 @@ export function openDialog(
   /** Ends the conversation after the final text. */
   let finish: (() => void) | null = null;
   let wasInterrupted = false;
+  let hasOptedOut = false;
 
   const proceed = () => {
     keys.reset();
     asked = plan.fields.find(({ key }) => !answered.has(key)) ?? null;
     if (asked) output.say(asked.question, () => {});
-    else if (plan.fields.length > 0 && plan.closing !== "") close();
-  };
-  /** Ends the call once every field is asked, so that the caller does not wait for more. */
-  const close = () => {
-    finish = () => conversation.tool({ name: "end_call" });
-    output.say(plan.closing, finish);
+    else if (plan.fields.length > 0 && plan.closing !== "")
+      // Every field is asked: the caller does not wait for more.
+      output.say(plan.closing, (finish = () => conversation.tool({ name: "end_call" })));
   };
   const note = (field: string, value: string) => {
     answered.add(field);
@@ -56,6 +54,8 @@ export function openDialog(
   const follow = (rule: AiAgentRule) => {
     keys.reset();
     if (rule.set) note(rule.set.field, rule.set.value);
+    hasOptedOut ||= rule.then === "opt_out";
+    if (rule.then === "opt_out") conversation.tool({ name: "opt_out" });
     finish = endingOf(plan, rule, conversation);
     output.say(rule.say, finish ?? proceed);
   };
@@ -66,20 +66,23 @@ export function openDialog(
       conversation.said("caller", `pressed ${key}`);
       output.interrupt();
       const rule = findRuleForKey(plan.rules, key);
-      if (finish) finish();
+      if (finish && rule?.then === "opt_out" && !hasOptedOut) follow(rule);
+      else if (finish) finish();
       else if (asked) keys.press(key);
       else if (rule) follow(rule);
       else sayFallback();
     },
     handleSpeechStart() {
       wasInterrupted = output.interrupt();
-      if (finish && wasInterrupted) finish();
     },
     handleTranscript(text) {
       conversation.said("caller", text);
-      if (finish) return;
       const rule = findRuleForUtterance(plan.rules, text);
-      if (rule) follow(rule);
+      if (finish) {
+        // The caller may opt out during the final text.
+        if (rule?.then === "opt_out" && !hasOptedOut) follow(rule);
+        else if (!output.isTalking()) finish();
+      } else if (rule) follow(rule);
       else if (text === "") {
         // A noise interrupted the text: say the fallback, unless another text plays or keys follow.
         if (wasInterrupted && !output.isTalking() && !keys.isCollecting()) sayFallback();
@@ -100,9 +103,8 @@ function endingOf(
     case "transfer":
       return plan.may_transfer ? () => tool({ name: "transfer_to_agent" }) : null;
     case "end":
-      return () => tool({ name: "end_call" });
     case "opt_out":
-      return () => tool({ name: "opt_out" });
+      return () => tool({ name: "end_call" });
     case "go_on":
       return null;
   }

@@ -47,9 +47,10 @@ function converse(change: Partial<AiAgentPlan> = {}, { isWithoutRecognition = fa
     speech: isWithoutRecognition ? { ...speech, recognize: null } : speech,
     timers: time.timers,
   });
-  const session = driver.open({ ...plan, ...change }, media, (event) =>
-    lines.push(describe(event)),
-  );
+  const prepared = driver.prepare({ ...plan, ...change }, { briefing: "", refuse: () => null });
+  const session = prepared.start(media, (event) => {
+    if (event.type !== "audible") lines.push(describe(event));
+  });
   return {
     media,
     speech,
@@ -77,7 +78,7 @@ function converse(change: Partial<AiAgentPlan> = {}, { isWithoutRecognition = fa
   };
 }
 
-function describe(event: AiAgentEvent): string {
+function describe(event: Exclude<AiAgentEvent, { type: "audible" }>): string {
   if (event.type === "said") return `${event.who}: ${event.text}`;
   if (event.type === "over") return event.reason;
   const { tool } = event;
@@ -148,7 +149,12 @@ test("matches speech with a rule first, then repeats the question", async () => 
   ]);
   await say("please stop calling me");
   await pass(1_000);
-  assert.deepEqual(lines(), ["caller: please stop calling me", "agent: about stop", "opt_out"]);
+  assert.deepEqual(lines(), [
+    "caller: please stop calling me",
+    "opt_out",
+    "agent: about stop",
+    "end_call",
+  ]);
 });
 
 test("says the fallback when no rule matches", async () => {
@@ -226,10 +232,47 @@ test("a key during the final text ends the conversation at once", async () => {
   assert.deepEqual(lines(), [
     "agent: hello",
     "caller: pressed 9",
+    "opt_out",
     "agent: about stop",
     "caller: pressed 1",
-    "opt_out",
+    "end_call",
   ]);
+});
+
+test("a caller who says during the goodbye not to be called again has opted out", async () => {
+  const { pass, press, say, lines } = converse({ closing: "goodbye, and thank you for your time" });
+  await pass(1_000);
+  await press("1#");
+  await pass(1_000);
+  await press("#");
+  await pass(100);
+  lines();
+  await say("stop");
+  await pass(1_000);
+  assert.deepEqual(lines(), ["caller: stop", "opt_out", "agent: about stop", "end_call"]);
+});
+
+test("understands a caller who asks for no more calls and hangs up while speaking", async () => {
+  const { pass, lines, speech, media } = converse();
+  await pass(2_000);
+  lines();
+  speech.scriptTranscript("stop calling me");
+  media.sendAudio(tone(500));
+  media.end();
+  await pass(100);
+  assert.deepEqual(lines(), ["opt_out"]);
+});
+
+test("is ready once all of its texts are synthesized, and reports why one cannot be", async () => {
+  const speech = openScriptedSpeech();
+  const { timers } = manualTimers();
+  const driver = openScriptedDriver({ speech, timers });
+  const ready = (change: Partial<AiAgentPlan>) =>
+    driver.prepare({ ...plan, ...change }, { briefing: "", refuse: () => null }).ready();
+  assert.equal(await ready({}), null);
+  speech.setBroken(true);
+  assert.equal(await ready({}), null, "the texts are kept");
+  assert.match((await ready({ closing: "new" }))!, /synthesizer is broken/);
 });
 
 test("a plan without texts listens in silence", async () => {

@@ -1,4 +1,5 @@
 // The scripted AI agent: follows configured rules and texts, without an external service.
+import { bytes_per_ms } from "../../../lib/audio/audio.ts";
 import { systemTimers, type Timers } from "../../../lib/timers.ts";
 import type { SpeechDriver } from "../../speech/driver.ts";
 import type { AiAgentDriver, AiAgentPlan, AiAgentSession } from "../driver.ts";
@@ -8,6 +9,8 @@ import { openDialog } from "./open-dialog.ts";
 import { openAudioOutput } from "./open-audio-output.ts";
 import { cacheSpeech } from "./cache-speech.ts";
 
+/** Silence that ends speech. */
+const pause = Buffer.alloc(1_000 * bytes_per_ms);
 /** Speech is ignored while this many recognitions are running. */
 const recognitions_max = 3;
 
@@ -22,9 +25,43 @@ export function openScriptedDriver(parts: {
   const { speech, timers = systemTimers } = parts;
   const synthesize = cacheSpeech(speech);
   return {
-    open: (plan, media, onEvent) =>
-      openSession({ plan, media, onEvent, timers, synthesize, recognize: speech.recognize }),
+    prepare: (plan) => ({
+      ready: () => synthesizeAll(plan, synthesize),
+      lost: never,
+      start: (media, onEvent) =>
+        openSession({ plan, media, onEvent, timers, synthesize, recognize: speech.recognize }),
+      close: async () => {},
+    }),
   };
+}
+
+/** Synthesized texts cannot be lost. */
+const never = new Promise<void>(() => {});
+
+/** Synthesizes every text of the plan; returns null, or why one failed. */
+async function synthesizeAll(
+  plan: AiAgentPlan,
+  synthesize: SpeechDriver["synthesize"],
+): Promise<string | null> {
+  const { greeting, fields, rules, fallback, closing, language } = plan;
+  const texts = [
+    greeting,
+    ...fields.map(({ question }) => question),
+    ...rules.map(({ say }) => say),
+    fallback,
+    closing,
+  ];
+  try {
+    // One after the other, because the queue of synthesis is short.
+    for (const text of texts) if (text.trim() !== "") await synthesize({ text, language });
+    return null;
+  } catch (error) {
+    return `a text could not be synthesized: ${reasonOf(error)}`;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 type SessionParts = Pick<ConversationParts, "media" | "onEvent" | "timers"> & {
@@ -46,6 +83,11 @@ function openSession(parts: SessionParts): AiAgentSession {
         output.isTalking() || isSpeaking || recognitions > 0 || dialog.isCollectingKeys();
       return isBusy ? null : quiet_from;
     },
+    hungUp() {
+      // Ends the speech that the hangup has cut off.
+      if (isSpeaking) listen(pause);
+      return isSpeaking || recognitions > 0;
+    },
     stopped: () => {},
   });
   const player = openAudioOutput({ ...parts, language: plan.language, conversation });
@@ -66,6 +108,7 @@ function openSession(parts: SessionParts): AiAgentSession {
     if (conversation.isOver()) return;
     if (text.trim() !== "") touch();
     dialog.handleTranscript(text.trim());
+    if (conversation.isHungUp() && recognitions === 0) conversation.stop();
   };
   const listen = detectSpeech({
     began() {

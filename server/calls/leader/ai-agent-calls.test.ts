@@ -1,0 +1,433 @@
+// Calls with AI agents and menus on the sandbox, whose AI agent, text-to-speech or caller goes away.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { leadNodes, openCallClient, type CallClient } from "../../../test/support/call-client.ts";
+import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { startRealtimeStub, type RealtimeStub } from "../../../test/support/realtime-stub.ts";
+import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
+import { toneSpeech } from "../../../test/support/tone-speech.ts";
+import { makeVoiceCampaign, type TestVoiceCampaign } from "../../../test/support/voice-factory.ts";
+import type { AiAgentPlan } from "../../drivers/ai-agent/driver.ts";
+import { openRealtimeDriver } from "../../drivers/ai-agent/realtime/open-realtime-driver.ts";
+import { openScriptedDriver } from "../../drivers/ai-agent/scripted/open-scripted-driver.ts";
+import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
+import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
+import type { VoiceEvent, VoiceSession } from "../../drivers/voice/driver.ts";
+import { openLog } from "../../lib/log.ts";
+import type { VoiceContent } from "../state-machine/voice-plan.ts";
+
+const pace = 10;
+const sandbox = openSandboxVoiceDriver({ pace });
+let session: VoiceSession;
+let dialed: string[] = [];
+/** Passes an event to the node leader. */
+let emit: (event: VoiceEvent) => void = () => {};
+let onSwitchEvent: (event: VoiceEvent) => void = () => {};
+let isSpeechBroken = false;
+const speech: { -readonly [Key in keyof SpeechDriver]: SpeechDriver[Key] } = {
+  ...toneSpeech,
+  synthesize(utterance) {
+    if (isSpeechBroken) return Promise.reject(new SpeechError("failed", "no synthesizer"));
+    return toneSpeech.synthesize(utterance);
+  },
+};
+
+let stub: RealtimeStub;
+let api: TestApi;
+let client: CallClient;
+let trunk_id: number;
+let leaders: { stop(): Promise<void> };
+
+before(async () => {
+  stub = await startRealtimeStub();
+  const voice: typeof sandbox = {
+    ...sandbox,
+    open(node, onEvent, maySend) {
+      emit = onEvent;
+      const opened = sandbox.open(
+        node,
+        (event) => {
+          onSwitchEvent(event);
+          onEvent(event);
+        },
+        maySend,
+      );
+      session = {
+        ...opened,
+        dial(leg) {
+          dialed.push(leg.to.number);
+          return opened.dial(leg);
+        },
+      };
+      return session;
+    },
+  };
+  const log = openLog("silent", { readable: false });
+  api = await startApi({
+    voiceDrivers: { sandbox: voice },
+    aiAgentDrivers: {
+      scripted: openScriptedDriver({ speech }),
+      realtime: openRealtimeDriver({ url: stub.url, api_key: null, model: "gpt-test", log }),
+    },
+    speech,
+  });
+  client = await openCallClient(api, await makeCallingAccount(api.app));
+  ({ trunk_id } = await makeSandboxTrunk(api.app));
+  leaders = leadNodes(api.app);
+});
+after(async () => {
+  await leaders.stop();
+  await sandbox.close();
+  await api.close();
+  await stub.close();
+});
+beforeEach(() => {
+  stub.script({ reject: null, silent: false, answer: () => ({ say: "Good day." }) });
+  isSpeechBroken = false;
+  dialed = [];
+  onSwitchEvent = () => {};
+});
+
+const agent: AiAgentPlan = {
+  driver: "realtime",
+  language: "en",
+  greeting: "Hello",
+  instructions: "You sell tea.",
+  model: null,
+  voice: null,
+  rules: [],
+  fallback: "",
+  closing: "",
+  fields: [],
+  may_transfer: false,
+  silence_seconds: 100,
+  max_seconds: 600,
+};
+const talk = (more: Partial<AiAgentPlan> = {}): VoiceContent => ({
+  call_type: "ai_bot",
+  agent: { ...agent, ...more },
+  transfer_to: null,
+});
+
+let numbers = 0;
+/** The number of a phone that answers and never hangs up, or behaves as the code selects. */
+function phone(code = "900"): string {
+  numbers += 1;
+  return `9${String(numbers).padStart(3, "0")}777${code}`;
+}
+
+async function launch(
+  content: VoiceContent,
+  people: readonly string[],
+  more: Record<string, unknown> = {},
+): Promise<TestVoiceCampaign> {
+  const plan = JSON.stringify({ content, opt_out_key: null, answering_machine: "off" });
+  const campaign = { trunk_id, call_type: content.call_type, plan, ...more };
+  const recipients = people.map((number) => ({ number, phone: `91${number}` }));
+  const made = await makeVoiceCampaign(api.app, client.account, { campaign, recipients });
+  api.app.notifications.send("voice_work", String(trunk_id));
+  return made;
+}
+
+async function stored({ id }: TestVoiceCampaign) {
+  const [row] = await api.app.db.query
+    .selectFrom("calls")
+    .selectAll()
+    .where("campaign_id", "=", id)
+    .orderBy("id", "desc")
+    .execute();
+  return row;
+}
+
+async function states({ id }: TestVoiceCampaign): Promise<string[]> {
+  const rows = await api.app.db.query
+    .selectFrom("voice_recipients")
+    .select(["state", "attempts"])
+    .where("campaign_id", "=", id)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ state, attempts }) => `${state} ${attempts}`);
+}
+
+async function settled(campaign: TestVoiceCampaign, ...expected: string[]): Promise<void> {
+  let last: string[] = [];
+  await eventually(async () => {
+    last = await states(campaign);
+    return JSON.stringify(last) === JSON.stringify(expected);
+  }).catch((error: unknown) => {
+    throw new Error(`recipients are ${JSON.stringify(last)}`, { cause: error });
+  });
+  await checkCalls(api.app.db.pool);
+  await checkVoiceCampaigns(api.app.db.pool);
+}
+
+/** Makes the only recipient due; returns when it would have been. Simulated phones use real time. */
+async function makeDue({ id }: TestVoiceCampaign): Promise<Date> {
+  const { query } = api.app.db;
+  const { due_at } = await query
+    .selectFrom("voice_recipients")
+    .select("due_at")
+    .where("campaign_id", "=", id)
+    .executeTakeFirstOrThrow();
+  await query
+    .updateTable("voice_recipients")
+    .set({ due_at: api.app.clock.now() })
+    .where("campaign_id", "=", id)
+    .execute();
+  api.app.notifications.send("voice_work", String(trunk_id));
+  return due_at;
+}
+
+/** The caller of the campaign's call hangs up. */
+async function hangUp(campaign: TestVoiceCampaign): Promise<void> {
+  const { account_id, id } = (await stored(campaign))!;
+  await session.hangUp(`trk-${account_id}-${id}-1`);
+}
+
+async function record({ public_id, id }: TestVoiceCampaign) {
+  const campaign = (await client.ask("GET", `/api/v1/voice/campaigns/${public_id}`)).body;
+  return { campaign, calls: await client.callRecords(id) };
+}
+
+async function assertNeverCalledAgain(number: string): Promise<void> {
+  const again = await launch(talk(), [number]);
+  await settled(again, "suppressed 0");
+  assert.equal(await stored(again), undefined);
+}
+
+test("a caller who asks a realtime AI agent for no more calls and hangs up during the goodbye is never called again", async () => {
+  const number = phone();
+  const campaign = await launch(talk(), [number], { max_retry: 3 });
+  await eventually(async () => (await stored(campaign))?.stage === "talking");
+  await eventually(() => stub.last().items.size === 1);
+  const goodbye = { say: "We will not call you again. Goodbye.", tone_ms: 60_000 };
+  stub.last().say({ ...goodbye, call: { name: "opt_out", args: {} } });
+  await eventually(async () => (await stored(campaign))!.opted_out);
+  await hangUp(campaign);
+  await settled(campaign, "answered 1");
+  const [call] = (await record(campaign)).calls;
+  assert.deepEqual(
+    [call.ended_reason, call.ended_by, call.opted_out],
+    ["hung_up", "customer", true],
+  );
+  await assertNeverCalledAgain(number);
+});
+
+test("a caller who asks a scripted AI agent for no more calls and hangs up during the goodbye is never called again", async () => {
+  const number = phone();
+  const plan = talk({
+    driver: "scripted",
+    // oxlint-disable-next-line unicorn/no-thenable -- a field of the plan, not a function
+    rules: [{ keys: "9", keywords: [], say: "Goodbye. ".repeat(400), then: "opt_out" }],
+  });
+  const campaign = await launch(plan, [number]);
+  await eventually(async () => (await stored(campaign))?.stage === "talking");
+  const { account_id, id } = (await stored(campaign))!;
+  await eventually(async () => {
+    const { rows } = await api.app.db.pool.query(
+      "select from call_transcripts where call_id = $1",
+      [id],
+    );
+    return rows.length > 0;
+  });
+  const leg = `trk-${account_id}-${id}-1`;
+  emit({ type: "digit", leg, digit: "9", at: api.app.clock.now() });
+  await eventually(async () => (await stored(campaign))!.opted_out);
+  await hangUp(campaign);
+  await settled(campaign, "answered 1");
+  assert.equal((await record(campaign)).calls[0].ended_reason, "hung_up");
+  await assertNeverCalledAgain(number);
+});
+
+test("a caller who hangs up before the AI agent has understood the request for no more calls is never called again", async () => {
+  const number = phone();
+  const campaign = await launch(talk(), [number], { max_retry: 3 });
+  await eventually(async () => (await stored(campaign))?.stage === "talking");
+  await eventually(() => stub.last().items.size === 1);
+  const line = stub.last();
+  // The model is about to respond to what the caller has said.
+  line.send({ type: "input_audio_buffer.speech_started" });
+  line.send({ type: "input_audio_buffer.speech_stopped" });
+  await eventually(() => line.eventsOf("conversation.item.truncate").length > 0);
+  await hangUp(campaign);
+  await settled(campaign, "answered 1");
+  line.say({ call: { name: "opt_out", args: {} } });
+  await eventually(async () => (await record(campaign)).calls[0].opted_out);
+  await assertNeverCalledAgain(number);
+});
+
+/** Says a word and ends the call. */
+const brief = { say: "Goodbye", tone_ms: 20, call: { name: "end_call", args: {} } };
+
+test("places no call while the AI agent's server refuses sessions, reports it, and calls everyone once it accepts them", async () => {
+  stub.script({ reject: 503, answer: () => brief });
+  const campaign = await launch(talk(), [phone(), phone(), phone()]);
+  await eventually(async () => (await record(campaign)).campaign.waiting_for === "ai_agent");
+  assert.deepEqual(dialed, []);
+  await settled(campaign, "waiting 0", "waiting 0", "waiting 0");
+  const { calls } = await record(campaign);
+  for (const { status, ended_reason, cost } of calls)
+    assert.deepEqual([status, ended_reason, cost], ["canceled", "ai_agent_unavailable", 0]);
+  stub.script({ reject: null });
+  await settled(campaign, "answered 1", "answered 1", "answered 1");
+  assert.equal(dialed.length, 3);
+  assert.equal((await record(campaign)).campaign.cost, 3);
+});
+
+test("a call whose AI agent is lost before its first word is a failed attempt: retried and not charged", async () => {
+  stub.script({
+    answer() {
+      stub.last().cut();
+      return {};
+    },
+  });
+  const campaign = await launch(talk(), [phone()], { max_retry: 1, retry_after_minutes: 5 });
+  await settled(campaign, "waiting 1");
+  const [call] = (await record(campaign)).calls;
+  assert.deepEqual(
+    [call.status, call.disposition, call.ended_reason, call.cost, call.billed_seconds],
+    ["failed", "failed", "agent_lost", 0, 0],
+  );
+  assert.ok(call.answered_at);
+  stub.script({ answer: () => brief });
+  await makeDue(campaign);
+  await settled(campaign, "answered 2");
+  assert.equal((await record(campaign)).campaign.cost, 1);
+});
+
+test("sets up an AI agent again that is lost while the phone rings", async () => {
+  stub.script({ answer: () => brief });
+  let sessions = 0;
+  onSwitchEvent = ({ type }) => {
+    if (type !== "ringing") return;
+    sessions = stub.connections.length;
+    stub.last().cut();
+  };
+  const campaign = await launch(talk(), [phone()]);
+  await settled(campaign, "answered 1");
+  assert.equal(stub.connections.length, sessions + 1);
+  assert.equal((await record(campaign)).calls[0].ended_reason, "ai_agent_ended");
+});
+
+test("stops ringing when the AI agent is lost for good, as a failed attempt without a charge", async () => {
+  onSwitchEvent = ({ type }) => {
+    if (type !== "ringing") return;
+    stub.script({ reject: 503 });
+    stub.last().cut();
+  };
+  const campaign = await launch(talk(), [phone("480")]);
+  await settled(campaign, "failed 1");
+  const [call] = (await record(campaign)).calls;
+  assert.deepEqual(
+    [call.status, call.ended_reason, call.cost, call.answered_at],
+    ["failed", "ai_agent_unavailable", 0, null],
+  );
+});
+
+test("places no call of a menu or a scripted AI agent while a prompt cannot be synthesized", async () => {
+  isSpeechBroken = true;
+  const say = (text: string) => ({ say: text, language: "en" });
+  const menu = await launch(
+    {
+      call_type: "obd_ivr",
+      menu: {
+        start: "main",
+        nodes: {
+          main: { type: "play", prompt: say("Welcome to our menu"), next: "bye" },
+          bye: { type: "hang_up", prompt: say("Goodbye from our menu") },
+        },
+      },
+    },
+    [phone()],
+  );
+  const scripted = await launch(
+    talk({
+      driver: "scripted",
+      greeting: "Hello once",
+      fields: [{ key: "a", question: "A?" }],
+      closing: "Bye",
+    }),
+    [phone()],
+    {},
+  );
+  await eventually(async () => (await record(menu)).campaign.waiting_for === "speech");
+  await eventually(async () => (await record(scripted)).campaign.waiting_for === "ai_agent");
+  assert.deepEqual(dialed, []);
+  isSpeechBroken = false;
+  await eventually(async () => (await stored(scripted))?.stage === "talking");
+  await hangUp(scripted);
+  await eventually(async () => (await states(scripted))[0] === "answered 1");
+  await settled(menu, "answered 1");
+  assert.equal(dialed.length, 2);
+});
+
+test("fails a recipient whose prompt cannot be synthesized while others can, without a call", async () => {
+  const menu = {
+    start: "bye",
+    nodes: { bye: { type: "hang_up", prompt: { say: "poison", language: "en" } } },
+  };
+  const { synthesize } = speech;
+  speech.synthesize = (utterance) =>
+    utterance.text === "poison"
+      ? Promise.reject(new SpeechError("failed", "it crashed"))
+      : synthesize.call(speech, utterance);
+  const campaign = await launch({ call_type: "obd_ivr", menu } as VoiceContent, [phone()]);
+  await settled(campaign, "failed 1");
+  assert.deepEqual(dialed, []);
+  assert.equal((await record(campaign)).calls[0].ended_reason, "speech_rejected");
+  speech.synthesize = synthesize;
+});
+
+test("a realtime AI agent can only promise callbacks that are placed, and the call record says what became of each", async () => {
+  const campaign = await launch(talk(), [phone()]);
+  await eventually(async () => (await stored(campaign))?.stage === "talking");
+  const line = stub.last();
+  await eventually(() => line.items.size === 1);
+  const { session: settings } = line.eventsOf("session.update")[0] as {
+    session: { instructions: string };
+  };
+  const now = api.app.clock.now();
+  assert.ok(settings.instructions.includes(now.toISOString().slice(0, 10)), settings.instructions);
+  const outputs = () =>
+    line
+      .eventsOf("conversation.item.create")
+      .map(({ item }) => (item as { output: string }).output);
+  const ask = async (ms: number) => {
+    const asked = outputs().length;
+    const at = new Date(now.getTime() + ms).toISOString();
+    line.say({ call: { name: "schedule_callback", args: { at } } });
+    await eventually(() => outputs().length > asked);
+    return outputs().at(-1)!;
+  };
+  const day_ms = 86_400_000;
+  assert.match(await ask(-day_ms), /must be in the future/);
+  assert.match(await ask(91 * day_ms), /within 90 days/);
+  assert.equal(await ask(day_ms), '{"ok":true}');
+  line.say(brief);
+  await settled(campaign, "waiting 1");
+  const [first] = (await record(campaign)).calls;
+  assert.deepEqual(
+    [first.callback_at, first.callback_outcome],
+    [new Date(now.getTime() + day_ms).toISOString(), "scheduled"],
+  );
+  stub.script({ answer: () => brief });
+  const due_at = await makeDue(campaign);
+  assert.equal(due_at.getTime(), now.getTime() + day_ms);
+  await settled(campaign, "answered 2");
+  assert.equal((await record(campaign)).calls[0].callback_outcome, "called");
+});
+
+test("the call record of a promised callback says when its campaign was cancelled", async () => {
+  const campaign = await launch(talk(), [phone()]);
+  await eventually(async () => (await stored(campaign))?.stage === "talking");
+  const at = new Date(api.app.clock.now().getTime() + 3_600_000).toISOString();
+  await eventually(() => stub.last().items.size === 1);
+  stub.last().say({ call: { name: "schedule_callback", args: { at } } });
+  await eventually(async () => (await stored(campaign))!.callback_at !== null);
+  stub.last().say(brief);
+  await settled(campaign, "waiting 1");
+  await client.ask("POST", `/api/v1/voice/campaigns/${campaign.id}/cancel`);
+  assert.equal((await record(campaign)).calls[0].callback_outcome, "campaign_ended");
+});

@@ -1,0 +1,24 @@
+// The callbacks that a caller may be promised.
+import { mayCallAt } from "../../accounts/accounts/calling-window.ts";
+import type { Call } from "./call.ts";
+
+const callback_ms_max = 90 * 86_400_000;
+
+/** A recipient is called back at most this often, so that no AI agent calls a person forever. */
+export const callbacks_max = 5;
+
+/** Why a callback cannot be promised. */
+export type CallbackRefusal = "past" | "too_far" | "outside_window" | "too_many";
+
+/** Returns why the caller cannot be promised a call at this time, or null. */
+export function refuseCallback(
+  { settings, voice }: Pick<Call, "settings" | "voice">,
+  callback_at: Date,
+  now: Date,
+): CallbackRefusal | null {
+  const in_ms = callback_at.getTime() - now.getTime();
+  if (!voice || voice.callbacks >= callbacks_max) return "too_many";
+  if (in_ms <= 0) return "past";
+  if (in_ms > callback_ms_max) return "too_far";
+  return mayCallAt(settings, callback_at) ? null : "outside_window";
+}
