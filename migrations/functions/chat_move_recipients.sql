@@ -54,7 +54,8 @@ begin
       and (m.dispatches = old.dispatches or m.state in ('sent', 'delivered', 'read'))
     where t.to_state is not null
       -- The provider's answer came after the message's first status.
-      or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches)
+      or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches
+        and old.state <> 'deferred')
   ), changed as (
     insert into chat_recipients as r (account_id, campaign_id, id, phone, state, dispatches, charged, due_at,
       provider_message_id, error_code, error, retry_error, attempts, dispatched_at, accepted_at, sent_at,

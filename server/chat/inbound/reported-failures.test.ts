@@ -317,6 +317,38 @@ test("a failure that is reported after the campaign was cancelled is final, and 
   await checkInvariants();
 });
 
+test("a retry that is under way when the first response arrives is not sent again", async (t) => {
+  await open(t);
+  const id = await campaignOf(1);
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  onSend = async ({ message_id }) => {
+    const gate = gates[sent.length - 1];
+    if (sent.length === 1) {
+      const failed = { id: `wamid.${message_id}`, message_id, status: "failed" } as const;
+      await api.app.webhookReceiver.take(
+        "whatsapp",
+        statusHook(number, [{ ...failed, code: 131063 }]),
+      );
+      await apply();
+    }
+    await gate?.promise;
+  };
+  const senders = openSenders(api.app, default_settings);
+  t.after(() => senders.stop());
+  await senders.startDue();
+  await eventually(() => sent.length === 2);
+  gates[0]!.resolve();
+  // The sender compares what it sends with what is marked once a second.
+  const until = performance.now() + 2_500;
+  await eventually(() => performance.now() > until);
+  gates[1]!.resolve();
+  await eventually(async () => (await recordOf(id)).status === "completed");
+  const [recipient] = await recipientsOf(id);
+  assert.equal(sent.length, 2);
+  assert.equal(recipient!.provider_message_id, `wamid.${sent[1]!.message_id}`);
+  await checkInvariants();
+});
+
 const pausesOn = (code: number, pauses: boolean) =>
   test(`a campaign ${pauses ? "pauses" : "does not pause"} when a quarter of its messages are reported as failed with ${code}`, async (t) => {
     await open(t);

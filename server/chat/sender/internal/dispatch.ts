@@ -25,7 +25,7 @@ export type Dispatch = {
   start(marked: readonly Marked[], asked_at: number): void;
   /** In flight or waiting for a slot. */
   busy(): number;
-  has(row: { campaign_id: number; id: number }): boolean;
+  has(row: DispatchKey): boolean;
   /** Returns waiting messages to the queue, and limits how long requests in flight may take. */
   drain(): void;
   /** Resolves when nothing is in flight. */
@@ -90,8 +90,11 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
 
 type Outcome = Omit<Result, "campaign_id" | "id" | "dispatches">;
 
-function keyOf({ campaign_id, id }: { campaign_id: number; id: number }): string {
-  return `${campaign_id}:${id}`;
+type DispatchKey = Pick<Marked, "campaign_id" | "id" | "dispatches">;
+
+/** Identifies a dispatch: a recipient may be sent to again before the response to the previous dispatch arrives. */
+export function keyOf({ campaign_id, id, dispatches }: DispatchKey): string {
+  return `${campaign_id}:${id}:${dispatches}`;
 }
 
 /** Returns a marked, unsent message to the queue unchanged except for its dispatch number. */

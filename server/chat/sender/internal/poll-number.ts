@@ -3,7 +3,7 @@
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import { openBreaker } from "./breaker.ts";
-import type { Dispatch } from "./dispatch.ts";
+import { keyOf, type Dispatch } from "./dispatch.ts";
 import type { CampaignWork, Sender } from "./sender.ts";
 import {
   findDispatching,
@@ -115,9 +115,9 @@ async function giveBackUnknown(sender: Sender, dispatch: Dispatch): Promise<void
   const { app, results } = sender;
   const rows = await findOurs(sender, [...sender.campaigns.keys()]);
   // Computed after the query, because requests may have finished during it.
-  const isRecorded = new Set(results.map(({ campaign_id, id }) => `${campaign_id}:${id}`));
+  const isRecorded = new Set(results.map(keyOf));
   for (const row of rows) {
-    if (dispatch.has(row) || isRecorded.has(`${row.campaign_id}:${row.id}`)) continue;
+    if (dispatch.has(row) || isRecorded.has(keyOf(row))) continue;
     results.push({ ...row, state: "deferred", due_at: app.clock.now() });
   }
 }
