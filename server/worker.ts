@@ -15,6 +15,7 @@ import { startCampaign } from "./chat/campaigns/start-campaign.ts";
 import { syncTemplatesDaily } from "./chat/templates/sync-templates.ts";
 import { drainCampaign } from "./chat/campaigns/drain-campaign.ts";
 import { recordCallOutcome } from "./crm/leads/record-call-outcome.ts";
+import { recordMissedCall } from "./crm/leads/record-missed-call.ts";
 import { runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import type { App } from "./engine/app.ts";
 import type { JobKind } from "./engine/add-job.ts";
@@ -50,6 +51,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "voice.start_campaign": startVoiceCampaign,
   "voice.drain_campaign": drainVoiceCampaign,
   "crm.record_call": recordCallOutcome,
+  "crm.record_missed_call": recordMissedCall,
   "retention.erase_person": erasePerson,
   "callbacks.clear_endpoint": clearEndpoint,
   "callbacks.replay": replayEvents,

@@ -42,6 +42,7 @@ let api: TestApi;
 let account: TestAccount;
 let client: CallClient;
 let sandbox: SandboxVoiceDriver;
+let node_id: number;
 let number: TestChatNumber;
 let provider_template_id: string;
 let template_id: number;
@@ -69,7 +70,7 @@ before(async () => {
   account = await makeAccount(app);
   await setCalling(app, account, { night_calling: true });
   await makeCredits(app, account, { chat: 100, call: 1_000 });
-  await makeSandboxTrunk(app, account);
+  ({ node_id } = await makeSandboxTrunk(app, account));
   number = await makeChatNumber(app, account, { driver: "whatsapp" });
   provider_template_id = unique("9000");
   const template = { driver: "whatsapp", provider_template_id } as const;
@@ -586,6 +587,18 @@ test("a resumed voice campaign whose caller ID was removed from its trunk record
   const [event] = await eventsOf("voice.campaign.trunk_changed");
   assert.equal(event!.data.previous_caller_id, "9000000001");
   await request("POST", `/voice/campaigns/${id}/cancel`);
+});
+
+test("an incoming call is recorded as missed, for the account that owns its trunk", async () => {
+  const leaders = leadNodes(api.app);
+  try {
+    const node = { id: node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+    await sandbox.receiveCall(node, { endpoint: "sandbox", from: "+919812345678", to: "800" });
+  } finally {
+    await leaders.stop();
+  }
+  const [{ data } = assert.fail()] = await eventsOf("call.missed");
+  assert.deepEqual([data.phone_number, data.called_number], ["919812345678", "800"]);
 });
 
 test("every event type of the catalogue was recorded, with exactly the fields of its schema", async () => {

@@ -15,6 +15,7 @@ export type JobKind =
   | "voice.start_campaign"
   | "voice.drain_campaign"
   | "crm.record_call"
+  | "crm.record_missed_call"
   | "callbacks.replay"
   | "callbacks.clear_endpoint"
   | "retention.erase_person";

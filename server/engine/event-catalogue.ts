@@ -192,6 +192,14 @@ const callEvents = {
       retry_at: time("UTC: when the call is retried automatically"),
     }),
   },
+  "call.missed": {
+    summary: "A person called one of the numbers, and the call was refused.",
+    data: Type.Object({
+      phone_number: maybe("Who called: digits with country code; null: withheld"),
+      called_number: text("The number that was called, as the carrier sends it"),
+      trunk_id: id("The trunk over which the call came"),
+    }),
+  },
 };
 
 /** Every event type with its fields: the only list. Fields may be added, but never removed or changed. */

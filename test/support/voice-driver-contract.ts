@@ -49,6 +49,8 @@ export type VoiceDriverUnderTest = {
   /** A switch without legs and without other sessions. */
   readonly node: VoiceNode;
   readonly far_ends: FarEnds;
+  /** A person calls over a trunk; resolves when the call is refused. */
+  callIn(from: string, to: string): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -640,6 +642,27 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       await Promise.all(dials.map((dial) => line.session.dial(dial)));
       for (const { leg } of dials) assert.equal((await endingOf(leg)).outcome, "hung_up");
       assert.deepEqual(await live(), []);
+    });
+
+    test("an incoming call is reported once to each session until it is refused", async () => {
+      const incoming = () =>
+        line.events.flatMap((event) => (event.type === "incoming" ? event : []));
+      const refused = under.callIn("919876543210", "918000000001");
+      await until(() => incoming().length > 0);
+      const [{ channel, from, to } = assert.fail()] = incoming();
+      assert.deepEqual([from, to], ["919876543210", "918000000001"]);
+      await line.session.close();
+      line = await connect();
+      await line.session.snapshot();
+      await until(() => incoming().length > 0);
+      await line.session.snapshot();
+      await line.session.refuse(channel);
+      await line.session.refuse(channel);
+      await refused;
+      assert.deepEqual(
+        incoming().map((call) => call.channel),
+        [channel],
+      );
     });
 
     test("no event was reported twice, and none of a leg after its end", () => {

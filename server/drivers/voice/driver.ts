@@ -120,7 +120,19 @@ export type VoiceEvent =
       readonly answered_by: AnsweredBy;
       readonly at: Date;
     }
-  | { readonly type: "silent"; readonly leg: string; readonly at: Date };
+  | { readonly type: "silent"; readonly leg: string; readonly at: Date }
+  /** A call came in over a trunk. It waits for `refuse`; a later session reports it again. */
+  | ({ readonly type: "incoming"; readonly at: Date } & IncomingCall);
+
+export type IncomingCall = {
+  /** The name of its leg at the switch. */
+  readonly channel: string;
+  /** The endpoint of the trunk. */
+  readonly endpoint: string;
+  /** The caller's number as the carrier sends it; empty: withheld. */
+  readonly from: string;
+  readonly to: string;
+};
 
 /** The result of answering machine detection (AMD). */
 export type AnsweredBy = "human" | "machine" | "unknown";
@@ -214,6 +226,8 @@ export type VoiceSession = {
    * media ends with the leg, the connection or this process; another process cannot take it over.
    */
   openMedia(bridge: string, leg: string): Promise<CallMedia>;
+  /** Refuses an incoming call as busy. */
+  refuse(channel: string): Promise<void>;
   /** Returns the live legs and bridges. */
   snapshot(): Promise<SwitchSnapshot>;
   /** Returns the CDR of an ended leg; null when there is none, `unreadable` when CDRs cannot be read. */

@@ -2,7 +2,8 @@
 import type { EventData, EventType } from "../../../engine/event-catalogue.ts";
 import type { Call } from "../call.ts";
 
-export type OutboxEventType = Extract<EventType, `call.${string}`>;
+/** The types that belong to a call; call.missed belongs to none. */
+export type OutboxEventType = Exclude<Extract<EventType, `call.${string}`>, "call.missed">;
 
 export type OutboxEvent = {
   readonly type: OutboxEventType;

@@ -19,6 +19,11 @@ export type AriChannel = {
   /** `Up` when answered. */
   readonly state: string;
   readonly channelvars?: Readonly<Record<string, string>>;
+  /** `PJSIP/` and the endpoint, followed by `-` and hexadecimal digits. */
+  readonly name?: string;
+  readonly caller?: { readonly number?: string };
+  /** `app_data` has the arguments, separated by commas. */
+  readonly dialplan?: { readonly app_name?: string; readonly app_data?: string };
 };
 
 export type AriEvent =

@@ -20,6 +20,7 @@ import { openLegTracker, type LegTracker } from "./track-legs.ts";
 import { idAtSwitch } from "./names.ts";
 import { hangUpChannel, openMediaChannels, type MediaChannels } from "./open-media.ts";
 import { openAudioPlayer, type AudioPlayer } from "./play-audio.ts";
+import { openIncomingCalls, type IncomingCalls } from "./incoming-calls.ts";
 import { openRecordings, type Recordings } from "./recordings.ts";
 import { openEventStream } from "./open-event-stream.ts";
 import { readEpoch, snapshotSwitch, type SwitchState } from "./snapshot-switch.ts";
@@ -34,6 +35,7 @@ type Parts = {
   readonly player: AudioPlayer;
   readonly recordings: Recordings;
   readonly media: MediaChannels;
+  readonly incoming: IncomingCalls;
   /** The known bridge of each leg. */
   readonly bridge_of: Map<string, string>;
   /** The legs on which AMD is running. */
@@ -62,7 +64,7 @@ export function openSession(
   const parts = openParts(node, ari, options, (event) => {
     if (!stopped) onEvent(event);
   });
-  const { client, legs, player, recordings, media, emit } = parts;
+  const { client, legs, player, recordings, media, incoming, emit } = parts;
   const { origin } = new URL(ari.url);
   let epoch: string | null = null;
   const connection = openEventStream(ari, options, {
@@ -87,6 +89,7 @@ export function openSession(
         recordings.onAriEvent(event);
         if (event.type === "PlaybackFinished") player.onFinished(event, at);
         legs.onAriEvent(event, at);
+        incoming.onAriEvent(event, at);
       }
     },
   });
@@ -135,7 +138,9 @@ function openParts(
   const { isActive } = legs;
   const player = openAudioPlayer({ client, audio_files, bridge_of, dialed, isActive, emit });
   const recordings = openRecordings(client, emit);
-  return { client, node, legs, player, recordings, media, bridge_of, detecting, dialed, emit };
+  const incoming = openIncomingCalls(client, emit);
+  const known = { bridge_of, detecting, dialed };
+  return { client, node, legs, player, recordings, media, incoming, ...known, emit };
 }
 
 /** Clears the state after a restart of the switch, which ends all legs. */
@@ -192,6 +197,7 @@ function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioCon
       await endBridge(client, bridge);
       for (const [leg, at] of bridge_of) if (at === bridge) bridge_of.delete(leg);
     },
+    refuse: parts.incoming.refuse,
     async snapshot() {
       const found = await snapshotSwitch(client, legs.rings);
       legs.onSnapshot(found.legs, new Date());
@@ -241,8 +247,10 @@ async function addToBridge(
   for (const leg of legs) if (tracker.isActive(leg)) bridge_of.set(leg, bridge);
 }
 
-/** Adopts the bridges of earlier sessions and hangs up their external media channels. */
-async function adopt({ client, media, bridge_of }: Parts, found: SwitchState): Promise<void> {
+/** Adopts the bridges and waiting calls of earlier sessions, and hangs up their external media channels. */
+async function adopt(parts: Parts, found: SwitchState): Promise<void> {
+  const { client, media, bridge_of, incoming } = parts;
+  incoming.onSnapshot(found.channels, new Date());
   for (const [leg, bridge] of found.bridge_of) {
     if (!bridge_of.has(leg)) bridge_of.set(leg, bridge);
   }

@@ -8,6 +8,8 @@ import { isMedia, ownName } from "./names.ts";
 export type SwitchState = SwitchSnapshot & {
   readonly bridge_of: ReadonlyMap<string, string>;
   readonly media: readonly string[];
+  /** All channels of the switch. */
+  readonly channels: readonly AriChannel[];
 };
 
 /**
@@ -36,6 +38,7 @@ export async function snapshotSwitch(
         members.map((id) => [ownName(client.app, id) ?? "", bridge] as const),
       ),
     ),
+    channels,
     media: channels.flatMap(({ id }) => (isMedia(client.app, id) ? id : [])),
   };
 }

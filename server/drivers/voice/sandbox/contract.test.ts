@@ -5,9 +5,11 @@ import { openSandboxVoiceDriver } from "./open-sandbox-driver.ts";
 voiceDriverContract("sandbox", async () => {
   const driver = openSandboxVoiceDriver({ pace: 10 });
   const trunk = (number: string): DialTarget => ({ kind: "trunk", endpoint: "carrier", number });
+  const node = { id: 1, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
   return {
     driver,
-    node: { id: 1, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null },
+    node,
+    callIn: (from, to) => driver.receiveCall(node, { endpoint: "carrier", from, to }),
     far_ends: {
       stays: { kind: "extension", endpoint: "777900", number: "777900" },
       human: trunk("919812345678"),

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import {
   VoiceError,
+  type IncomingCall,
   type VoiceDriver,
   type VoiceEvent,
   type VoiceNode,
@@ -32,6 +33,8 @@ import {
 export type SandboxVoiceDriver = VoiceDriver & {
   /** Ends every leg without events; requests of sessions fail afterwards. May be called repeatedly. */
   close(): Promise<void>;
+  /** Simulates a person who calls, and waits until the call is refused. */
+  receiveCall(node: VoiceNode, call: Omit<IncomingCall, "channel">): Promise<void>;
 };
 
 /** The clock and timers; tests replace them. */
@@ -88,12 +91,26 @@ export function openSandboxVoiceDriver(
     open: (node, onEvent) => openSession(switchOf(node), epoch, onEvent, () => closed),
     readRecording: async (_node, recording) => recordings.read(recording),
     deleteRecording: async (_node, recording) => recordings.delete(recording),
+    receiveCall: (node, call) => receiveCall(switchOf(node), call),
     async close() {
       closed = true;
       for (const cancel of pending) cancel();
       for (const { media } of switches.values()) for (const endMedia of media) endMedia();
     },
   };
+}
+
+function receiveCall(at: SandboxSwitch, call: Omit<IncomingCall, "channel">): Promise<void> {
+  const channel = randomUUID();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.incoming.set(channel, { ...call, channel });
+  at.refused.set(channel, () => {
+    at.incoming.delete(channel);
+    at.refused.delete(channel);
+    resolve();
+  });
+  at.emit?.({ type: "incoming", ...call, channel, at: at.now() });
+  return promise;
 }
 
 /** Opens a session, which replaces the current one of the switch. */
@@ -109,6 +126,7 @@ function openSession(
   const cancelConnect = at.after(0, () => {
     at.emit = onEvent;
     onEvent({ type: "connected", epoch });
+    for (const call of at.incoming.values()) onEvent({ type: "incoming", ...call, at: at.now() });
   });
   const detach = () => {
     if (!isCurrent) return;
@@ -145,6 +163,7 @@ function openSession(
       request(() => recordMessage(at, leg, recording, limits)),
     stopMessage: (recording) => request(() => at.messages.get(recording)?.()),
     openMedia: (bridge, leg) => request(() => openMedia(at, bridge, leg)),
+    refuse: (channel) => request(() => at.refused.get(channel)?.()),
     snapshot: () => request(() => ({ epoch, ...liveLegs(at) })),
     findCdr: (leg) => request(() => at.records.get(leg) ?? null),
     async close() {

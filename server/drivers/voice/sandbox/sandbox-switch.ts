@@ -3,6 +3,7 @@ import {
   VoiceError,
   type Dial,
   type Ending,
+  type IncomingCall,
   type LegRecord,
   type LiveLeg,
   type SwitchSnapshot,
@@ -61,6 +62,9 @@ export type SandboxSwitch = {
   readonly pace: number;
   /** By recording: ends a message that is being recorded. */
   readonly messages: Map<string, () => void>;
+  /** Incoming calls that wait, and how each is refused, by channel. */
+  readonly incoming: Map<string, IncomingCall>;
+  readonly refused: Map<string, () => void>;
   /** Ends the media streams of the current session. */
   readonly media: Set<() => void>;
   /** Reports to the current session; null without one: events are dropped. */
@@ -79,6 +83,8 @@ export function openSwitch(
     records: new Map(),
     messages: new Map(),
     media: new Set(),
+    incoming: new Map(),
+    refused: new Map(),
     emit: null,
     replace: null,
   };

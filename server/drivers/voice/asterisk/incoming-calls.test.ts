@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventually } from "../../../../test/support/eventually.ts";
+import type { VoiceEvent } from "../driver.ts";
+import type { AriClient } from "./ari-client.ts";
+import { readAriEvent } from "./ari-events.ts";
+import { openIncomingCalls } from "./incoming-calls.ts";
+
+const at = new Date("2026-11-02T10:00:00Z");
+const channel = {
+  id: "1793613600.7",
+  name: "PJSIP/own-carrier-0000001a",
+  state: "Ring",
+  caller: { name: "", number: "+919876543210" },
+  dialplan: { app_name: "Stasis", app_data: "trunkline,inbound,8000000001" },
+};
+
+test("reports an incoming call of an event and of a snapshot once, with its trunk's endpoint and both numbers", () => {
+  const events: VoiceEvent[] = [];
+  const client = { app: "trunkline" } as AriClient;
+  const incoming = openIncomingCalls(client, (event) => void events.push(event));
+  const start = { type: "StasisStart", args: ["inbound", "8000000001"], channel };
+  incoming.onAriEvent(readAriEvent(JSON.stringify(start))!, at);
+  incoming.onSnapshot([channel], at);
+  const call = { channel: channel.id, endpoint: "own-carrier", from: "+919876543210" };
+  assert.deepEqual(events, [{ type: "incoming", ...call, to: "8000000001", at }]);
+  const dialplan = { app_name: "Stasis", app_data: "another,inbound,8000000001" };
+  incoming.onSnapshot([{ ...channel, id: "2", dialplan }], at);
+  assert.equal(events.length, 1, "a call of another application");
+});
+
+test("refuses a call that an agent dials on the phone, and does not report it", async () => {
+  const requests: string[] = [];
+  const client = {
+    app: "trunkline",
+    call: async (method: string, path: string) => {
+      requests.push(`${method} ${path}`);
+      return { status: 204, body: null };
+    },
+  } as unknown as AriClient;
+  const incoming = openIncomingCalls(client, () => assert.fail("reported"));
+  incoming.onAriEvent({ type: "StasisStart", args: ["agent-dial", "102"], channel }, at);
+  await eventually(() => requests.length > 0);
+  assert.match(requests[0]!, /^DELETE .*channels\/1793613600\.7\?reason_code=17$/);
+});
