@@ -2,7 +2,7 @@ import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.t
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { commandCall } from "./internal/command-call.ts";
 import { readCall } from "../state-machine/read-call.ts";
-import { cancelQueuedCall } from "../state-machine/transition.ts";
+import { cancelQueuedCall, type CancelReason } from "../state-machine/transition.ts";
 import { writeTransition } from "../state-machine/write-transition.ts";
 import { lockCall, lockOpenCall } from "./internal/lock-call.ts";
 
@@ -21,7 +21,8 @@ export async function hangUpCall(
   const { stage, node_id, fence } = await lockOpenCall(tx, account_id, id, "hung up");
   if (stage === "ending") return { node_id };
   await recordAudit(tx, actor, { at: now, action: "call.hung_up", subject_id: id });
-  if (stage === "queued") await cancelCall(tx, { account_id, id, fence }, now);
+  const reason = "hung_up_by_api" as const;
+  if (stage === "queued") await cancelCall(tx, { account_id, id, fence, reason }, now);
   else await commandCall(tx, actor, { call_id: id, node_id, kind: "hangup", target: null }, now);
   return { node_id };
 }
@@ -31,9 +32,10 @@ export async function cancelIfQueued(
   tx: Tx,
   { account_id, id }: { readonly account_id: number; readonly id: number },
   now: Date,
+  reason: CancelReason = "hung_up_by_api",
 ): Promise<void> {
-  const call = await lockCall(tx, account_id, id);
-  if (call.stage === "queued") await cancelCall(tx, { account_id, id, fence: call.fence }, now);
+  const { stage, fence } = await lockCall(tx, account_id, id);
+  if (stage === "queued") await cancelCall(tx, { account_id, id, fence, reason }, now);
 }
 
 const readState = statement<{ call: unknown }>("select call_state($1, $2) as call");
@@ -41,10 +43,15 @@ const readState = statement<{ call: unknown }>("select call_state($1, $2) as cal
 /** Ends a locked call without a leader. Releasing its credit locks the account's balance, so call it last. */
 async function cancelCall(
   tx: Tx,
-  { account_id, id, fence }: { account_id: number; id: number; fence: number },
+  {
+    account_id,
+    id,
+    fence,
+    reason,
+  }: { account_id: number; id: number; fence: number; reason: CancelReason },
   now: Date,
 ): Promise<void> {
   const [row] = await readState(tx, [account_id, id]);
   const call = readCall(row!.call);
-  await writeTransition(tx, fence, call, cancelQueuedCall(call, now), now);
+  await writeTransition(tx, fence, call, cancelQueuedCall(call, reason, now), now);
 }

@@ -52,8 +52,13 @@ export function answerRequest(
   return { ...(first.notes ? withNotes(next, first.notes) : next), events, commands };
 }
 
-/** Cancels a call that is still queued, at a user's request. */
-export function cancelQueuedCall(call: Call, at: Date): Transition {
+/** Why a call that is still queued is cancelled: at a user's request, or because no node placed it in time. */
+export type CancelReason = "hung_up_by_api" | "too_late";
+
+/** Cancels a call that is still queued. */
+export function cancelQueuedCall(call: Call, reason: CancelReason, at: Date): Transition {
+  if (reason === "too_late")
+    return countTransition(call, endCall(call, at, outcomeOfBlocker(reason)));
   return countTransition(call, hangUp(call, "hung_up_by_api", at));
 }
 

@@ -8,7 +8,7 @@ import type { Leader, LiveCall } from "../node/leader.ts";
 import { isCampaignOpen, type Claimed, type TrunkShare } from "../node/leader-statements.ts";
 
 /** A later call is not placed: its node was unavailable, or the queue was too long. */
-const late_ms_max = 3_600_000;
+export const late_ms_max = 3_600_000;
 
 /** Returns why a claimed call must not be placed, or null. */
 export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): CallBlocker | null {

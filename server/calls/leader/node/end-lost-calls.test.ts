@@ -184,6 +184,21 @@ test("channels that outlive the loss of their node are hung up once it is in con
   assert.equal(await isLost(node_id), false);
 });
 
+test("a call that waits on a lost node for more than an hour ends as too late, and its credit is released", async () => {
+  const had = await credits();
+  await lead();
+  for (const node of nodes) switches.cut(node, api.clock.now());
+  const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
+  for (const node of nodes) await eventually(() => isLost(node));
+  assert.deepEqual(await credits(), { available: had.available - 2, reserved: 2 });
+  api.clock.advance(3_600_001);
+  await leaders.stop();
+  leaders = leadNodes(api.app, times);
+  const record = await client.awaitCall(campaign, "canceled");
+  assert.deepEqual([record.ended_reason, record.cost, record.legs], ["too_late", 0, []]);
+  assert.deepEqual(await credits(), had);
+});
+
 /** Launches a campaign to customers who stay on the line while the audio plays. */
 async function launch(count: number, seconds: number): Promise<number> {
   const { app } = api;
