@@ -1,14 +1,16 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { recordResumed } from "../holds/holds.ts";
+import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
 
 /** The holds that a person may lift; the number, template and account may still be held. */
 const reasons_lifted = ["manual", "error_threshold"] as const;
 
 /**
- * Lifts a campaign's own holds and makes it due at once; changes nothing without holds. Errors:
- * not-found; conflict when the campaign has ended.
+ * Lifts a campaign's own holds and makes it due at once; changes nothing without holds. A campaign whose
+ * template has changed stays paused unless it fits the template again. Errors: not-found; conflict when
+ * the campaign has ended.
  */
 export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
@@ -21,6 +23,7 @@ export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date
     .where("reason", "in", reasons_lifted)
     .returning("reason")
     .execute();
+  await revalidateCampaign(tx, { account_id, id }, now);
   if (state === "running")
     await tx
       .updateTable("chat_campaigns")

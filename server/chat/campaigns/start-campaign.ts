@@ -1,8 +1,12 @@
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { recordEvent } from "../../engine/record-event.ts";
+import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 
-/** Runs the job chat.start_campaign: starts a scheduled campaign unless it was cancelled. */
+/**
+ * Runs the job chat.start_campaign: starts a scheduled campaign unless it was cancelled. It starts paused
+ * if its template has changed since its creation.
+ */
 export async function startCampaign(app: App, { account_id, subject }: Job): Promise<void> {
   const now = app.clock.now();
   const campaign_id = Number(subject);
@@ -22,6 +26,7 @@ export async function startCampaign(app: App, { account_id, subject }: Job): Pro
         occurred_at: now,
         data: { campaign_id, name: row.name },
       });
+    if (row) await revalidateCampaign(tx, { account_id, id: campaign_id }, now);
     return row;
   });
   if (started) app.notifications.send("chat_work", `${account_id}:${started.chat_number_id}`);

@@ -13,6 +13,7 @@ export const hold_reasons = [
   "auth",
   "sender_restricted",
   "template_paused",
+  "template_changed",
   "credit",
   "error_threshold",
   "manual",

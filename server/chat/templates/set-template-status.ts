@@ -59,7 +59,13 @@ export async function setTemplateStatus(
       data: { template_id, name, language, ...after },
     });
   }
-  const { number_ids } = await settleHold(tx, { account_id, template_id }, change, now);
+  const isNew = change.status !== before.status;
+  const { number_ids } = await settleHold(
+    tx,
+    { account_id, template_id },
+    { ...change, isNew },
+    now,
+  );
   return { changed, number_ids };
 }
 
@@ -75,7 +81,7 @@ function reasonAfter(before: string | null, { status, reason }: TemplateChange):
 async function settleHold(
   tx: Tx,
   { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
-  { status, reason }: TemplateChange,
+  { status, reason, isNew }: TemplateChange & { readonly isNew: boolean },
   now: Date,
 ): Promise<Pick<Lifted, "number_ids">> {
   const held = {
@@ -85,6 +91,10 @@ async function settleHold(
     reason: "template_paused",
   } as const;
   switch (status) {
+    case "PENDING":
+      // An edited template is reviewed again. A new one has no campaigns yet.
+      if (isNew) await hold(tx, { ...held, detail: "is being reviewed" }, now);
+      return { number_ids: [] };
     case "PAUSED":
     case "DISABLED":
     case "REJECTED":

@@ -12,6 +12,7 @@ import type { JobHandler } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
+import { revalidateCampaigns } from "./revalidate-campaigns.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 
 /** How many templates a sync found, created, changed and disabled. */
@@ -25,7 +26,8 @@ export type SyncResult = {
 
 /**
  * Fetches all templates: creates new ones, updates status, quality, category, content and reason of the
- * others, and holds or releases their campaigns accordingly. Idempotent. Throws ChatSendError and
+ * others, and holds or releases their campaigns accordingly, also those that no longer fit a changed
+ * template. Idempotent. Throws ChatSendError and
  * changes nothing when the provider does not respond.
  */
 export async function syncTemplates(
@@ -58,6 +60,7 @@ export async function syncTemplates(
       .execute((tx) => setTemplateStatus(tx, subject, change, app.clock.now()));
     gone += Number(changed);
   }
+  for (const id of await revalidateCampaigns(app, business)) numberIds.add(id);
   wakeSenders(app, business.account_id, [...numberIds]);
   return { total: fetched.length, added, updated, gone };
 }

@@ -9,6 +9,7 @@ import type {
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { makeTemplatePlan, type PlannedTemplate } from "../messages/build-message-plan.ts";
 import { VariableDefaults } from "../messages/opening-message.ts";
+import { unsupportedPart } from "../messages/unsupported-part.ts";
 
 export const template_statuses = [
   "PENDING",
@@ -152,6 +153,11 @@ export const TemplateResponse = Type.Object({
     }),
     { description: "What a message takes" },
   ),
+  unsupported: nullable(
+    Type.String({
+      description: "The part that campaigns cannot fill, such as a LOCATION header; null: none",
+    }),
+  ),
   variable_defaults: Type.Record(Type.String(), Type.String()),
   header_media: nullable(Type.Object({}, { additionalProperties: { type: "string" } })),
   status: Type.Enum(template_statuses, { type: "string" }),
@@ -224,6 +230,7 @@ export function templateResponse(row: TemplateRow): TemplateResponse {
     variable_defaults: row.variable_defaults as Record<string, string>,
     header_media: row.header_media as TemplateResponse["header_media"],
     variables: variablesOf(planned),
+    unsupported: unsupportedPart(planned.components),
     status: row.status as TemplateStatus,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

@@ -89,6 +89,7 @@ test("a template is submitted, stored with the provider's response, and lists it
       { key: "2", required: true },
       { key: "button_0", required: false },
     ],
+    unsupported: null,
     variable_defaults: { "1": "there" },
     header_media: { link: "https://a.example/a.pdf", filename: "a.pdf" },
     status: "APPROVED",

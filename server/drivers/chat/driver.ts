@@ -119,9 +119,12 @@ export type TemplateStatus = "PENDING" | "APPROVED" | "REJECTED" | "PAUSED" | "D
 export type TemplateCategory = "MARKETING" | "UTILITY" | "AUTHENTICATION";
 export type TemplateQuality = "GREEN" | "YELLOW" | "RED" | "UNKNOWN";
 
-/** A component in Meta's notation: HEADER, BODY, FOOTER, BUTTONS with their `format`, `text`, `buttons`, `example`. */
+/**
+ * A component in Meta's notation: HEADER, BODY, FOOTER, BUTTONS with their `format`, `text`, `buttons`, `example`,
+ * or another type, such as CAROUSEL, that our messages cannot fill.
+ */
 export type TemplateComponent = {
-  readonly type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS";
+  readonly type: string;
   readonly [field: string]: unknown;
 };
 

@@ -300,6 +300,7 @@ export interface ChatCampaigns {
   purged_replies: Generated<number>;
   purged_to: Generated<number>;
   reservation_id: number;
+  retried: Generated<number>;
   scheduled_at: Date | null;
   started_at: Date | null;
   state: string;
@@ -927,6 +928,7 @@ export interface VoiceRecipients {
   id: number;
   number: string;
   phone: string;
+  retries: Generated<number>;
   state: string;
   variables: unknown | null;
 }

@@ -9,6 +9,7 @@ import {
 } from "../../messages/build-message-plan.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { OpeningMessage } from "../../messages/opening-message.ts";
+import { unsupportedPart } from "../../messages/unsupported-part.ts";
 import { plannedTemplateOf } from "../../templates/template-schema.ts";
 
 /** The message of a campaign; `template_id` is also set for a flow that opens with a template. */
@@ -41,6 +42,8 @@ export async function findMessage(
     if (sender && !belongsTo(template, sender))
       return "is a template of another business account than the number's";
     const planned = plannedTemplateOf(template);
+    const part = unsupportedPart(planned.components);
+    if (part !== null) return `is a template with ${part}, which campaigns cannot fill`;
     if (headerMediaKind(planned.components) !== null && planned.header_media === null)
       return "is a template without the file of its header: set its header_media";
     return { plan: makeTemplatePlan(planned), template_id: template.id };

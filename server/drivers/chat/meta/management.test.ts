@@ -84,7 +84,7 @@ test("rejects an incomplete list, so that no template appears deleted", async ()
   await empty.close();
 });
 
-test("maps Meta's template statuses to ours and omits templates that our messages cannot fill", async () => {
+test("maps Meta's template statuses to ours and keeps parts that our messages cannot fill", async () => {
   const row = {
     id: "1",
     name: "offer",
@@ -128,6 +128,17 @@ test("maps Meta's template statuses to ours and omits templates that our message
       components: [{ type: "BODY", text: "Hello" }],
       quality: "YELLOW",
       rejection_reason: "SCAM",
+    },
+    {
+      provider_template_id: "3",
+      name: "offer",
+      language: "en_US",
+      status: "PENDING",
+      category: "UTILITY",
+      parameter_format: "POSITIONAL",
+      components: [{ type: "BODY", text: "x" }, { type: "CAROUSEL" }],
+      quality: "YELLOW",
+      rejection_reason: null,
     },
   ]);
 });

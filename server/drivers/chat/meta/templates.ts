@@ -47,8 +47,6 @@ const categories: Readonly<Record<string, TemplateCategory>> = {
   TRANSACTIONAL: "UTILITY",
 };
 
-const component_types: ReadonlySet<string> = new Set(["HEADER", "BODY", "FOOTER", "BUTTONS"]);
-
 /** Maps Meta's status to ours; undefined if it is unknown. */
 export function templateStatus(value: unknown): TemplateStatus | undefined {
   return typeof value === "string" ? statuses[value.toUpperCase()] : undefined;
@@ -69,10 +67,7 @@ export function readReason(value: unknown): string | null {
   return value === "NONE" ? null : asText(value);
 }
 
-/**
- * Lists the templates of the business account, except those with components that our messages cannot fill
- * (carousels, limited-time offers). An unknown status reads as DISABLED.
- */
+/** Lists the templates of the business account. An unknown status reads as DISABLED. */
 export async function listTemplates(
   client: GraphClient,
   businessAccountId: string,
@@ -97,26 +92,22 @@ function readTemplate(row: JsonRecord): ProviderTemplate | null {
   const provider_template_id = asId(row["id"]);
   const name = asText(row["name"]);
   const language = asText(row["language"]);
-  const components = asRecords(row["components"]).map(readComponent);
   if (provider_template_id === null || name === null || language === null) return null;
-  if (components.includes(null)) return null;
   return {
     provider_template_id,
     name,
     language,
     category: templateCategory(row["category"]) ?? "UTILITY",
     parameter_format: row["parameter_format"] === "NAMED" ? "NAMED" : "POSITIONAL",
-    components: components as TemplateComponent[],
+    components: asRecords(row["components"]).map(readComponent),
     status: templateStatus(row["status"]) ?? "DISABLED",
     quality: readQuality(asRecord(row["quality_score"])?.["score"]),
     rejection_reason: readReason(row["rejected_reason"]),
   };
 }
 
-function readComponent(component: JsonRecord): TemplateComponent | null {
-  const type = asText(component["type"])?.toUpperCase();
-  if (type === undefined || !component_types.has(type)) return null;
-  return { ...component, type: type as TemplateComponent["type"] };
+function readComponent(component: JsonRecord): TemplateComponent {
+  return { ...component, type: asText(component["type"])?.toUpperCase() ?? "UNKNOWN" };
 }
 
 /** Submits a draft. Meta may assign another category than the requested one. */

@@ -1,0 +1,86 @@
+// Validates campaigns that were created earlier against their templates as they are now. A campaign keeps
+// the message plan of its creation; if the template has changed meanwhile, the provider would reject it for
+// every recipient.
+import type { App } from "../../engine/app.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
+import { hold, liftHold } from "../holds/holds.ts";
+import type { MessagePlan } from "../messages/message-plan.ts";
+import { planMismatch } from "../messages/plan-mismatch.ts";
+import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
+import { plannedTemplateOf, template_columns, type TemplateRow } from "./template-schema.ts";
+
+/** A campaign with its template, whose `id` is the template's. */
+type PlannedCampaign = TemplateRow & {
+  readonly campaign_id: number;
+  readonly plan: MessagePlan;
+  /** Whether the campaign is on hold because its template has changed. */
+  readonly is_held: boolean;
+};
+
+const planned = `
+  select c.id as campaign_id, c.plan, ${template_columns.map((name) => `t.${name}`).join(", ")}, exists (
+    select from chat_holds h
+    where h.account_id = c.account_id and h.scope = 'campaign' and h.subject_id = c.id
+      and h.reason = 'template_changed') as is_held
+  from chat_campaigns c
+  join chat_templates t on t.account_id = c.account_id and t.id = c.template_id
+  where c.account_id = $1 and c.finished_at is null and c.state in ('scheduled', 'running')`;
+const plannedOfBusiness = statement<PlannedCampaign>(
+  `${planned} and t.driver = $2 and t.business_account_id = $3 order by c.id`,
+);
+const plannedCampaign = statement<PlannedCampaign>(
+  `${planned} and c.id = $2 for no key update of c`,
+);
+
+/**
+ * Holds every open campaign of a business account whose plan does not fit its template any more, with the
+ * reason, and releases those whose plan fits again. Returns the numbers to notify on `chat_work`.
+ */
+export async function revalidateCampaigns(
+  { db, clock }: Pick<App, "db" | "clock">,
+  { account_id, driver, business_account_id }: BusinessAccount,
+): Promise<readonly number[]> {
+  const numberIds = new Set<number>();
+  for (const one of await plannedOfBusiness(db.pool, [account_id, driver, business_account_id])) {
+    if ((mismatchOf(one) !== null) === one.is_held) continue;
+    const woken = await db.query
+      .transaction()
+      .execute((tx) => revalidateCampaign(tx, { account_id, id: one.campaign_id }, clock.now()));
+    for (const id of woken) numberIds.add(id);
+  }
+  return [...numberIds];
+}
+
+/**
+ * Sets or lifts the hold `template_changed` of one open campaign; does nothing for a campaign without a
+ * template. Also holds a template that is not approved at the moment, which the provider would refuse.
+ * Returns the numbers to notify on `chat_work` after the commit. Locks the campaign.
+ */
+export async function revalidateCampaign(
+  tx: Tx,
+  { account_id, id }: { readonly account_id: number; readonly id: number },
+  now: Date,
+): Promise<readonly number[]> {
+  const [campaign] = await plannedCampaign(tx, [account_id, id]);
+  if (!campaign) return [];
+  const { id: template_id, status, rejection_reason, is_held } = campaign;
+  if (status !== "APPROVED") {
+    const template = { account_id, scope: "template", subject_id: template_id } as const;
+    const detail = rejection_reason ?? status;
+    await hold(tx, { ...template, reason: "template_paused", detail }, now);
+  }
+  const held = {
+    account_id,
+    scope: "campaign",
+    subject_id: id,
+    reason: "template_changed",
+  } as const;
+  const detail = mismatchOf(campaign);
+  if (detail !== null) await hold(tx, { ...held, detail }, now);
+  if (detail !== null || !is_held) return [];
+  return (await liftHold(tx, held, now)).number_ids;
+}
+
+function mismatchOf({ plan, ...template }: PlannedCampaign): string | null {
+  return plan.kind === "template" ? planMismatch(plan, plannedTemplateOf(template)) : null;
+}
