@@ -286,6 +286,13 @@ test("the events of a chat campaign carry its name, its completion carries its c
       },
     ],
   );
+
+  await request("POST", `/chat/campaigns/${id}/retry`, { errors: ["undeliverable"] });
+  await assertWrittenWith("chat.campaign.retried", "chat_campaigns", `r.id = ${id}`);
+  assert.deepEqual((await eventsOf("chat.campaign.retried"))[0]!.data, { ...campaign, retried: 2 });
+  await whileSending(() =>
+    eventually(async () => (await statusOf(`/chat/campaigns/${id}`)) === "completed"),
+  );
 });
 
 test("the start of a scheduled campaign, a cancellation and a failure record events", async () => {
@@ -458,6 +465,11 @@ test("a voice campaign and its calls record events, and its completion carries i
   const { type, disposition, dtmf } = answered;
   assert.deepEqual([type, disposition, dtmf], ["voice_campaign", "answered", "1"]);
   await assertWrittenWith("call.completed", "calls", `r.id = ${over.at(-1)!.call_id}`);
+
+  await request("POST", `/voice/campaigns/${id}/retry`, { outcomes: ["busy"] });
+  await assertWrittenWith("voice.campaign.retried", "voice_campaigns", `r.id = ${id}`);
+  const [{ data: retried } = assert.fail()] = await eventsOf("voice.campaign.retried");
+  assert.deepEqual([retried.campaign_id, retried.retried], [id, 1]);
 
   const scheduled_at = new Date(api.clock.now().getTime() + 3_600_000).toISOString();
   const later = await launch({ schedulled_at: scheduled_at });

@@ -75,6 +75,10 @@ const chatEvents = {
     summary: "A chat campaign resumed: it has no hold any more, or retries a reported failure.",
     data: Type.Object(chatCampaign),
   },
+  "chat.campaign.retried": {
+    summary: "A user retried failed recipients of a chat campaign; an ended campaign runs again.",
+    data: Type.Object({ ...chatCampaign, retried: count("Recipients that were queued again") }),
+  },
   "chat.campaign.completed": {
     summary:
       "A chat campaign has no pending recipients any more. Delivery statuses may still arrive, and resume it.",

@@ -49,6 +49,10 @@ export const voiceEvents = {
     summary: "A user resumed a voice campaign.",
     data: Type.Object(voiceCampaign),
   },
+  "voice.campaign.retried": {
+    summary: "A user retried failed recipients of a voice campaign; an ended campaign runs again.",
+    data: Type.Object({ ...voiceCampaign, retried: count("Recipients that are called again") }),
+  },
   "voice.campaign.completed": {
     summary: "A voice campaign has no recipient left to call.",
     data: Type.Object({

@@ -367,6 +367,11 @@ const campaigns: Record<string, RouteRow> = {
   pauseChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/pause` })),
   resumeChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/resume` })),
   cancelChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/cancel` })),
+  retryChatCampaign: ofChat(manage_campaigns, (ids) => ({
+    path: `${placeOf(ids)}/retry`,
+    json: { errors: ["undeliverable"] },
+    headers: underKey()!,
+  })),
   listChatRecipients: ofChat(see_campaigns, (ids) => ({
     path: `${placeOf(ids)}/recipients?limit=2&state=unknown&phone_number=919876543210`,
   })),

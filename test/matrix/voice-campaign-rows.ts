@@ -1,5 +1,6 @@
 // The rows of routes for existing voice campaigns.
 import type { Permission } from "../../server/accounts/permissions.ts";
+import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
@@ -22,6 +23,11 @@ export const voiceCampaignRows: Record<string, RouteRow> = {
   pauseVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/pause` })),
   resumeVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/resume` })),
   cancelVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/cancel` })),
+  retryVoiceCampaign: manage((ids) => ({
+    path: `${campaigns}/${ids.voice_campaign_id}/retry`,
+    json: { outcomes: ["no_answer"] },
+    headers: { "idempotency-key": unique("key") },
+  })),
   listVoiceRecipients: see((ids) => ({
     path: `${campaigns}/${ids.voice_campaign_id}/recipients?limit=2&state=waiting&number=9800000001`,
   })),

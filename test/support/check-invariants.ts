@@ -94,7 +94,7 @@ export async function checkVoiceCampaigns(db: Queryable): Promise<void> {
   await checkVoiceAttempts(db);
 }
 
-/** Checks for voice: no recipient was dialed more often than retries and scheduled callbacks allow. */
+/** Checks for voice: no recipient was dialed more often than retries, manual ones too, and callbacks allow. */
 async function checkVoiceAttempts(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -109,7 +109,7 @@ async function checkVoiceAttempts(db: Queryable): Promise<void> {
            ('held', 'night_window', 'node_unavailable', 'ai_agent_unavailable', 'speech_unavailable'))
        group by 1, 2, 3) n
        on n.account_id = r.account_id and n.campaign_id = r.campaign_id and n.recipient_id = r.id
-     where n.dialed > 1 + v.max_retry + r.callbacks or n.dialed > r.attempts`,
+     where n.dialed > 1 + v.max_retry + r.callbacks + r.retries or n.dialed > r.attempts`,
   );
 }
 
@@ -166,7 +166,10 @@ export async function checkProviderIds(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks for chat: a campaign paid one credit per charged recipient and reserves one per uncharged pending one. */
+/**
+ * Checks for chat: a campaign reserved one credit per recipient and retry, paid one per charged recipient and
+ * reserves one per uncharged pending recipient.
+ */
 export async function checkCampaignCredits(db: Queryable): Promise<void> {
   await assertNone(
     db,
@@ -186,7 +189,7 @@ export async function checkCampaignCredits(db: Queryable): Promise<void> {
          count(*) filter (where not charged
            and state in ('queued', 'deferred', 'dispatching', 'unknown'))::int as pending
        from chat_recipients where account_id = c.account_id and campaign_id = c.id) r
-     where reserved <> c.total or (c.purged_at is null and (
+     where reserved <> c.total + c.retried or (c.purged_at is null and (
        captured - refunded <> charged or reserved - captured - released <> pending))`,
   );
 }

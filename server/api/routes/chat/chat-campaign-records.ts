@@ -1,6 +1,7 @@
 // Chat campaigns after their creation: lists, details, recipients and controls.
 import Type, { type Static } from "typebox";
 import type { Actor } from "../../../accounts/audit/record-audit.ts";
+import { statement_seconds } from "../../../audience/intake/limits.ts";
 import {
   campaign_statuses,
   CampaignDetail,
@@ -20,12 +21,13 @@ import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
 import { pauseCampaign } from "../../../chat/campaigns/pause-campaign.ts";
 import { resendRecipient } from "../../../chat/campaigns/resend-recipient.ts";
 import { resumeCampaign } from "../../../chat/campaigns/resume-campaign.ts";
+import { retryCampaign } from "../../../chat/campaigns/retry-campaign.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import type { Tx } from "../../../lib/database/database.ts";
-import { invalidField } from "../../../lib/errors.ts";
+import { invalidField, type FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
-import { closed, id, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
+import { closed, id, optional, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { searches } from "../../../lib/database/searches.ts";
 import { route, type Access } from "../../route.ts";
 import { sendExport } from "../shared/send-csv.ts";
@@ -155,6 +157,62 @@ const campaignRoutes = [
   }),
 ];
 
+const retryRoute = route({
+  method: "POST",
+  url: `${campaign}/retry`,
+  id: "retryChatCampaign",
+  summary: "Retry the failed recipients of a campaign; reserves a credit for each",
+  tag,
+  access: manage,
+  key_required: true,
+  params,
+  body: closed(
+    {
+      errors: optional(
+        Type.Array(Type.String({ maxLength: 64 }), {
+          minItems: 1,
+          maxItems: 20,
+          description:
+            "Only recipients with one of these errors, such as undeliverable; omitted: every definite failure",
+        }),
+      ),
+    },
+    {
+      description:
+        "Which recipients are queued again. Those of unknown outcome are never retried: they may have the message",
+      examples: [{ errors: ["undeliverable"] }],
+    },
+  ),
+  success: {
+    200: Type.Object({
+      retried: Type.Integer({ description: "Recipients that were queued again" }),
+      campaign: CampaignDetail,
+    }),
+  },
+  validate: ({ body }) => unknownOutcomeViolations(body),
+  handle: async ({ app, caller, actor, params: { id: campaignId }, body, writeWithClient }) => {
+    const now = app.clock.now();
+    const accountId = caller.account.id;
+    const failed = { id: campaignId, errors: body.errors ?? null };
+    const answer = await writeWithClient(statement_seconds, async (tx) => {
+      const { retried } = await retryCampaign(tx, actor, failed, now);
+      return { retried, campaign: await findCampaign(tx, accountId, campaignId, now) };
+    });
+    wakeSenders(app, accountId, [answer.campaign.chat_number_id]);
+    return answer;
+  },
+});
+
+/** Reports `outcome_unknown` among the errors; the body may have any shape. */
+function unknownOutcomeViolations(body: unknown): FieldError[] {
+  const { errors } = (body ?? {}) as { readonly errors?: unknown };
+  const at = Array.isArray(errors) ? errors.indexOf("outcome_unknown") : -1;
+  if (at === -1) return [];
+  const reason =
+    "must not be outcome_unknown, because these customers may have the message already";
+  return [{ field: `errors.${at}`, reason }];
+}
+
 const recipientRoutes = [
   route({
     method: "GET",
@@ -225,4 +283,4 @@ const recipientRoutes = [
   }),
 ];
 
-export const chatCampaignRecordRoutes = [...campaignRoutes, ...recipientRoutes];
+export const chatCampaignRecordRoutes = [...campaignRoutes, retryRoute, ...recipientRoutes];

@@ -2,6 +2,7 @@
 import Type, { type Static } from "typebox";
 import type { Caller } from "../../../accounts/caller.ts";
 import type { Actor } from "../../../accounts/audit/record-audit.ts";
+import { statement_seconds } from "../../../audience/intake/limits.ts";
 import { phone_reason, readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
 import { CallRecord } from "../../../calls/records/call-record-schema.ts";
 import { listCalls } from "../../../calls/records/call-records.ts";
@@ -9,7 +10,7 @@ import { call_types } from "../../../calls/state-machine/voice-plan.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { invalidField } from "../../../lib/errors.ts";
-import { closed, pageOf, pageQuery } from "../../../lib/schemas.ts";
+import { closed, optional, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import {
   campaign_statuses,
   KeyCount,
@@ -29,6 +30,7 @@ import { findCampaignKey } from "../../../voice/campaigns/find-campaign-key.ts";
 import type { OpenCampaign } from "../../../voice/campaigns/lock-open-campaign.ts";
 import { pauseCampaign } from "../../../voice/campaigns/pause-campaign.ts";
 import { resumeCampaign } from "../../../voice/campaigns/resume-campaign.ts";
+import { retryCampaign } from "../../../voice/campaigns/retry-campaign.ts";
 import type { ApiApp } from "../../api-app.ts";
 import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
@@ -48,6 +50,20 @@ const params = closed({
     description: "The id or campaignId of the launch",
   }),
 });
+
+/** The dispositions of calls that reached no person. */
+const failed_outcomes = [
+  "busy",
+  "no_answer",
+  "declined",
+  "unallocated",
+  "invalid",
+  "congestion",
+  "unreachable",
+  "failed",
+  "lost",
+  "machine",
+] as const;
 
 const recipientQuery = {
   state: Type.Optional(Type.Enum(recipient_states, { type: "string" })),
@@ -163,6 +179,48 @@ const campaignRoutes = [
   }),
 ];
 
+const retryRoute = route({
+  method: "POST",
+  url: `${campaign}/retry`,
+  id: "retryVoiceCampaign",
+  summary: "Call the failed recipients of a voice campaign once more",
+  tag,
+  access: manage,
+  key_required: true,
+  params,
+  body: closed(
+    {
+      outcomes: optional(
+        Type.Array(Type.Enum(failed_outcomes, { type: "string" }), {
+          minItems: 1,
+          description:
+            "Only recipients whose last call had one of these outcomes. Omitted: busy, no_answer, congestion, unreachable, failed, and those whose script could not be synthesized",
+        }),
+      ),
+    },
+    { description: "Which recipients are called again", examples: [{ outcomes: ["no_answer"] }] },
+  ),
+  success: {
+    200: Type.Object({
+      retried: Type.Integer({ description: "Recipients that are called again" }),
+      campaign: VoiceCampaignRecord,
+    }),
+  },
+  handle: async ({ app, caller, actor, params: { id: either }, body, writeWithClient }) => {
+    const now = app.clock.now();
+    let trunk_id: number | undefined;
+    const answer = await writeWithClient(statement_seconds, async (tx) => {
+      const { campaign_id: id } = await findKey(app, caller, either);
+      const done = await retryCampaign(tx, actor, { id, outcomes: body.outcomes ?? null }, now);
+      ({ trunk_id } = done);
+      const { retried } = done;
+      return { retried, campaign: await findCampaign(tx, actor.account_id, id, now) };
+    });
+    if (trunk_id !== undefined) app.notifications.send("voice_work", String(trunk_id));
+    return answer;
+  },
+});
+
 const reportRoutes = [
   route({
     method: "GET",
@@ -233,4 +291,4 @@ const reportRoutes = [
   }),
 ];
 
-export const voiceCampaignRecordRoutes = [...campaignRoutes, ...reportRoutes];
+export const voiceCampaignRecordRoutes = [...campaignRoutes, retryRoute, ...reportRoutes];

@@ -21,3 +21,11 @@ test("a new breaker ignores earlier failures", () => {
   assert.equal(breaker.checkFailureRate({ ended: 1_000, failed: 1_000 }), null);
   assert.equal(breaker.checkFailureRate({ ended: 1_100, failed: 1_010 }), null);
 });
+
+test("measures the failures after a retry, which takes its recipients out of the counts", () => {
+  const breaker = openBreaker(25);
+  breaker.checkFailureRate({ ended: 10_000, failed: 2_000 });
+  assert.equal(breaker.checkFailureRate({ ended: 8_000, failed: 0 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 8_049, failed: 49 }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 8_050, failed: 50 }), 100);
+});

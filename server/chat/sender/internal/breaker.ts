@@ -21,6 +21,8 @@ export function openBreaker(error_percent: number): Breaker {
   const tallies: Tally[] = [];
   return {
     checkFailureRate(tally) {
+      // Retried recipients no longer count: without this, as many attempts would go unnoticed.
+      if (tallies.length > 0 && tally.ended < tallies.at(-1)!.ended) tallies.length = 0;
       tallies.push(tally);
       // The oldest entry kept is the newest that is a full window back.
       while (tallies.length > 2 && tally.ended - tallies[1]!.ended >= window_attempts)

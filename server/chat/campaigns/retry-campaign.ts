@@ -1,0 +1,96 @@
+import { sql } from "kysely";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
+import { lockRetryableCampaign } from "../../audience/recipients/lock-campaign.ts";
+import { extendReservation } from "../../credits/extend-reservation.ts";
+import { recordEvent } from "../../engine/record-event.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
+
+/** The columns of a campaign that its retry needs. */
+type Campaign = {
+  readonly name: string;
+  readonly chat_number_id: number;
+  readonly template_id: number | null;
+  readonly reservation_id: number;
+};
+
+/**
+ * Queues failed recipients again, each as a new message, and reserves a credit for each. Only definite
+ * failures: a message of unknown outcome can only be resent (resend-recipient.ts). An ended campaign runs
+ * again; it is paused if its template has changed. Returns how many, and the chat number to notify on
+ * `chat_work`. Errors: not-found; conflict when the campaign was cancelled or not started, its recipients
+ * were purged, or its number or template no longer exists; insufficient-credit.
+ */
+export async function retryCampaign(
+  tx: Tx,
+  actor: Actor,
+  { id, errors }: { readonly id: number; readonly errors: readonly string[] | null },
+  now: Date,
+): Promise<{ readonly retried: number; readonly chat_number_id: number }> {
+  const { account_id } = actor;
+  const key = { account_id, campaign_id: id };
+  const campaign = await lockRetryableCampaign<Campaign>(
+    tx,
+    "chat_campaigns",
+    ["name", "chat_number_id", "template_id", "reservation_id"],
+    key,
+  );
+  await lockNumberAndTemplate(tx, key, campaign);
+  const { name, chat_number_id, reservation_id } = campaign;
+  const retried = await queueFailed(tx, key, errors, now);
+  if (retried === 0) return { retried, chat_number_id };
+  await recordEvent(tx, {
+    account_id,
+    type: "chat.campaign.retried",
+    occurred_at: now,
+    data: { campaign_id: id, name, retried },
+  });
+  await revalidateCampaign(tx, { account_id, id }, now);
+  await recordAudit(tx, actor, {
+    at: now,
+    action: "chat_campaign.retried",
+    subject_id: id,
+    detail: { retried, errors },
+  });
+  await extendReservation(tx, { account_id, id: reservation_id, amount: retried }, now);
+  return { retried, chat_number_id };
+}
+
+async function queueFailed(
+  tx: Tx,
+  { account_id, campaign_id }: CampaignKey,
+  errors: readonly string[] | null,
+  now: Date,
+): Promise<number> {
+  const { rows } = await sql<{ retried: number }>`
+    select retry_chat_recipients(${account_id}, ${campaign_id}, ${errors && [...errors]}::text[],
+      ${now}::timestamptz) as retried`.execute(tx);
+  return rows[0]!.retried;
+}
+
+/** Locks both until the commit: an inactive number or a deleted template could not send the campaign. */
+async function lockNumberAndTemplate(
+  tx: Tx,
+  { account_id }: CampaignKey,
+  { chat_number_id, template_id }: Campaign,
+): Promise<void> {
+  const number = await tx
+    .selectFrom("chat_numbers")
+    .select("active")
+    .where("account_id", "=", account_id)
+    .where("id", "=", chat_number_id)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (!number?.active) throw new Refusal("conflict", "The campaign's chat number is not active");
+  if (template_id === null) return;
+  const template = await tx
+    .selectFrom("chat_templates")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", template_id)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (!template) throw new Refusal("conflict", "The campaign's template has been deleted");
+}

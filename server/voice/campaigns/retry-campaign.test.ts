@@ -1,0 +1,230 @@
+// A retry of the failed recipients of a voice campaign.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import { leadNodes } from "../../../test/support/call-client.ts";
+import {
+  checkCalls,
+  checkLedger,
+  checkVoiceCampaigns,
+} from "../../../test/support/check-invariants.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { makeSandboxTrunk, setCalling } from "../../../test/support/telephony-factory.ts";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
+import { makeFullVoiceFile } from "../../../test/support/voice-file-factory.ts";
+import {
+  openSandboxVoiceDriver,
+  type SandboxVoiceDriver,
+} from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
+import type { RecipientState } from "./campaign-record-schema.ts";
+import { completeCampaigns } from "./complete-campaigns.ts";
+
+let api: TestApi;
+let sandbox: SandboxVoiceDriver;
+before(async () => {
+  sandbox = openSandboxVoiceDriver({ pace: 50 });
+  api = await startApi({ voiceDrivers: { sandbox } });
+});
+after(async () => {
+  await sandbox.close();
+  await api.close();
+});
+
+const retry = (
+  account: TestAccount,
+  id: number | string,
+  json: unknown = {},
+  key = unique("key"),
+) =>
+  api.send("POST", `/api/v1/voice/campaigns/${id}/retry`, {
+    token: account.token,
+    json,
+    headers: { "idempotency-key": key },
+  });
+
+const rowsOf = ({ account_id }: TestAccount, campaign_id: number) =>
+  api.app.db.query
+    .selectFrom("voice_recipients")
+    .select(["id", "state", "attempts"])
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .orderBy("id")
+    .execute();
+
+async function eventTypes({ account_id }: TestAccount): Promise<string[]> {
+  const rows = await api.app.db.query
+    .selectFrom("events")
+    .select("type")
+    .where("account_id", "=", account_id)
+    .where("type", "like", "voice.campaign.%")
+    .orderBy("id")
+    .execute();
+  return rows.map(({ type }) => type.slice("voice.campaign.".length));
+}
+
+/** Creates a completed campaign of recipients whose last call had this disposition; null: without a call. */
+async function makeCompleted(
+  account: TestAccount,
+  recipients: readonly (readonly [RecipientState, string | null])[],
+  campaign: { readonly call_type?: "obd_smartvoice"; readonly callback_url?: string } = {},
+) {
+  const made = await makeVoiceCampaign(api.app, account, {
+    campaign: { ...campaign, state: "completed", finished_at: api.app.clock.now() },
+    recipients: recipients.map(([state, disposition]) => ({
+      state,
+      attempts: disposition === null ? 0 : 1,
+      finished_at: api.app.clock.now(),
+    })),
+  });
+  for (const [i, [, disposition]] of recipients.entries())
+    if (disposition !== null)
+      await makeVoiceCall(api.app, account, made, { recipient_id: i + 1, call: { disposition } });
+  return made;
+}
+
+const outcomes = [
+  ["answered", "answered"],
+  ["busy", "busy"],
+  ["busy", "declined"],
+  ["no_answer", "no_answer"],
+  ["failed", "unreachable"],
+  ["failed", "unallocated"],
+  ["failed", "lost"],
+  ["failed", null],
+  ["machine", "machine"],
+  ["suppressed", null],
+  ["cancelled", null],
+] as const;
+
+// First, because the other tests make calls without events.
+test("a retried recipient gets one more call, with the earlier attempts kept and credit of its own", async () => {
+  const account = await makeAccount(api.app);
+  await setCalling(api.app, account, { night_calling: true });
+  await makeCredits(api.app, account, { call: 100 });
+  await makeSandboxTrunk(api.app, account);
+  const voice_file_id = await makeFullVoiceFile(api.app, account);
+  const launched = await api.send("POST", "/api/v1/voice/voiceCampaign", {
+    token: account.token,
+    json: {
+      campaign_name: "Delivery day",
+      voice_file_id,
+      call_type: "obd_voice_call",
+      sendTo: "Numbers",
+      number: "9001777701,9002777486",
+    },
+  });
+  const id = launched.body.campaignId as number;
+  const status = async () => {
+    const path = `/api/v1/voice/campaigns/${id}`;
+    return (await api.send("GET", path, { token: account.token })).body;
+  };
+  const leaders = leadNodes(api.app);
+  const completed = () =>
+    eventually(async () => {
+      await completeCampaigns(api.app);
+      return (await status()).status === "completed";
+    });
+  try {
+    await completed();
+    assert.deepEqual([(await status()).answered, (await status()).busy], [1, 1]);
+    const key = unique("key");
+    const twins = await Promise.all([1, 2].map(() => retry(account, id, {}, key)));
+    for (const twin of twins) assert.deepEqual([twin.status, twin.body.retried], [200, 1]);
+    await completed();
+  } finally {
+    await leaders.stop();
+  }
+  assert.deepEqual(
+    (await rowsOf(account, id)).map(({ state, attempts }) => [state, attempts]),
+    [
+      ["answered", 1],
+      ["busy", 2],
+    ],
+  );
+  assert.equal((await status()).attempts, 3);
+  assert.deepEqual((await eventTypes(account)).slice(2), ["completed", "retried", "completed"]);
+  await checkVoiceCampaigns(api.app.db.pool);
+  await checkCalls(api.app.db.pool);
+  await checkLedger(api.app.db.pool);
+});
+
+test("a retry calls the recipients that an automatic retry would call, and others only by their outcome", async () => {
+  const account = await makeAccount(api.app);
+  const retriedOf = async (json: unknown) => {
+    const { id } = await makeCompleted(account, outcomes);
+    const answer = await retry(account, id, json);
+    assert.equal(answer.status, 200, answer.text);
+    const rows = await rowsOf(account, id);
+    const waiting = rows
+      .filter(({ state }) => state === "waiting")
+      .map((row) => outcomes[row.id - 1]);
+    assert.equal(answer.body.retried, waiting.length);
+    const { status, pending, finished_at } = answer.body.campaign;
+    const expected =
+      waiting.length > 0 ? ["running", waiting.length, true] : ["completed", 0, false];
+    assert.deepEqual([status, pending, finished_at === null], expected);
+    return waiting.map((one) => one![1]);
+  };
+  assert.deepEqual(await retriedOf({}), ["busy", "no_answer", "unreachable", null]);
+  assert.deepEqual(await retriedOf({ outcomes: null }), ["busy", "no_answer", "unreachable", null]);
+  assert.deepEqual(await retriedOf({ outcomes: ["no_answer", "declined"] }), [
+    "declined",
+    "no_answer",
+  ]);
+  assert.deepEqual(await retriedOf({ outcomes: ["machine", "lost"] }), ["lost", "machine"]);
+  assert.deepEqual(await retriedOf({ outcomes: ["congestion"] }), []);
+  for (const json of [{ outcomes: ["answered"] }, { outcomes: [] }, { outcomes: "busy" }]) {
+    const { id } = await makeCompleted(account, outcomes);
+    assert.deepEqual(failingFields(await retry(account, id, json)).length, 1);
+  }
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
+test("a retried script is synthesized again, and the campaign's callback endpoint is restored", async () => {
+  const account = await makeAccount(api.app);
+  const callback_url = "https://example.com/retried";
+  const { id, public_id } = await makeCompleted(account, [["busy", "busy"]], {
+    call_type: "obd_smartvoice",
+    callback_url,
+  });
+  const answer = await retry(account, public_id);
+  assert.equal(answer.body.retried, 1, answer.text);
+  assert.deepEqual((await rowsOf(account, id))[0], { id: 1, state: "synthesizing", attempts: 1 });
+  const endpoint = await api.app.db.query
+    .selectFrom("callback_endpoints")
+    .select("enabled")
+    .where("account_id", "=", account.account_id)
+    .where("url", "=", callback_url)
+    .executeTakeFirst();
+  assert.deepEqual(endpoint, { enabled: true });
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
+test("a voice campaign that was cancelled, has not started or was purged is not retried", async () => {
+  const account = await makeAccount(api.app);
+  const { id } = await makeCompleted(account, [["busy", "busy"]]);
+  const set = (values: { state?: string; purged_at?: Date }) =>
+    api.app.db.query
+      .updateTable("voice_campaigns")
+      .set(values)
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", id)
+      .execute();
+  for (const state of ["cancelled", "scheduled"]) {
+    await set({ state });
+    const answer = await retry(account, id);
+    assert.deepEqual([answer.status, answer.body.type], [409, "conflict"]);
+    assert.match(answer.body.detail, new RegExp(`is ${state} and cannot be retried`));
+  }
+  await set({ state: "completed", purged_at: api.app.clock.now() });
+  assert.match((await retry(account, id)).body.detail, /purged/);
+  const other = await makeAccount(api.app);
+  assert.equal((await retry(other, id)).status, 404);
+});
