@@ -1,22 +1,28 @@
 // The message to a caller when no agent is free, which offers a callback.
 import type { Call } from "../call.ts";
 import type { Transition } from "../events-and-commands.ts";
+import type { Prompt } from "../menu.ts";
 import { endAnsweredCall, moveTo, play, positionOf, stopPlaying } from "../play-to-caller.ts";
+import { callbacks_max } from "../refuse-callback.ts";
 import { promiseCallback } from "./promise-callback.ts";
 
 const callback_minutes = 30;
 /** How long a key is waited for after the message. */
 const wait_ms = 5_000;
 
-const message = {
-  say: "I am sorry, all our agents are busy. To be called back, press 1.",
-  language: "en",
-} as const;
-const confirmation = { say: "Thank you. We will call you back.", language: "en" } as const;
+const english = (say: string): Prompt => ({ say, language: "en" });
+const offer = english("I am sorry, all our agents are busy. To be called back, press 1.");
+const message = english("I am sorry, all our agents are busy. Please try again later.");
+const confirmation = english("Thank you. We will call you back.");
 
 /** Plays the message, in place of cutting the caller off. */
 export function apologize(call: Call): Transition {
-  return { ...play(call, [message], { doing: "apologizing" }), events: [] };
+  const prompt = mayBeCalledBack(call) ? offer : message;
+  return { ...play(call, [prompt], { doing: "apologizing" }), events: [] };
+}
+
+function mayBeCalledBack({ voice }: Call): boolean {
+  return voice !== null && voice.callbacks < callbacks_max;
 }
 
 /** Waits for a key after the message; ends the call if it could not be played. */
@@ -34,7 +40,8 @@ export function endApology(call: Call, at: Date): Transition {
 
 /** Promises a callback on 1; other keys have no effect. */
 export function handleApologyKey(call: Call, digit: string, at: Date): Transition | null {
-  if (digit !== "1" || positionOf(call).doing !== "apologizing") return null;
+  const isAsked = digit === "1" && positionOf(call).doing === "apologizing";
+  if (!isAsked || !mayBeCalledBack(call)) return null;
   const next = promiseCallback(call, callback_minutes, confirmation, at);
   return { ...next, commands: [...stopPlaying(call), ...next.commands] };
 }

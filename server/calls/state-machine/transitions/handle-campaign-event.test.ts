@@ -258,10 +258,17 @@ test("rings one agent after the other for a caller, and continues with the menu 
 });
 
 /** A caller who pressed 1 for an agent, when none is free. */
-function withoutAgent(more: Record<string, MenuNode> = {}, otherwise = "bye"): Run {
+function withoutAgent(
+  more: Record<string, MenuNode> = {},
+  otherwise = "bye",
+  voice: Partial<VoiceCall> = {},
+): Run {
   const to = { agent_group_id: 7 };
   const person: MenuNode = { type: "transfer", prompt: null, to, otherwise };
-  const run = answer(menu({ main: question({ keys: { "1": "person" } }), person, ...more }));
+  const run = answer({
+    ...menu({ main: question({ keys: { "1": "person" } }), person, ...more }),
+    ...voice,
+  });
   press(run, "1");
   take(run, { type: "agent_found", to: null });
   return run;
@@ -300,6 +307,20 @@ test("a caller who gets no agent and presses 1 is called back", () => {
     const { state, callback, due_at } = recipientOutcome(run.call)!;
     assert.deepEqual([state, callback, due_at], ["waiting", true, at(1 + 30 * 60)]);
   }
+});
+
+test("promises a callback only within the calling window, and only one that will be placed", () => {
+  const settings = { night_calling: false, calling_from: "09:00", calling_to: "12:10" };
+  const run = withoutAgent();
+  run.call = { ...run.call, settings: { ...run.call.settings, ...settings } };
+  press(run, "1");
+  assert.deepEqual(run.call.callback_at, new Date("2026-11-03T09:00:00Z"));
+  const often = withoutAgent({}, "bye", { callbacks: 5 });
+  assert.deepEqual(saidTexts(often), [
+    "I am sorry, all our agents are busy. Please try again later.",
+  ]);
+  press(often, "1");
+  assert.equal(often.call.callback_at, null);
 });
 
 test("a menu can promise a callback in its own words and time", () => {

@@ -1,16 +1,21 @@
+import { callableFrom } from "../../../accounts/accounts/calling-window.ts";
 import type { Call } from "../call.ts";
 import type { Transition } from "../events-and-commands.ts";
 import type { Prompt } from "../menu.ts";
 import { endAnsweredCall, play } from "../play-to-caller.ts";
 
-/** Notes that the caller is to be called back in so many minutes, confirms it and ends the call. */
+/**
+ * Notes that the caller is to be called back in so many minutes, or when the calling window opens then, confirms
+ * it and ends the call.
+ */
 export function promiseCallback(
   call: Call,
   minutes: number,
   prompt: Prompt | null,
   at: Date,
 ): Transition {
-  const callback_at = new Date(at.getTime() + minutes * 60_000);
+  const earliest = new Date(at.getTime() + minutes * 60_000);
+  const callback_at = callableFrom(call.settings, earliest) ?? earliest;
   const promised = { ...call, callback_at };
   if (!prompt) return endAnsweredCall(promised, at, "callback_requested");
   const then_end = "callback_requested" as const;
