@@ -11,7 +11,8 @@ import {
   type AsteriskFixture,
 } from "../support/asterisk-fixture.ts";
 import { isFinal, type CallClient } from "../support/call-client.ts";
-import { makeAgentGroup } from "../support/telephony-factory.ts";
+import { makeAgentGroup, setCalling } from "../support/telephony-factory.ts";
+import { makeFullVoiceFile } from "../support/voice-file-factory.ts";
 import { makeChatNumber, makeChatTemplate } from "../support/chat-factory.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeCredits } from "../support/account-factory.ts";
@@ -149,6 +150,21 @@ suite("policies on Asterisk", { concurrency: true }, () => {
     const { client, call } = await withGroup("hangup", [answers]);
     const report = await client.awaitCall(await call(), "busy");
     assert.deepEqual(agentsOf(report), [[busy, "busy"]]);
+  });
+
+  test("a voicemail that answers for an agent is not connected; an agent who presses 1 is", async () => {
+    const presses_1 = `91${farEnd("presses", 3, "1")}`;
+    const { client, call } = await withGroup("next_in_group", [presses_1]);
+    const accept_voice_file_id = await makeFullVoiceFile(fixture.app, client.account);
+    await setCalling(fixture.app, client.account, { accept_voice_file_id });
+    const report = await client.awaitCall(
+      await call({ from_number: farEnd("speaks") }),
+      "completed",
+    );
+    assert.deepEqual(agentsOf(report), [
+      [`91${farEnd("speaks")}`, "no-answer"],
+      [presses_1, "completed"],
+    ]);
   });
 
   test("a group member who is in a call is skipped", async () => {
