@@ -6,7 +6,12 @@ import { leadNodes, openCallClient, type CallClient } from "../../../test/suppor
 import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { startRealtimeStub, type RealtimeStub } from "../../../test/support/realtime-stub.ts";
-import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
+import {
+  makeCallingAccount,
+  makeNode,
+  makeSandboxTrunk,
+  makeTrunk,
+} from "../../../test/support/telephony-factory.ts";
 import { toneSpeech } from "../../../test/support/tone-speech.ts";
 import { makeVoiceCampaign, type TestVoiceCampaign } from "../../../test/support/voice-factory.ts";
 import type { AiAgentPlan } from "../../drivers/ai-agent/driver.ts";
@@ -430,4 +435,22 @@ test("the call record of a promised callback says when its campaign was cancelle
   await settled(campaign, "waiting 1");
   await client.ask("POST", `/api/v1/voice/campaigns/${campaign.id}/cancel`);
   assert.equal((await record(campaign)).calls[0].callback_outcome, "campaign_ended");
+});
+
+test("a slow AI agent's server does not make a campaign claim more calls than its trunk's rate", async () => {
+  stub.script({ silent: true, answer: () => brief });
+  const node = await makeNode(api.app, { connected: true });
+  const share = { calls_per_second: 2, calls_max: 50 };
+  const slow = await makeTrunk(api.app, [node], { share });
+  const first = stub.connections.length;
+  const people = Array.from({ length: 6 }, () => phone());
+  const campaign = await launch(talk(), people, { trunk_id: slow });
+  const count = () => stub.connections.length - first;
+  await eventually(() => count() >= 1);
+  const began_ms = performance.now();
+  await eventually(() => count() >= 4);
+  assert.ok(performance.now() - began_ms > 1_000, "three calls at two per second");
+  stub.script({ silent: false });
+  for (const line of stub.connections.slice(first)) line.send({ type: "session.created" });
+  await settled(campaign, ...people.map(() => "answered 1"));
 });

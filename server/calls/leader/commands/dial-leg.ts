@@ -49,16 +49,21 @@ async function dial(
   const withdraw = (blocker: CallBlocker) =>
     leader.dispatch(live, { type: "withdrawn", leg: leg.id, blocker, at: app.clock.now() });
   const began_ms = performance.now();
-  if (leg.role === "customer") {
-    const blocker = await Promise.race([prepareContent(leader, live), aborted(given_up)]);
-    if (blocker) return withdraw(blocker);
-  }
-  const give_up_at_ms = performance.now() + command.ring_seconds * 1_000;
+  let give_up_at_ms = began_ms + command.ring_seconds * 1_000;
+  let isPrepared = leg.role !== "customer";
   // An agent waits for this leg.
   const isUrgent = leg.role === "customer" && live.call.voice === null;
   for (;;) {
     await leader.pace.acquire(isUrgent);
     if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.acquire(isUrgent);
+    if (!isPrepared) {
+      // Only now: the rate limit also limits how many calls are claimed and prepared at once.
+      const paced_ms = performance.now();
+      const blocker = await Promise.race([prepareContent(leader, live), aborted(given_up)]);
+      if (blocker) return withdraw(blocker);
+      isPrepared = true;
+      give_up_at_ms += performance.now() - paced_ms;
+    }
     const ready = Promise.race([leader.connected.promise, aborted(given_up)]);
     await settledWithin(ready, give_up_at_ms - performance.now());
     if (given_up.aborted && !isNodeLost(leader)) return end(canceled);
