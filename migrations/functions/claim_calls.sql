@@ -1,4 +1,5 @@
--- Claims due calls for a trunk of the node and returns them with their blockers. The commit does not wait for
+-- Claims due calls for a trunk of the node and returns them with their blockers. A suppressed agent's phone
+-- blocks a call like a suppressed customer's. The commit does not wait for
 -- the disk: nothing is dialed before a later write, which does wait, marks the leg as dialing.
 create or replace function claim_calls(
   p_account_id bigint, p_node_id bigint, p_trunk_id bigint, p_fence bigint, p_take int, p_now timestamptz
@@ -26,7 +27,8 @@ begin
   loop
     suppressed := exists (
       select from suppressions s join calls c on c.account_id = p_account_id and c.id = v_id
-      where s.account_id = p_account_id and s.phone = c.to_phone and s.channel in ('all', 'voice')
+      where s.account_id = p_account_id and s.person_key in (phone_key(c.to_phone), phone_key(c.from_number))
+        and s.channel in ('all', 'voice')
         and (s.expires_at is null or s.expires_at > p_now));
     pair_taken := false;
     if not suppressed then

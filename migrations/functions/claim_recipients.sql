@@ -1,5 +1,5 @@
 -- Claims due recipients of a voice campaign: creates a call for each, its leg marked as dialing, and reserves
--- one credit. Suppressed recipients are skipped for good. Without credit it claims none, and holds the
+-- one credit. Suppressed recipients are skipped for good, whatever the suppression's scope: calls have no category. Without credit it claims none, and holds the
 -- campaign once the account has no campaign call in progress, because those usually release credit. The leg
 -- is dialed right after the commit, so the commit waits for the disk.
 create or replace function claim_recipients(
@@ -31,7 +31,7 @@ begin
   ), checked as (
     select n.id, exists (
       select from suppressions s
-      where s.account_id = p_account_id and s.phone = n.phone and s.channel in ('all', 'voice')
+      where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
         and (s.expires_at is null or s.expires_at > p_now)) as suppressed
     from next n
   )

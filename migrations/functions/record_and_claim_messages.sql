@@ -1,6 +1,7 @@
 -- Records the outcomes of messages sent and marks the campaign's next recipients as dispatching unless a hold
--- applies, in one autocommit call under the number's lease. Recipients suppressed since are skipped. Returns
--- those marked and skipped; those marked must be sent at once or given back.
+-- applies, in one autocommit call under the number's lease. Recipients suppressed since are skipped; a
+-- suppression of marketing applies unless the template's category is another one. Returns those marked and
+-- skipped; those marked must be sent at once or given back.
 -- p_after: there are no queued recipients up to this id; skips dead index entries.
 create or replace function record_and_claim_messages(
   p_account_id bigint, p_number_id bigint, p_fence bigint, p_results json,
@@ -15,18 +16,24 @@ as $$
 #variable_conflict use_column
 declare
   v_picked chat_move[];
+  v_is_marketing boolean;
 begin
   perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
 
-  if p_take > 0 and exists (
-    select from chat_campaigns c
+  if p_take > 0 then
+    select coalesce((
+      select t.category = 'MARKETING' from chat_templates t
+      where t.account_id = p_account_id and t.id = c.template_id), true)
+    into v_is_marketing
+    from chat_campaigns c
     where c.account_id = p_account_id and c.id = p_campaign_id and c.state = 'running'
       and not exists (
         select from chat_holds h
         where h.account_id = p_account_id and (
           (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
-          or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account'))
-  ) then
+          or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account'));
+  end if;
+  if v_is_marketing is not null then
     with due as materialized (
       select r.id, r.phone, r.dispatches from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id
@@ -44,7 +51,8 @@ begin
     ), checked as (
       select p.*, exists (
         select from suppressions s
-        where s.account_id = p_account_id and s.phone = p.phone and s.channel in ('all', 'chat')
+        where s.account_id = p_account_id and s.person_key = phone_key(p.phone) and s.channel in ('all', 'chat')
+          and (s.scope = 'all' or v_is_marketing)
           and (s.expires_at is null or s.expires_at > p_now)) as suppressed
       from picked p
     )

@@ -1,5 +1,5 @@
 -- Records replies once each, with the recipient they answer: the one named by the reply, else the last
--- message from this number to that phone within a day. Returns the new ones.
+-- message from this number to that phone, in any spelling, within a day. Returns the new ones.
 create or replace function record_chat_replies(p_account_id bigint, p_number_id bigint, p_replies json)
 returns setof chat_replies
 language sql
@@ -20,7 +20,7 @@ as $$
   left join lateral (
     select m.campaign_id, m.id from chat_recipients m
     join chat_campaigns c on c.account_id = p_account_id and c.id = m.campaign_id
-    where named.id is null and m.account_id = p_account_id and m.phone = r.phone
+    where named.id is null and m.account_id = p_account_id and m.phone = any (phone_spellings(r.phone))
       and m.state in ('delivered', 'read') and m.dispatched_at > r.at - interval '24 hours'
       and c.chat_number_id = p_number_id
     order by m.dispatched_at desc

@@ -121,6 +121,7 @@ const chatEvents = {
     data: Type.Object({
       phone_number: text("Digits with country code"),
       source: word(["reply", "provider"], "reply: the customer replied with a stop word"),
+      scope: word(["all", "marketing"], "What the customer ended: all messages, or marketing"),
       chat_number_id: id("The number that received the opt-out"),
       reply_id: nullable(id("The customer's reply")),
       campaign_id: nullable(id("The campaign of the message that was replied to")),

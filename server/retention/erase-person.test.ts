@@ -176,8 +176,8 @@ async function fill(owner: TestAccount) {
   await post(owner, `${leads}/create`, { phone: "9800000008", name: "Ben" });
   const group = await post(owner, "/api/v1/groups", { name: unique("group") });
   await query(
-    `insert into group_members (account_id, group_id, phone, name, created_at)
-     values ($1, $2, $3, 'Asha', $4), ($1, $2, '919800000002', 'Ben', $4)`,
+    `insert into group_members (account_id, group_id, phone_key, phone, name, created_at)
+     values ($1, $2, $3, $3, 'Asha', $4), ($1, $2, '919800000002', '919800000002', 'Ben', $4)`,
     [account_id, group.id, phone, now],
   );
   await makeSuppression(api.app, owner, phone);

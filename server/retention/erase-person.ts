@@ -7,7 +7,12 @@ import type { Tx } from "../lib/database/database.ts";
 import { eraseStoredResponses } from "./erase/stored-responses.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
-import { eraseGroupMembers, eraseNotices, eraseReplies } from "./erase/found-by-index.ts";
+import {
+  eraseGroupMembers,
+  eraseNotices,
+  eraseReplies,
+  eraseSuppressionTexts,
+} from "./erase/found-by-index.ts";
 import { eraseEvents } from "./erase/events.ts";
 import type { Part, Person, Progress, Step } from "./erase/part.ts";
 import { erasePeople } from "./erase/people.ts";
@@ -20,7 +25,7 @@ import type { ErasureRow } from "./erasures.ts";
 /**
  * The order is fixed: stored erasures refer to a part by its index. Pending messages and calls come first;
  * calls come before leads, because they can create leads; events come after the parts that record events;
- * recordings come last, because their nodes may not respond.
+ * recordings come last but for what was added later, because their nodes may not respond.
  */
 const parts: readonly Part[] = [
   scanChatRecipients,
@@ -38,6 +43,7 @@ const parts: readonly Part[] = [
   eraseReplies,
   eraseEvents,
   eraseRecordings,
+  eraseSuppressionTexts,
 ];
 
 /** After this time the job yields to other jobs. */

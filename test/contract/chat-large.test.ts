@@ -38,8 +38,10 @@ test("a body of 100,000 recipients is one campaign, its rows in their order, but
   const { db } = chat.api.app;
   // A planner without statistics would compare each of them with every recipient.
   await db.pool.query(
-    `insert into suppressions (account_id, phone, channel, reason, source, created_at)
-     select $1, (919840000000 + 99000 + i)::text, 'chat', 'test', 'manual', now() from generate_series(0, 1999) i`,
+    `insert into suppressions
+       (account_id, person_key, phone, channel, scope, reason, source, occurred_at, created_at)
+     select $1, phone, phone, 'chat', 'all', 'test', 'manual', now(), now()
+     from (select (919840000000 + 99000 + i)::text as phone from generate_series(0, 1999) i) p`,
     [chat.account.account_id],
   );
   const { status, body, text } = await chat.create(chat.body({ contacts }));

@@ -59,6 +59,7 @@ async function makeGroup(members: Readonly<Record<string, Record<string, string>
   const rows = Object.entries(members).map(([phone, { called: name = null, ...variables }]) => ({
     account_id,
     group_id: id,
+    phone_key: phone,
     phone,
     name,
     created_at,

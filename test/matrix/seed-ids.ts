@@ -300,7 +300,17 @@ async function seedAudience(
   const created_at = api.app.clock.now();
   const suppression = await db
     .insertInto("suppressions")
-    .values({ account_id, phone, channel: "chat", reason: mark, source: "manual", created_at })
+    .values({
+      account_id,
+      person_key: phone,
+      phone,
+      channel: "chat",
+      scope: "all",
+      reason: mark,
+      source: "manual",
+      occurred_at: created_at,
+      created_at,
+    })
     .returning("id")
     .executeTakeFirstOrThrow();
   const group = await db
@@ -314,6 +324,7 @@ async function seedAudience(
     .values({
       account_id,
       group_id: group.id,
+      phone_key: `92${phone.slice(2)}`,
       phone: `92${phone.slice(2)}`,
       name: `${mark} member`,
       created_at,

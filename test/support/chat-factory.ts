@@ -2,6 +2,7 @@
 import { makeTemplatePlan } from "../../server/chat/messages/build-message-plan.ts";
 import { reserveCredits } from "../../server/credits/reserve-credits.ts";
 import type { App } from "../../server/engine/app.ts";
+import { phoneKey } from "../../server/lib/phone-key.ts";
 import { unique, type TestAccount } from "./account-factory.ts";
 
 type Account = Pick<TestAccount, "account_id" | "owner_id">;
@@ -213,11 +214,17 @@ export async function makeSuppression(
   app: App,
   { account_id }: Account,
   phone: string,
-  more: { channel?: "all" | "chat" | "voice"; expires_at?: Date } = {},
+  more: {
+    channel?: "all" | "chat" | "voice";
+    scope?: "all" | "marketing";
+    expires_at?: Date;
+  } = {},
 ): Promise<void> {
-  const values = { channel: "chat", reason: "test", source: "manual", ...more };
+  const values = { channel: "chat", scope: "all", reason: "test", source: "manual", ...more };
+  const at = app.clock.now();
+  const person = { account_id, person_key: phoneKey(phone), phone };
   await app.db.query
     .insertInto("suppressions")
-    .values({ account_id, phone, created_at: app.clock.now(), ...values })
+    .values({ ...person, occurred_at: at, created_at: at, ...values })
     .execute();
 }

@@ -51,6 +51,10 @@ const chat = {
       description: "Replies that opt out, ignoring case",
     },
   ),
+  stop_scope: Type.Enum(["all", "marketing"] as const, {
+    type: "string",
+    description: "What a reply with a stop word ends: all messages, or marketing messages only",
+  }),
   quiet_from: quiet_time("Start of the quiet time, in the account's time zone; null for none"),
   quiet_to: quiet_time("End of the quiet time, on the next day if it is earlier than quiet_from"),
   error_percent: Type.Integer({
@@ -157,6 +161,7 @@ export const AccountPatch = closed(
         {
           valid_numbers_only: Type.Optional(chat.valid_numbers_only),
           stop_words: Type.Optional(chat.stop_words),
+          stop_scope: Type.Optional(chat.stop_scope),
           quiet_from: Type.Optional(chat.quiet_from),
           quiet_to: Type.Optional(chat.quiet_to),
           error_percent: Type.Optional(chat.error_percent),

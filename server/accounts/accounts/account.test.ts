@@ -36,6 +36,7 @@ test("an account reads itself and nothing else", async () => {
       writes_a_minute: 300,
       valid_numbers_only: false,
       stop_words: ["STOP", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPT OUT"],
+      stop_scope: "all",
       quiet_from: null,
       quiet_to: null,
       error_percent: 20,
@@ -94,6 +95,7 @@ test("chat settings change field by field, apply to the next request and are aud
     writes_a_minute: 300,
     ...first,
     stop_words: ["Stop", "BASTA", "no more"],
+    stop_scope: "all",
     error_percent: 20,
   };
   assert.deepEqual(changed.body.chat, settings);

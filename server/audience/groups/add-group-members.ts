@@ -3,12 +3,13 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { members_added_max, type AddedMembers, type NewMembers } from "./group-schema.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
 import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
 /**
- * Adds members, one per phone: of several entries with the same phone the first counts, and it replaces an
- * existing member with that phone. Refuses: not-found; validation-failed (see validateMembers).
+ * Adds members, one per phone: of several entries with the same phone, in any spelling, the first counts, and it
+ * replaces an existing member with that phone. Refuses: not-found; validation-failed (see validateMembers).
  */
 export async function addGroupMembers(
   tx: Tx,
@@ -24,8 +25,9 @@ export async function addGroupMembers(
   const people = new Map<string, Person>();
   for (const { phone_number, name, variables } of input.members) {
     const phone = readPersonPhone(phone_number, country_code)!;
-    if (!people.has(phone))
-      people.set(phone, { phone, name: name || null, variables: variables ?? {} });
+    const key = phoneKey(phone);
+    if (!people.has(key))
+      people.set(key, { phone, name: name || null, variables: variables ?? {} });
   }
   await touchGroup(tx, account_id, group_id, now);
   const updated_count = await writeMembers(tx, { account_id, group_id, now }, [...people.values()]);
@@ -70,17 +72,17 @@ async function writeMembers(
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("account_id", "=", to.account_id)
     .where("group_id", "=", to.group_id)
-    .where("phone", "=", sql<string>`any(${phones}::text[])`)
+    .where("phone_key", "=", sql<string>`any(${phones.map(phoneKey)}::text[])`)
     .executeTakeFirstOrThrow();
   const names = people.map(({ name }) => name);
   const variables = people.map((person) => JSON.stringify(person.variables));
   await sql`
-    insert into group_members (account_id, group_id, phone, name, variables, created_at)
-    select ${to.account_id}::bigint, ${to.group_id}::bigint, phone, name, variables::jsonb,
-      ${to.now}::timestamptz
+    insert into group_members (account_id, group_id, phone_key, phone, name, variables, created_at)
+    select ${to.account_id}::bigint, ${to.group_id}::bigint, phone_key(phone), phone, name,
+      variables::jsonb, ${to.now}::timestamptz
     from unnest(${phones}::text[], ${names}::text[], ${variables}::text[])
       as sent (phone, name, variables)
-    on conflict (account_id, group_id, phone) do update set
-      name = excluded.name, variables = excluded.variables`.execute(tx);
+    on conflict (account_id, group_id, phone_key) do update set
+      phone = excluded.phone, name = excluded.name, variables = excluded.variables`.execute(tx);
   return count;
 }

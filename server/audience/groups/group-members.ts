@@ -1,7 +1,8 @@
-// Reads the members of a group, in phone order.
+// Reads the members of a group, in the order of their phone keys.
 import type { Kysely } from "kysely";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
 import type { MemberResponse } from "./group-schema.ts";
 import { requireGroup } from "./groups.ts";
 
@@ -14,14 +15,14 @@ export type GroupMember = {
 
 const batch_members = 5_000;
 
-const nextMembers = statement<GroupMember>(`
-  select phone, case when name is null then variables
+const nextMembers = statement<GroupMember & { phone_key: string }>(`
+  select phone_key, phone, case when name is null then variables
     else jsonb_build_object('name', name) || variables end as variables
   from group_members
-  where account_id = $1 and group_id = $2 and phone > $3 order by phone limit $4`);
+  where account_id = $1 and group_id = $2 and phone_key > $3 order by phone_key limit $4`);
 
 /**
- * Yields all members in batches of at most 5,000, ordered by phone; none for an unknown group. Each batch
+ * Yields all members in batches of at most 5,000, ordered by phone key; none for an unknown group. Each batch
  * is its own statement: on a pool, concurrent additions and removals may or may not be included, and no
  * phone occurs twice. Must not run on a connection that executes a COPY.
  */
@@ -32,9 +33,9 @@ export async function* openGroupMembers(
 ): AsyncGenerator<readonly GroupMember[], void, undefined> {
   for (let after = ""; ;) {
     const members = await nextMembers(db, [accountId, groupId, after, batch_members]);
-    if (members.length > 0) yield members;
+    if (members.length > 0) yield members.map(({ phone, variables }) => ({ phone, variables }));
     if (members.length < batch_members) return;
-    after = members.at(-1)!.phone;
+    after = members.at(-1)!.phone_key;
   }
 }
 
@@ -48,13 +49,13 @@ export async function listGroupMembers(
   await requireGroup(db, accountId, groupId);
   let query = db
     .selectFrom("group_members")
-    .select(["id", "phone", "name", "variables", "created_at"])
+    .select(["id", "phone_key", "phone", "name", "variables", "created_at"])
     .where("account_id", "=", accountId)
     .where("group_id", "=", groupId);
-  if (at.cursor !== undefined) query = query.where("phone", ">", readCursor(at.cursor));
-  if (at.phone !== undefined) query = query.where("phone", "=", at.phone);
+  if (at.cursor !== undefined) query = query.where("phone_key", ">", readCursor(at.cursor));
+  if (at.phone !== undefined) query = query.where("phone_key", "=", phoneKey(at.phone));
   const rows = await query
-    .orderBy("phone")
+    .orderBy("phone_key")
     .limit(at.limit + 1)
     .execute();
   const data = rows
@@ -67,12 +68,12 @@ export async function listGroupMembers(
       created_at: created_at.toISOString(),
     }));
   const isLast = rows.length <= at.limit;
-  return { data, next_cursor: isLast ? null : cursorAfter(data.at(-1)!.phone_number) };
+  return { data, next_cursor: isLast ? null : cursorAfter(rows[data.length - 1]!.phone_key) };
 }
 
-/** Encodes the last phone of a page, because the list is ordered by phone. */
-function cursorAfter(phone: string): string {
-  return Buffer.from(phone).toString("base64url");
+/** Encodes the last phone key of a page, because the list is ordered by it. */
+function cursorAfter(phone_key: string): string {
+  return Buffer.from(phone_key).toString("base64url");
 }
 
 function readCursor(cursor: string): string {

@@ -63,14 +63,15 @@ export async function importGroupMembers(
 }
 
 const count_known_sql = `
-  select count(*) from people join group_members using (phone)
+  select count(*) from people join group_members using (phone_key)
   where account_id = $1 and group_id = $2`;
 
 const insert_sql = `
-  insert into group_members (account_id, group_id, phone, name, variables, created_at)
-  select $1::bigint, $2::bigint, phone, name, variables, $3::timestamptz from people order by phone
-  on conflict (account_id, group_id, phone) do update set
-    name = excluded.name, variables = excluded.variables`;
+  insert into group_members (account_id, group_id, phone_key, phone, name, variables, created_at)
+  select $1::bigint, $2::bigint, phone_key, phone, name, variables, $3::timestamptz
+  from people order by phone_key
+  on conflict (account_id, group_id, phone_key) do update set
+    phone = excluded.phone, name = excluded.name, variables = excluded.variables`;
 
 function locateColumns(header: readonly string[], fields: ReadonlyMap<string, string>) {
   const violations: FieldError[] = [];

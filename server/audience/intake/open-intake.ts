@@ -2,6 +2,7 @@
 // imports, because threads load it.
 import { openLineBuffer } from "../../lib/csv/line-buffer.ts";
 import { openNumberSet } from "../../lib/open-number-set.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
 
 /** The fields of every recipient; a channel may add fields. */
 export type Recipient = {
@@ -50,7 +51,7 @@ export type RecipientFormat<R, Reason = string> = {
 };
 
 export type Intake<R, Reason = string> = {
-  /** Takes one row; of several rows with the same phone, the first valid one counts. */
+  /** Takes one row; of several rows with the same phone in any spelling, the first valid one counts. */
   take(row: SourceRow<R, Reason>): void;
   counts(): IntakeCounts;
   rejects(): Rejects<Reason>;
@@ -79,7 +80,8 @@ function openIntake<R extends { readonly phone: string }, Reason>(
     take(row) {
       const { recipient } = row;
       if ("rejected" in recipient) return reject("invalid", row, recipient.rejected);
-      if (!seen.add(recipient.phone)) return reject("duplicate", row, format.duplicate_reason);
+      if (!seen.add(phoneKey(recipient.phone)))
+        return reject("duplicate", row, format.duplicate_reason);
       add(recipient, ++counts.valid);
     },
     counts: () => ({ ...counts }),

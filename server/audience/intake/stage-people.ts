@@ -1,5 +1,5 @@
 // Stages an uploaded list of people in the temporary table `people`, from which an import then writes
-// in one statement, in phone order. All in one transaction: an invalid file stores nothing.
+// in one statement, in the order of phone keys. All in one transaction: an invalid file stores nothing.
 import type pg from "pg";
 import { copyLines } from "../../lib/csv/copy-lines.ts";
 import { openLineThread, type LineThread } from "../../lib/csv/open-line-thread.ts";
@@ -23,8 +23,8 @@ export const import_seconds_max = 600;
 const people_thread = new URL("./internal/people-thread.ts", import.meta.url);
 
 /**
- * Fills `people (phone primary key, name, variables)`, dropped at commit, with the first valid row of
- * each phone. `onHeader` locates the columns or refuses. Refuses: validation-failed on `file` if it is
+ * Fills `people (phone, name, variables, phone_key primary key)`, dropped at commit, with the first valid row of
+ * each phone in any spelling. `onHeader` locates the columns or refuses. Refuses: validation-failed on `file` if it is
  * not CSV or has no rows.
  */
 export async function stagePeople(
@@ -33,7 +33,8 @@ export async function stagePeople(
   onHeader: (header: readonly string[]) => Omit<PeopleTerms, "prefix">,
 ): Promise<Staged> {
   await client.query(`
-    create temporary table people (phone text primary key, name text, variables jsonb not null)
+    create temporary table people (phone text not null, name text, variables jsonb not null,
+      phone_key text primary key generated always as (phone_key(phone)) stored)
     on commit drop`);
   const data = { fd, rows_max: recipients_max };
   const file: LineThread<PeopleTerms, FileProgress<FieldError[]>> = await openLineThread(

@@ -14,7 +14,7 @@ import {
 } from "../intake/stage-people.ts";
 import { reasonAgainstExpiry, type Locale } from "./validate-suppression.ts";
 import { lasts_longer } from "./suppress.ts";
-import { channels, type Channel, type SuppressionImport } from "./suppression-schema.ts";
+import { channels, scopes, type SuppressionImport } from "./suppression-schema.ts";
 
 /** A complete upload: an open file and the text of the other parts. */
 export type SuppressionFile = {
@@ -51,13 +51,14 @@ export async function importSuppressions(
       const { rowCount } = await queryPeople(client, insert_sql, [
         account_id,
         options.channel,
+        options.scope,
         options.reason,
         options.expires_at,
         actor.user_id,
         now,
       ]);
-      const { channel, expires_at } = options;
-      const detail = { suppressed: people_count, channel, expires_at };
+      const { channel, scope, expires_at } = options;
+      const detail = { suppressed: people_count, channel, scope, expires_at };
       const action = "suppressions.imported";
       await recordAudit(tx, actor, { at: now, action, subject_id: null, detail });
       return { ...staged, suppressed_count: people_count, changed_count: rowCount ?? 0 };
@@ -67,20 +68,27 @@ export async function importSuppressions(
 
 const insert_sql = `
   insert into suppressions as existing
-    (account_id, phone, channel, reason, source, expires_at, created_by, created_at)
-  select $1::bigint, phone, $2, $3, 'import', $4::timestamptz, $5::bigint, $6::timestamptz
-  from people order by phone
-  on conflict (account_id, phone, channel) do update set
-    reason = excluded.reason, source = excluded.source, expires_at = excluded.expires_at,
-    created_by = excluded.created_by, created_at = excluded.created_at
+    (account_id, person_key, phone, channel, scope, reason, source, expires_at, created_by, occurred_at,
+    created_at)
+  select $1::bigint, phone_key, phone, $2, $3, $4, 'import', $5::timestamptz, $6::bigint,
+    $7::timestamptz, $7::timestamptz
+  from people order by phone_key
+  on conflict (account_id, person_key, channel, scope, source) do update set
+    reason = excluded.reason, expires_at = excluded.expires_at, created_by = excluded.created_by,
+    occurred_at = excluded.occurred_at, created_at = excluded.created_at
   where ${lasts_longer}`;
 
 /** Validates the parts beside the file; an empty part equals an omitted one. */
 function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Date) {
   const violations: FieldError[] = [];
-  const channel = fields.get("channel") || "all";
-  if (!channels.includes(channel as Channel))
-    violations.push({ field: "channel", reason: `must be one of ${channels.join(", ")}` });
+  const oneOf = <Value extends string>(field: string, values: readonly [Value, ...Value[]]) => {
+    const text = fields.get(field) || values[0];
+    const known = values.find((value) => value === text);
+    if (!known) violations.push({ field, reason: `must be one of ${values.join(", ")}` });
+    return known ?? values[0];
+  };
+  const channel = oneOf("channel", channels);
+  const scope = oneOf("scope", scopes);
   const reason = fields.get("reason") || "import";
   if (reason.length > 255)
     violations.push({ field: "reason", reason: "must have at most 255 characters" });
@@ -89,5 +97,5 @@ function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Da
   if (expiryReason !== null) violations.push({ field: "expires_at", reason: expiryReason });
   const column = (fields.get("phone_number_column") || default_phone_column).trim();
   const expires_at = expiry === null ? null : parseTime(expiry, locale.time_zone);
-  return { violations, column, channel, reason, expires_at };
+  return { violations, column, channel, scope, reason, expires_at };
 }

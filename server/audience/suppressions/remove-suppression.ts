@@ -1,20 +1,33 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
+import { late_sources } from "./suppression-schema.ts";
 
-/** Removes a suppression; the audit trail records the actor, the channel and the source. Refuses: not-found. */
+type Removed = { readonly channel: string; readonly scope: string; readonly source: string };
+
+// Requests of these sources may still arrive; the lifted row keeps an older one from taking effect again.
+const lift = statement<Removed>(`
+  update suppressions set lifted_at = $3, expires_at = least(expires_at, $3)
+  where account_id = $1 and id = $2 and lifted_at is null and source = any ($4::text[])
+  returning channel, scope, source`);
+
+const remove = statement<Removed>(`
+  delete from suppressions where account_id = $1 and id = $2 and lifted_at is null
+  returning channel, scope, source`);
+
+/**
+ * Removes one suppression and no other of the same person; the audit trail records the actor, the channel,
+ * the scope and the source. Refuses: not-found.
+ */
 export async function removeSuppression(
   tx: Tx,
   actor: Actor,
   id: number,
   now: Date,
 ): Promise<void> {
-  const removed = await tx
-    .deleteFrom("suppressions")
-    .where("account_id", "=", actor.account_id)
-    .where("id", "=", id)
-    .returning(["channel", "source"])
-    .executeTakeFirst();
+  const { account_id } = actor;
+  const [lifted] = await lift(tx, [account_id, id, now, late_sources]);
+  const removed = lifted ?? (await remove(tx, [account_id, id]))[0];
   if (!removed) throw notFound();
   await recordAudit(tx, actor, {
     at: now,

@@ -9,7 +9,16 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import { suppress, type Suppression } from "./suppress.ts";
-import { isSuppressed, suppressedAmong } from "./suppressions.ts";
+import { liftSuppressions, type Lifting } from "./lift-suppressions.ts";
+import { linkBsuids } from "./internal/link-bsuids.ts";
+import type { Person } from "./person-key.ts";
+import {
+  call_outreach,
+  isSuppressed,
+  messageOutreach,
+  suppressedAmong,
+  type Outreach,
+} from "./suppressions.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -37,16 +46,22 @@ const started_ms = Date.now();
 const hours = (count: number) => new Date(started_ms + count * 3_600_000);
 
 /** Calls suppress in its own transaction. */
-const suppressed = (of: TestAccount, more: Partial<Suppression>) =>
+const suppressed = (
+  of: TestAccount,
+  { phone = "919876543210", ...more }: Partial<Suppression> & { phone?: string },
+) =>
   api.app.db.query.transaction().execute((tx) =>
     suppress(
       tx,
       {
         account_id: of.account_id,
-        phone: "919876543210",
+        person: { phone },
         channel: "chat",
-        reason: "STOP",
+        scope: "all",
         source: "reply",
+        reason: "STOP",
+        evidence: null,
+        occurred_at: api.clock.now(),
         expires_at: null,
         created_by: null,
         ...more,
@@ -62,9 +77,13 @@ test("a suppression is added with its defaults, listed and removed", async () =>
   const { id, created_at, ...rest } = body;
   assert.deepEqual(rest, {
     phone_number: `91${phone}`,
+    bsuid: null,
     channel: "all",
+    scope: "all",
     reason: "manual",
     source: "manual",
+    occurred_at: created_at,
+    evidence: null,
     expires_at: null,
     active: true,
     created_by: account.owner_id,
@@ -87,13 +106,14 @@ test("every field is stored as sent, and times are read in the account's time zo
   const json = {
     phone_number: newPhone(),
     channel: "voice",
+    scope: "marketing",
     reason: "asked by phone",
     expires_at: "2099-01-01T05:30:00",
   };
   const { body } = await add(json, of);
   assert.deepEqual(
-    [body.channel, body.reason, body.expires_at],
-    ["voice", "asked by phone", "2099-01-01T00:00:00.000Z"],
+    [body.channel, body.scope, body.reason, body.expires_at],
+    ["voice", "marketing", "asked by phone", "2099-01-01T00:00:00.000Z"],
   );
 });
 
@@ -127,6 +147,7 @@ test("reports every invalid field at once and stores nothing", async () => {
     [{ phone_number: "98765" }, ["phone_number"]],
     [{ phone_number: "1".repeat(251) }, ["phone_number"]],
     [{ phone_number: "9876543210", channel: "sms" }, ["channel"]],
+    [{ phone_number: "9876543210", scope: "otp" }, ["scope"]],
     [{ phone_number: "9876543210", reason: "r".repeat(256) }, ["reason"]],
     [{ phone_number: "9876543210", reason: 1 }, ["reason"]],
     [{ phone_number: "9876543210", expires_at: "tomorrow" }, ["expires_at"]],
@@ -142,7 +163,14 @@ test("reports every invalid field at once and stores nothing", async () => {
     assert.deepEqual(failingFields(await add(json, of)).toSorted(), fields, JSON.stringify(json));
   }
   assert.deepEqual(await list("", of), []);
-  for (const query of ["phone_number=12", "channel=sms", "source=me", "active=maybe", "cursor=x"]) {
+  for (const query of [
+    "phone_number=12",
+    "channel=sms",
+    "scope=otp",
+    "source=me",
+    "active=maybe",
+    "cursor=x",
+  ]) {
     const answer = await api.send("GET", `${path}?${query}`, { token: of.token });
     assert.deepEqual(failingFields(answer), [query.split("=")[0]]);
   }
@@ -164,30 +192,157 @@ test("adding a number again extends its suppression and never shortens it", asyn
   assert.deepEqual([forever.body.reason, forever.body.expires_at], ["for ever", null]);
   for (const again of [await at(null, "again"), await at(hours(9), "shorter")])
     assert.deepEqual(again.body, forever.body);
-  // The same number on another channel is another suppression.
+  // The same number on another channel or in another scope is another suppression.
   const voice = await add({ phone_number, channel: "voice" });
-  assert.notEqual(voice.body.id, first.body.id);
+  const marketing = await add({ phone_number, channel: "chat", scope: "marketing" });
+  assert.equal(new Set([first, voice, marketing].map(({ body }) => body.id)).size, 3);
 });
 
-test("a manual suppression never replaces an opt-out by reply", async () => {
+test("each source has its own suppression, with its time and evidence", async () => {
   const of = await makeAccount(api.app);
-  assert.equal(await suppressed(of, {}), true);
+  const evidence = { message_id: "wamid.1", text: "STOP" };
+  const occurred_at = hours(-2);
+  assert.equal(await suppressed(of, { evidence, occurred_at }), true);
   const { body } = await add(
     { phone_number: "9876543210", channel: "chat", expires_at: hours(1).toISOString() },
     of,
   );
-  assert.deepEqual([body.source, body.reason, body.expires_at], ["reply", "STOP", null]);
-  assert.equal(await suppressed(of, { source: "auto_block", expires_at: hours(1) }), false);
+  assert.deepEqual([body.source, body.reason], ["manual", "manual"]);
+  assert.equal(await suppressed(of, { source: "auto_block", expires_at: hours(1) }), true);
+  const rows = await list("", of);
+  assert.deepEqual(
+    rows.map(({ source }) => source),
+    ["auto_block", "manual", "reply"],
+  );
+  assert.deepEqual(
+    [rows[2]!.evidence, rows[2]!.occurred_at, rows[2]!.expires_at],
+    [evidence, occurred_at.toISOString(), null],
+  );
+});
+
+const is_utility = messageOutreach("UTILITY");
+
+const lift = (of: TestAccount, occurred_at: Date, more: Partial<Lifting> = {}) =>
+  api.app.db.query.transaction().execute((tx) =>
+    liftSuppressions(
+      tx,
+      {
+        account_id: of.account_id,
+        person: { phone: "919876543210" },
+        channel: "chat",
+        source: "reply",
+        occurred_at,
+        ...more,
+      },
+      api.clock.now(),
+    ),
+  );
+
+const isStopped = (of: TestAccount, person: Person = { phone: "919876543210" }) =>
+  isSuppressed(api.app.db.pool, of.account_id, is_utility, person, api.clock.now());
+
+test("lifting a source lifts its own requests up to that time, and no other source's", async () => {
+  const of = await makeAccount(api.app);
+  await suppressed(of, { occurred_at: hours(-5) });
+  await suppressed(of, { source: "provider", occurred_at: hours(-5) });
+  assert.equal(await lift(of, hours(-6)), false, "older than the request");
+  assert.equal((await list("", of)).length, 2);
+  assert.equal(await lift(of, hours(-4)), true);
+  assert.deepEqual(
+    (await list("", of)).map(({ source }) => source),
+    ["provider"],
+  );
+  assert.equal(await isStopped(of), true);
+  assert.equal(await lift(of, hours(-4), { source: "provider" }), true);
+  assert.equal(await isStopped(of), false);
+  // The time of the last request counts, although an earlier one is in force.
+  assert.equal(await suppressed(of, { occurred_at: hours(-3) }), true);
+  assert.equal(await suppressed(of, { occurred_at: hours(-1) }), false);
+  assert.equal(await lift(of, hours(-2)), false);
+  assert.equal(await isStopped(of), true);
+});
+
+test("a request that is older than the lifting has no effect, even if it arrives first after it", async () => {
+  const of = await makeAccount(api.app);
+  assert.equal(await lift(of, hours(-1)), false);
+  for (const scope of ["all", "marketing"] as const)
+    assert.equal(await suppressed(of, { scope, occurred_at: hours(-2) }), false);
+  assert.deepEqual(await list("", of), []);
+  assert.equal(await suppressed(of, { occurred_at: hours(0) }), true);
+  assert.equal((await list("", of)).length, 1);
+});
+
+test("a suppression under a WhatsApp user ID also blocks the phone as soon as it is known", async () => {
+  const of = await makeAccount(api.app);
+  const bsuid = "IN.123";
+  const person = { phone: null, bsuid };
+  const known = { phone: "919876543210" };
+  const link = () =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) => linkBsuids(tx, of.account_id, [{ bsuid, ...known }], api.clock.now()));
+  assert.equal(await suppressed(of, { person, evidence: { text: "STOP" } }), true);
+  assert.deepEqual([await isStopped(of, person), await isStopped(of, known)], [true, false]);
+  await link();
+  await link();
+  assert.deepEqual([await isStopped(of, person), await isStopped(of, known)], [true, true]);
+  const [row, ...more] = await list("phone_number=9876543210", of);
+  assert.deepEqual(
+    [row.bsuid, row.phone_number, row.evidence],
+    [bsuid, known.phone, { text: "STOP" }],
+  );
+  assert.deepEqual(more, []);
+  // A later request under the ID alone is the phone's.
+  assert.equal(await lift(of, api.clock.now(), { person }), true);
+  assert.deepEqual([await isStopped(of, person), await isStopped(of, known)], [false, false]);
+});
+
+test("a suppression under a WhatsApp user ID is not lost while another process links its phone", async () => {
+  const of = await makeAccount(api.app);
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => {
+      const bsuid = `IN.${i}`;
+      const phone = `9198765432${10 + i}`;
+      await Promise.all([
+        suppressed(of, { person: { phone: null, bsuid } }),
+        api.app.db.query
+          .transaction()
+          .execute((tx) => linkBsuids(tx, of.account_id, [{ bsuid, phone }], api.clock.now())),
+      ]);
+      assert.equal(await isStopped(of, { phone }), true);
+    }),
+  );
+});
+
+test("the same number in another spelling is the same suppression, and found by any of them", async () => {
+  const of = await makeAccount(api.app);
+  const first = await add({ phone_number: "+55 51 98765-4321" }, of);
+  const again = await add({ phone_number: "+55 51 8765-4321" }, of);
+  assert.deepEqual([again.body.id, again.body.phone_number], [first.body.id, "5551987654321"]);
+  for (const phone of ["5551987654321", "555187654321"]) {
+    assert.equal(await isStopped(of, { phone }), true);
+    assert.equal((await list(`phone_number=%2B${phone}`, of)).length, 1);
+  }
+});
+
+test("a suppression of marketing lets UTILITY and AUTHENTICATION templates pass, and nothing else", async () => {
+  const of = await makeAccount(api.app);
+  const phone = "919876543210";
+  await suppressed(of, { channel: "all", scope: "marketing" });
+  const stops = (outreach: Outreach) =>
+    isSuppressed(api.app.db.pool, of.account_id, outreach, { phone }, api.clock.now());
+  const categories = ["UTILITY", "AUTHENTICATION", "MARKETING", null];
+  const stopped = await Promise.all(categories.map((one) => stops(messageOutreach(one))));
+  assert.deepEqual(stopped, [false, false, true, true]);
+  assert.equal(await stops(call_outreach), true);
 });
 
 test("an expired suppression is replaced by a new one", async () => {
   const of = await makeAccount(api.app);
   await suppressed(of, { expires_at: hours(-1) });
-  const now = api.clock.now();
-  const phone = "919876543210";
-  assert.equal(await isSuppressed(api.app.db.pool, of.account_id, "chat", phone, now), false);
+  assert.equal(await isStopped(of), false);
   assert.equal(await suppressed(of, { expires_at: hours(1) }), true);
-  assert.equal(await isSuppressed(api.app.db.pool, of.account_id, "chat", phone, now), true);
+  assert.equal(await isStopped(of), true);
 });
 
 test("a number is suppressed on a channel by a suppression of that channel or of all, until it expires", async () => {
@@ -200,18 +355,18 @@ test("a number is suppressed on a channel by a suppression of that channel or of
   await suppressed(of, { phone: ended!, expires_at: api.clock.now() });
   await suppressed(of, { phone: ending!, expires_at: hours(1) });
   const phones = [chat!, voice!, all!, ended!, ending!, "919999999999"];
-  const among = async (whose: TestAccount, channel: "chat" | "voice") => [
+  const among = async (whose: TestAccount, outreach: Outreach) => [
     ...(await suppressedAmong(
       api.app.db.query,
       whose.account_id,
-      channel,
+      outreach,
       phones,
       api.clock.now(),
     )),
   ];
-  assert.deepEqual((await among(of, "chat")).toSorted(), [chat, all, ending]);
-  assert.deepEqual((await among(of, "voice")).toSorted(), [voice, all]);
-  assert.deepEqual(await among(other, "chat"), []);
+  assert.deepEqual((await among(of, is_utility)).toSorted(), [chat, all, ending]);
+  assert.deepEqual((await among(of, call_outreach)).toSorted(), [voice, all]);
+  assert.deepEqual(await among(other, is_utility), []);
 });
 
 test("finds suppressions among more phones than one statement takes", async () => {
@@ -222,7 +377,7 @@ test("finds suppressions among more phones than one statement takes", async () =
   const found = await suppressedAmong(
     api.app.db.pool,
     of.account_id,
-    "chat",
+    is_utility,
     phones,
     api.clock.now(),
   );
@@ -300,9 +455,13 @@ test("the audit trail records who added, imported and removed suppressions, with
   assert.deepEqual(
     entries.map((entry: Answer["body"]) => [entry.action, entry.subject_id, entry.detail]),
     [
-      ["suppressions.imported", null, { channel: "all", expires_at: null, suppressed: 1 }],
-      ["suppression.removed", String(body.id), { channel: "chat", source: "manual" }],
-      ["suppression.added", String(body.id), { channel: "chat", expires_at: null }],
+      [
+        "suppressions.imported",
+        null,
+        { channel: "all", scope: "all", expires_at: null, suppressed: 1 },
+      ],
+      ["suppression.removed", String(body.id), { channel: "chat", scope: "all", source: "manual" }],
+      ["suppression.added", String(body.id), { channel: "chat", scope: "all", expires_at: null }],
     ],
   );
   assert.doesNotMatch(JSON.stringify(entries), /9876543210/);
@@ -317,7 +476,7 @@ const upload = (of: TestAccount, csv: string | null, fields: Record<string, stri
 
 test("every number of a file is suppressed; duplicates are counted, and rejects are counted and listed", async () => {
   const of = await makeAccount(api.app);
-  await suppressed(of, { phone: "919000000004", channel: "all", source: "reply" });
+  await suppressed(of, { phone: "919000000004", channel: "all", source: "import" });
   const csv = [
     "Name,Phone",
     "Ada,9000000001",
@@ -357,7 +516,7 @@ test("every number of a file is suppressed; duplicates are counted, and rejects 
     [
       ["919000000001", "import", "bought list", "2099-01-01T00:00:00.000Z", of.owner_id],
       ["919000000002", "import", "bought list", "2099-01-01T00:00:00.000Z", of.owner_id],
-      ["919000000004", "reply", "STOP", null, null],
+      ["919000000004", "import", "STOP", null, null],
     ],
   );
 });
@@ -439,6 +598,7 @@ test("two concurrent files with the same numbers in different orders are both im
     .selectFrom("suppressions")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("account_id", "=", of.account_id)
+    .where("source", "=", "import")
     .executeTakeFirstOrThrow();
   assert.equal(count, numbers.length);
 });

@@ -5,7 +5,15 @@ import { writeCsv } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { SuppressionResponse, type Channel, type SuppressionSource } from "./suppression-schema.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
+import { findPersonKey, type Person } from "./person-key.ts";
+import {
+  SuppressionResponse,
+  type Channel,
+  type Evidence,
+  type Scope,
+  type SuppressionSource,
+} from "./suppression-schema.ts";
 
 const statement_phones_max = 10_000;
 const csv_page_rows = 1_000;
@@ -14,43 +22,66 @@ const columns = Object.keys(
   SuppressionResponse.properties,
 ) as readonly (keyof SuppressionResponse)[];
 
-const findSuppressed = statement<{ phone: string }>(`
-  select distinct phone from suppressions
-  where account_id = $1 and phone = any($2::text[]) and channel in ('all', $3)
-    and (expires_at is null or expires_at > $4)`);
+/** What a message or call would be. */
+export type Outreach = {
+  readonly channel: Exclude<Channel, "all">;
+  /** Whether suppressions of marketing also forbid it. */
+  readonly is_marketing: boolean;
+};
 
-/** Returns which of the phones (E.164 digits) are suppressed on the channel at `now`. */
+/** Calls have no category, so each counts as marketing. */
+export const call_outreach: Outreach = { channel: "voice", is_marketing: true };
+
+/** Returns what a message with a template of this category is; null: without a template. */
+export function messageOutreach(category: string | null): Outreach {
+  const is_marketing = category !== "UTILITY" && category !== "AUTHENTICATION";
+  return { channel: "chat", is_marketing };
+}
+
+const findSuppressed = statement<{ person_key: string }>(`
+  select distinct person_key from suppressions
+  where account_id = $1 and person_key = any($2::text[]) and channel in ('all', $3)
+    and ($4 or scope = 'all') and (expires_at is null or expires_at > $5)`);
+
+/** Returns which of the phones (E.164 digits) are suppressed at `now`, in any spelling. */
 export async function suppressedAmong(
   db: Executor,
   accountId: number,
-  channel: Exclude<Channel, "all">,
+  outreach: Outreach,
   phones: readonly string[],
   now: Date,
 ): Promise<Set<string>> {
   const found = new Set<string>();
+  const { channel, is_marketing } = outreach;
   for (let at = 0; at < phones.length; at += statement_phones_max) {
     const some = phones.slice(at, at + statement_phones_max);
-    const rows = await findSuppressed(db, [accountId, some, channel, now]);
-    for (const { phone } of rows) found.add(phone);
+    const keys = some.map(phoneKey);
+    const rows = await findSuppressed(db, [accountId, keys, channel, is_marketing, now]);
+    const suppressed = new Set(rows.map(({ person_key }) => person_key));
+    for (const [i, phone] of some.entries()) if (suppressed.has(keys[i]!)) found.add(phone);
   }
   return found;
 }
 
-/** Reports whether the phone (E.164 digits) is suppressed on the channel at `now`. */
+/** Reports whether the person is suppressed at `now`, under any of their identities that are known. */
 export async function isSuppressed(
   db: Executor,
   accountId: number,
-  channel: Exclude<Channel, "all">,
-  phone: string,
+  outreach: Outreach,
+  person: Person,
   now: Date,
 ): Promise<boolean> {
-  return (await suppressedAmong(db, accountId, channel, [phone], now)).size > 0;
+  const key = await findPersonKey(db, accountId, person);
+  const { channel, is_marketing } = outreach;
+  const rows = await findSuppressed(db, [accountId, [key], channel, is_marketing, now]);
+  return rows.length > 0;
 }
 
 export type SuppressionFilter = {
-  /** E.164 digits. */
+  /** E.164 digits; matches every spelling. */
   readonly phone?: string;
   readonly channel?: Channel;
+  readonly scope?: Scope;
   readonly source?: SuppressionSource;
   readonly active?: boolean;
 };
@@ -84,7 +115,11 @@ export function exportSuppressions(
     next: (after, limit) =>
       suppressionsBefore(db.query, accountId, filter, { id: after?.id ?? null, limit, now }),
     cells: (row) =>
-      columns.map((column) => (column === "phone_number" ? `+${row.phone_number}` : row[column])),
+      columns.map((column) =>
+        column === "phone_number" && row.phone_number !== null
+          ? `+${row.phone_number}`
+          : row[column],
+      ),
   });
 }
 
@@ -94,12 +129,17 @@ async function suppressionsBefore(
   filter: SuppressionFilter,
   before: { id: number | null; limit: number; now: Date },
 ): Promise<SuppressionResponse[]> {
-  const { phone, channel, source, active } = filter;
+  const { phone, channel, scope, source, active } = filter;
   const { now } = before;
-  let query = db.selectFrom("suppressions").selectAll().where("account_id", "=", accountId);
+  let query = db
+    .selectFrom("suppressions")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("lifted_at", "is", null);
   if (before.id !== null) query = query.where("id", "<", before.id);
-  if (phone !== undefined) query = query.where("phone", "=", phone);
+  if (phone !== undefined) query = query.where("person_key", "=", phoneKey(phone));
   if (channel !== undefined) query = query.where("channel", "=", channel);
+  if (scope !== undefined) query = query.where("scope", "=", scope);
   if (source !== undefined) query = query.where("source", "=", source);
   if (active === true)
     query = query.where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", now)]));
@@ -117,12 +157,16 @@ export function suppressionResponse(
   return {
     id: row.id,
     phone_number: row.phone,
+    bsuid: row.bsuid,
     channel: row.channel as Channel,
+    scope: row.scope as Scope,
     reason: row.reason,
     source: row.source as SuppressionSource,
     expires_at: row.expires_at?.toISOString() ?? null,
     active: row.expires_at === null || row.expires_at > now,
     created_by: row.created_by,
+    occurred_at: row.occurred_at.toISOString(),
+    evidence: row.evidence as Evidence | null,
     created_at: row.created_at.toISOString(),
   };
 }

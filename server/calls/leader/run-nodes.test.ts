@@ -7,6 +7,7 @@ import {
 } from "../../../test/support/telephony-factory.ts";
 import { makeFullVoiceFile } from "../../../test/support/voice-file-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
+import { makeSuppression } from "../../../test/support/chat-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 
 let fixture: CallFixture;
@@ -149,6 +150,31 @@ test("a voicemail that answers for an agent does not reach the customer: the nex
     ],
   );
   assert.equal(record.cost, 3);
+});
+
+test("does not ring a suppressed phone of the backup group", async () => {
+  await makeExtension(fixture.app, fixture.account, "202");
+  const suppressed = "919800777902";
+  await makeSuppression(fixture.app, fixture.account, suppressed, { channel: "all" });
+  const group = await makeAgentGroup(fixture.app, fixture.account, [suppressed, "202"]);
+  const campaign = await fixture.call({
+    to_number: phone(),
+    from_number: "603",
+    agent_not_pick_group: String(group),
+  });
+  const record = await fixture.awaitCall(campaign, "completed");
+  assert.deepEqual(
+    record.legs
+      .slice(0, 3)
+      .map((leg: { number: string; status: string }) => [leg.number, leg.status]),
+    [
+      ["603", "busy"],
+      [suppressed, "canceled"],
+      ["202", "completed"],
+    ],
+  );
+  const rung = types(record).filter((type) => type === "call.ringing agent");
+  assert.equal(rung.length, 2, "the first and the last agent's");
 });
 
 test("cancels a second call of the same pair during a live one, uncharged", async () => {

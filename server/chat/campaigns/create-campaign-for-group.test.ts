@@ -36,8 +36,8 @@ async function makeGroup(
     .returning("id")
     .executeTakeFirstOrThrow();
   await db.pool.query(
-    `insert into group_members (account_id, group_id, phone, variables, created_at)
-     select $1, $2, phone, coalesce(variables, '{}'), $4 from jsonb_to_recordset($3) as m (phone text, variables jsonb)`,
+    `insert into group_members (account_id, group_id, phone_key, phone, variables, created_at)
+     select $1, $2, phone, phone, coalesce(variables, '{}'), $4 from jsonb_to_recordset($3) as m (phone text, variables jsonb)`,
     [account_id, group_id, JSON.stringify(members), created_at],
   );
   return group_id;

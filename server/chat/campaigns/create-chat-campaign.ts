@@ -11,6 +11,7 @@ import {
   type CampaignWrites,
   type RecipientTarget,
 } from "../../audience/recipients/write-with-recipients.ts";
+import { messageOutreach } from "../../audience/suppressions/suppressions.ts";
 import { reserveCredits } from "../../credits/reserve-credits.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
@@ -19,6 +20,7 @@ import { recordEvents, type NewEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
+import { categoryOf } from "../messages/message-plan.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import { affordableRecipients, insufficientCredit } from "./intake/affordable-recipients.ts";
 import { openBodySource } from "./intake/gather-recipients.ts";
@@ -111,7 +113,8 @@ async function writeCampaign(
   const { account_id, campaign_id } = key;
   await lockNumberAndTemplate(tx, account_id, order);
   const { valid, invalid: impossible, duplicate } = await store();
-  const blacklisted = await removeSuppressed(tx, key, valid, now);
+  const { is_marketing } = messageOutreach(categoryOf(order.plan));
+  const blacklisted = await removeSuppressed(tx, key, { stored: valid, is_marketing }, now);
   const total = valid - blacklisted;
   const trimmed = { invalid: impossible, duplicate, blacklisted };
   if (total === 0) throw noValidContacts(trimmed);

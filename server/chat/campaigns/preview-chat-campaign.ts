@@ -1,6 +1,7 @@
 // Previews a campaign's recipients, cost and estimated finish without creating anything.
 import { sql, type Kysely } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
+import { messageOutreach, suppressedAmong } from "../../audience/suppressions/suppressions.ts";
 import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
@@ -9,6 +10,7 @@ import { noValidContacts } from "./create-chat-campaign.ts";
 import { samples_max } from "./intake/recipient-format.ts";
 import { validateCampaign } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
+import { categoryOf } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 
 /**
@@ -26,7 +28,8 @@ export async function previewChatCampaign(
   if (recipients.form !== "rows") throw new Error("a preview is of recipients as they are");
   const { rows, rejects, valid, invalid, duplicate } = recipients;
   const phones = rows.map(({ phone }) => phone);
-  const suppressed = await suppressedOf(db, account.id, phones, now);
+  const outreach = messageOutreach(categoryOf(order.plan));
+  const suppressed = await suppressedAmong(db, account.id, outreach, phones, now);
   const needed = valid - suppressed.size;
   const trimmed = { invalid, duplicate, blacklisted: suppressed.size };
   if (needed === 0) throw noValidContacts(trimmed);
@@ -61,19 +64,6 @@ export async function previewChatCampaign(
       missing: "missing" in rendered ? [...rendered.missing] : [],
     },
   };
-}
-
-async function suppressedOf(
-  db: Kysely<DB>,
-  accountId: number,
-  phones: readonly string[],
-  now: Date,
-): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ phone: string }>`
-    select distinct phone from suppressions
-    where account_id = ${accountId} and phone = any(${phones}::text[])
-      and channel in ('all', 'chat') and (expires_at is null or expires_at > ${now})`.execute(db);
-  return new Set(rows.map(({ phone }) => phone));
 }
 
 /** Messages that a number still has to send. */

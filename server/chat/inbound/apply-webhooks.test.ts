@@ -23,6 +23,7 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 import { makeMessageId } from "../messages/message-id.ts";
@@ -122,9 +123,10 @@ const inbox = () =>
 const suppressionsOf = (phone: string) =>
   api.app.db.query
     .selectFrom("suppressions")
-    .select(["channel", "source", "expires_at"])
+    .select(["channel", "scope", "source", "expires_at"])
     .where("account_id", "=", account.account_id)
-    .where("phone", "=", phone)
+    .where("person_key", "=", phoneKey(phone))
+    .where("lifted_at", "is", null)
     .execute();
 
 const repliesOf = (phone: string) =>
@@ -445,7 +447,7 @@ test("a stop word, in any case and with space around, suppresses the phone once,
   const stop = messageHook(number, [{ id: unique("in"), from, text: "  sToP \n" }]);
   await takeAndApply(stop, stop);
   assert.deepEqual(await suppressionsOf(from), [
-    { channel: "chat", source: "reply", expires_at: null },
+    { channel: "chat", scope: "all", source: "reply", expires_at: null },
   ]);
   const [reply, ...more] = await repliesOf(from);
   assert.equal(more.length, 0);
@@ -455,6 +457,7 @@ test("a stop word, in any case and with space around, suppresses the phone once,
     {
       phone_number: from,
       source: "reply",
+      scope: "all",
       chat_number_id: number.id,
       reply_id: reply.id,
       campaign_id: recipient.campaign_id,
@@ -526,7 +529,7 @@ test("a customer's stop at the provider suppresses, a later resume lifts that an
   const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));
   await takeAndApply(preferenceHook(number, { from, value: "stop", at: at(10) }));
   assert.deepEqual(await suppressionsOf(from), [
-    { channel: "chat", source: "provider", expires_at: null },
+    { channel: "chat", scope: "marketing", source: "provider", expires_at: null },
   ]);
   assert.equal((await optOutsOf(from)).length, 1);
   await takeAndApply(preferenceHook(number, { from, value: "resume", at: at(9) }));
@@ -548,7 +551,7 @@ test("a failure because the customer opted out suppresses the phone", async () =
   const { state, error } = await recipientOf(recipient);
   assert.deepEqual([state, error], ["undelivered", "opted_out"]);
   assert.deepEqual(await suppressionsOf(recipient.phone), [
-    { channel: "chat", source: "provider", expires_at: null },
+    { channel: "chat", scope: "marketing", source: "provider", expires_at: null },
   ]);
   assert.equal((await optOutsOf(recipient.phone)).length, 1);
   assert.deepEqual(await inbox(), []);

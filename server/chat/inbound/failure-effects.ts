@@ -83,7 +83,10 @@ export async function applyFailureEffect(
     case "suppress": {
       const { phone, chat_number_id } = effect;
       const reason = "The provider says that this customer opted out";
-      return optOutAtProvider(tx, { account_id, phone, chat_number_id }, reason, now);
+      return optOutAtProvider(tx, { account_id, person: { phone }, chat_number_id }, reason, {
+        at: now,
+        now,
+      });
     }
   }
 }

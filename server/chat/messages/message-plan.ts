@@ -54,3 +54,8 @@ export type InteractivePlan = {
 
 /** Stored as JSON with the campaign. */
 export type MessagePlan = TemplatePlan | InteractivePlan;
+
+/** Returns the category of the plan's template; null if it has none. */
+export function categoryOf(plan: MessagePlan): TemplateCategory | null {
+  return plan.kind === "template" ? plan.category : null;
+}

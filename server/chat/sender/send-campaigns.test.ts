@@ -10,10 +10,14 @@ import {
   type ChatFixtureApi,
   type TestProvider,
 } from "../../../test/support/chat-fixture.ts";
+import {
+  makeChatCampaign,
+  makeChatTemplate,
+  makeSuppression,
+} from "../../../test/support/chat-factory.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import type { TestAccount } from "../../../test/support/account-factory.ts";
-import { suppress } from "../../audience/suppressions/suppress.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
@@ -155,27 +159,35 @@ test("a number that is suppressed after the campaign was made is skipped at disp
   const { account, senders, campaign } = await open(t);
   const phones = ["919800000000", "919800000001", "919800000002"];
   const id = await campaign(phones.map((phone) => ({ phone })));
-  const now = api.clock.now();
-  await api.app.db.query.transaction().execute((tx) =>
-    suppress(
-      tx,
-      {
-        account_id: account.account_id,
-        phone: "919800000001",
-        channel: "all",
-        reason: "asked",
-        source: "manual",
-        expires_at: null,
-        created_by: null,
-      },
-      now,
-    ),
-  );
+  await makeSuppression(api.app, account, "919800000001", { channel: "all" });
   await senders.startDue();
   await completed(id);
   assert.deepEqual(await statesOf(id), { accepted: 2, skipped: 1 });
   assert.equal(await available(account), 99_998);
   await checkCounts(id);
+});
+
+test("a number that is suppressed in another spelling is skipped at dispatch", async (t) => {
+  const { account, senders, campaign } = await open(t);
+  const id = await campaign([{ phone: "5551987654321" }, { phone: "5215512345678" }]);
+  await makeSuppression(api.app, account, "555187654321");
+  await makeSuppression(api.app, account, "525512345678");
+  await senders.startDue();
+  await completed(id);
+  assert.deepEqual(await statesOf(id), { skipped: 2 });
+});
+
+test("a suppression of marketing skips a message unless its template has another category", async (t) => {
+  const { account, number, senders, campaign } = await open(t);
+  const phone = "919800000001";
+  await makeSuppression(api.app, account, phone, { scope: "marketing" });
+  const template_id = await makeChatTemplate(api.app, account, number, { category: "MARKETING" });
+  const marketing = await makeChatCampaign(api.app, account, number, template_id, [{ phone }]);
+  const utility = await campaign([{ phone }]);
+  await senders.startDue();
+  await Promise.all([completed(marketing), completed(utility)]);
+  assert.deepEqual(await statesOf(marketing), { skipped: 1 });
+  assert.deepEqual(await statesOf(utility), { accepted: 1 });
 });
 
 test("what a hold stops waits, and goes on when it is lifted", async (t) => {
@@ -599,10 +611,11 @@ test("a customer reported as opted out by the provider is suppressed", async (t)
   await completed(id);
   const suppressed = await api.app.db.query
     .selectFrom("suppressions")
-    .select(["phone", "channel", "source"])
+    .select(["phone", "channel", "scope", "source"])
     .where("account_id", "=", account.account_id)
     .execute();
-  assert.deepEqual(suppressed, [{ phone: "919800000000", channel: "chat", source: "provider" }]);
+  const marketing = { channel: "chat", scope: "marketing", source: "provider" };
+  assert.deepEqual(suppressed, [{ phone: "919800000000", ...marketing }]);
 });
 
 test("a campaign is not paused because a quarter of its recipients cannot be reached", async (t) => {

@@ -1,11 +1,12 @@
 // Sends the chat notification of a call, where the call requested it.
 import { quietUntil } from "../../accounts/accounts/quiet-time.ts";
-import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import { isSuppressed, messageOutreach } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
 import type { Job, JobHandler } from "../../engine/work-jobs.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { hold_reasons, type HoldReason } from "../holds/holds.ts";
 import { validateCampaign } from "../campaigns/validate-campaign.ts";
+import { categoryOf } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 
@@ -44,7 +45,8 @@ async function sendNotice(
   const head = { name: "Call", chat_number_id, template_id };
   const of = { id: accountId, time_zone: account.time_zone };
   const order = await validateCampaign(app.db.query, of, head, { has_recipients: true, now });
-  if (await isSuppressed(app.db.query, accountId, "chat", phone, now))
+  const outreach = messageOutreach(categoryOf(order.plan));
+  if (await isSuppressed(app.db.query, accountId, outreach, { phone }, now))
     return "the customer is suppressed";
   const message_id = `call.${accountId}.${campaign_id}`;
   const rendered = renderMessage(order.plan, null, message_id);

@@ -3,12 +3,13 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
-import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import { isSuppressed, messageOutreach } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { invalid, invalidField } from "../../lib/errors.ts";
 import type { HoldReason } from "../holds/holds.ts";
 import { validateCampaign, type CampaignOrder } from "../campaigns/validate-campaign.ts";
+import { categoryOf } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 import type { TestMessage, TestMessageResponse } from "./test-message-schema.ts";
@@ -77,7 +78,8 @@ async function validateTest(
   const to = readPhone(phone_number);
   if (to === null)
     throw invalidField("phone_number", "must be a phone number with its country code");
-  if (await isSuppressed(app.db.query, account.id, "chat", to, now))
+  const outreach = messageOutreach(categoryOf(order.plan));
+  if (await isSuppressed(app.db.query, account.id, outreach, { phone: to }, now))
     throw invalidField("phone_number", "is suppressed");
   return { order, to };
 }

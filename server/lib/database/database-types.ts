@@ -24,6 +24,7 @@ export interface Accounts {
   chat_error_percent: Generated<number>;
   chat_quiet_from: string | null;
   chat_quiet_to: string | null;
+  chat_stop_scope: Generated<string>;
   chat_stop_words: Generated<string[]>;
   chat_valid_numbers_only: Generated<boolean>;
   chat_writes_a_minute: Generated<number>;
@@ -577,6 +578,7 @@ export interface GroupMembers {
   id: Generated<number>;
   name: string | null;
   phone: string;
+  phone_key: string;
   variables: Generated<unknown>;
 }
 
@@ -689,6 +691,12 @@ export interface Leases {
   name: string;
 }
 
+export interface PersonBsuids {
+  account_id: number;
+  bsuid: string;
+  phone_key: string | null;
+}
+
 export interface PicklistOptions {
   account_id: number;
   archived_at: Date | null;
@@ -722,13 +730,19 @@ export interface Roles {
 
 export interface Suppressions {
   account_id: number;
+  bsuid: string | null;
   channel: string;
   created_at: Date;
   created_by: number | null;
+  evidence: unknown | null;
   expires_at: Date | null;
   id: Generated<number>;
-  phone: string;
+  lifted_at: Date | null;
+  occurred_at: Date;
+  person_key: string;
+  phone: string | null;
   reason: string;
+  scope: string;
   source: string;
 }
 
@@ -1002,6 +1016,7 @@ export interface DB {
   lead_timeline: LeadTimeline;
   leads: Leads;
   leases: Leases;
+  person_bsuids: PersonBsuids;
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;
   roles: Roles;

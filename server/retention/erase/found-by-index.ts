@@ -10,7 +10,7 @@ export const eraseGroupMembers = repeat(
      select m.id from groups g
      cross join lateral (
        select m.id from group_members m
-       where m.account_id = $1 and m.group_id = g.id and m.phone = $2) m
+       where m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key($2)) m
      where g.account_id = $1 limit $3))
    returning 1`,
 );
@@ -33,6 +33,29 @@ export const eraseNotices = repeat(
      select o.id from jobs o
      where o.account_id = $1 and o.kind = 'chat.notify_call' and o.payload ->> 'phone' = $2
        and o.lease_until is null
+     limit $3))
+   returning 1`,
+);
+
+/**
+ * Suppressions stay, because the person would be contacted again without them; the words of a reply do not. A
+ * WhatsApp user ID is kept with its number only as long as there is a suppression.
+ */
+export const eraseSuppressionTexts = repeat(
+  null,
+  `with texts as (
+     update suppressions set evidence = evidence - 'text'
+     where account_id = $1 and person_key = phone_key($2) and lifted_at is null and evidence ? 'text'
+   ), lifted as (
+     delete from suppressions
+     where account_id = $1 and person_key = phone_key($2) and lifted_at is not null
+   )
+   delete from person_bsuids b
+   where b.account_id = $1 and b.bsuid = any (array(
+     select o.bsuid from person_bsuids o
+     where o.account_id = $1 and o.phone_key = phone_key($2) and not exists (
+       select from suppressions s
+       where s.account_id = $1 and s.person_key = o.phone_key and s.lifted_at is null)
      limit $3))
    returning 1`,
 );

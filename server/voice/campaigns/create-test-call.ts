@@ -2,7 +2,7 @@
 import type { SourceRow } from "../../audience/intake/open-intake.ts";
 import { openBatchSource } from "../../audience/recipients/recipient-source.ts";
 import type { CampaignWrites } from "../../audience/recipients/write-with-recipients.ts";
-import { isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import { call_outreach, isSuppressed } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { launchCampaign, type CampaignOwner } from "./create-voice-campaign.ts";
@@ -32,7 +32,7 @@ export async function createTestCall(
       : await buildVoicePlan(app.db.query, account.id, file, call_type);
   if (typeof plan === "string") violations.push({ field: "voice_file_id", reason: plan });
   const phone = account.country_code + number;
-  if (await isSuppressed(app.db.pool, account.id, "voice", phone, now))
+  if (await isSuppressed(app.db.pool, account.id, call_outreach, { phone }, now))
     violations.push({ field: "number", reason: "is suppressed" });
   const variables = request.variables ?? {};
   const needed = typeof plan === "string" ? [] : planVariables(plan);

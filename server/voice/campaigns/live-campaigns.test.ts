@@ -1,7 +1,12 @@
 // Voice campaigns with a node leader on the sandbox: dialing, playing, key presses and counts.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { makeCallingAccount, setCalling } from "../../../test/support/telephony-factory.ts";
+import { makeSuppression } from "../../../test/support/chat-factory.ts";
+import {
+  makeAgentGroup,
+  makeCallingAccount,
+  setCalling,
+} from "../../../test/support/telephony-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
@@ -351,6 +356,14 @@ test("a menu follows keys and time-outs, sets fields, opts out and transfers to 
     ["out", null],
   ]);
   assert.equal(left!.ended_reason, "opted_out");
+  const optOut = await fixture.app.db.query
+    .selectFrom("suppressions")
+    .select(["source", "scope", "evidence"])
+    .where("account_id", "=", fixture.account.account_id)
+    .where("phone", "=", left!.to_phone)
+    .execute();
+  const evidence = { call_id: left!.id, key: "9" };
+  assert.deepEqual(optOut, [{ source: "dtmf", scope: "all", evidence }]);
   assert.deepEqual(await path(silent!.id), [
     ["main", null],
     ["main", "timeout"],
@@ -378,6 +391,29 @@ test("with more callers than agents, a message plays to the others, and they cou
       ["answered", "menu_ended"],
     ],
   );
+});
+
+test("never transfers a caller to a suppressed phone, and never calls a number suppressed in another spelling", async () => {
+  const { app, account } = fixture;
+  const agent = "919800777903";
+  await makeSuppression(app, account, agent, { channel: "voice" });
+  const agent_group_id = await makeAgentGroup(app, account, [agent]);
+  const person = { number: "5512345678", phone: "525512345678" };
+  await makeSuppression(app, account, "5215512345678", { channel: "voice", scope: "marketing" });
+  const campaign = await launch(
+    [to(), person],
+    menuWith({
+      main: { type: "transfer", prompt: null, to: { agent_group_id }, otherwise: "bye" },
+    }),
+  );
+  await settled(campaign, "answered", "suppressed");
+  const [call, ...more] = await calls(campaign);
+  assert.deepEqual(more, []);
+  assert.equal(call!.ended_reason, "transfer_not_answered");
+  const { body } = await fixture.ask("GET", `/api/v1/calls/${call!.id}`);
+  const [, transfer] = body.legs as { number: string; status: string }[];
+  assert.deepEqual([transfer!.number, transfer!.status], [agent, "canceled"]);
+  assert.ok(!JSON.stringify(body.events).includes('"call.ringing","leg":"transfer"'));
 });
 
 test("the menu continues when no agent answers a transfer, and records a message", async () => {

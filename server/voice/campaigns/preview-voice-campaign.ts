@@ -8,7 +8,7 @@ import {
 } from "../../accounts/accounts/calling-window.ts";
 import type { Rejects } from "../../audience/intake/open-intake.ts";
 import type { RecipientSource } from "../../audience/recipients/recipient-source.ts";
-import { suppressedAmong } from "../../audience/suppressions/suppressions.ts";
+import { call_outreach, suppressedAmong } from "../../audience/suppressions/suppressions.ts";
 import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
@@ -64,7 +64,7 @@ async function countSuppressed(
   let suppressed = 0;
   for await (const chunk of recipients.lines(null)) {
     const phones = Buffer.from(chunk).toString("latin1").trimEnd().split("\n");
-    suppressed += (await suppressedAmong(db.pool, accountId, "voice", phones, now)).size;
+    suppressed += (await suppressedAmong(db.pool, accountId, call_outreach, phones, now)).size;
   }
   return suppressed;
 }

@@ -22,7 +22,7 @@ import { route } from "../../route.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
 const manage = { anyOf: ["suppressions.manage"] } as const;
-const upload_fields = ["phone_number_column", "channel", "reason", "expires_at"];
+const upload_fields = ["phone_number_column", "channel", "scope", "reason", "expires_at"];
 
 export const suppressionRoutes = [
   route({
@@ -70,7 +70,7 @@ export const suppressionRoutes = [
     method: "POST",
     url: "/api/v1/suppressions",
     id: "addSuppression",
-    summary: "Suppress a number; answers with the suppression in effect",
+    summary: "Suppress a number; answers with the manual suppression in effect",
     tag: "Suppressions",
     access: manage,
     body: NewSuppression,
@@ -102,7 +102,7 @@ export const suppressionRoutes = [
     method: "DELETE",
     url: "/api/v1/suppressions/:id",
     id: "removeSuppression",
-    summary: "End a suppression",
+    summary: "End one suppression and no other of the same person",
     tag: "Suppressions",
     access: manage,
     params: closed({ id: pathId("The suppression") }),

@@ -1,4 +1,4 @@
-// Dials a leg: waits for the rate limit and the switch, and checks the customer's blockers last.
+// Dials a leg: waits for the rate limit and the switch, and checks last whether it may be dialed.
 import { setTimeout as delay } from "node:timers/promises";
 import { VoiceError, type Dial, type Ending } from "../../../drivers/voice/driver.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
@@ -6,7 +6,7 @@ import { callName, legName } from "../../state-machine/call.ts";
 import type { Leg } from "../../state-machine/call.ts";
 import type { CallBlocker, Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
-import { blockerAtDial } from "../dialer/call-blockers.ts";
+import { blockerAtDial, isNumberSuppressed } from "../dialer/call-blockers.ts";
 import { prepareContent } from "./prepare-content.ts";
 import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
@@ -77,8 +77,9 @@ async function dial(
       const blocker = await blockerAtDial(leader, live, waited_ms);
       if (blocker && live.call.voice) return withdraw(blocker);
       if (blocker) return end(canceled);
-      if (!mayProceed(leader)) return;
-    }
+    } else if (leg.on_trunk && (await isNumberSuppressed(app, live.call, leg.number)))
+      return end(canceled);
+    if (!mayProceed(leader)) return;
     if (leg.role === "customer" && isAgentMissing(live)) {
       await delay(retry_ms);
       continue;

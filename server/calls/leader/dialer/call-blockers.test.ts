@@ -7,6 +7,7 @@ import {
   makeSandboxTrunk,
   setCalling,
 } from "../../../../test/support/telephony-factory.ts";
+import { makeSuppression } from "../../../../test/support/chat-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import type { TestAccount } from "../../../../test/support/account-factory.ts";
 import type { VoiceEvent, VoiceSession } from "../../../drivers/voice/driver.ts";
@@ -51,9 +52,10 @@ const endings = ({ status, ended_reason }: { status: string; ended_reason: strin
 async function canceledRecord(
   account: TestAccount,
   meanwhile: () => Promise<void> = async () => {},
+  from_number = "101",
 ) {
   const client = await openCallClient(api, account);
-  const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
+  const campaign = await client.call({ to_number: "9800777900", from_number });
   await meanwhile();
   const leaders = leadNodes(api.app);
   try {
@@ -68,10 +70,13 @@ test("does not call a customer who opts out while the agent's phone rings", asyn
   const { account_id } = account;
   const optOut = {
     account_id,
-    phone: "919800777900",
+    person: { phone: "919800777900" },
     channel: "voice",
-    reason: "opted out",
+    scope: "all",
     source: "manual",
+    reason: "opted out",
+    evidence: null,
+    occurred_at: api.clock.now(),
     expires_at: null,
     created_by: null,
   } as const;
@@ -83,6 +88,14 @@ test("does not call a customer who opts out while the agent's phone rings", asyn
   beforeAnswer = async () => {};
   assert.deepEqual(endings(record), ["canceled", "suppressed"]);
   assert.deepEqual([roles(record), record.cost], [["agent"], 1]);
+});
+
+test("does not ring a suppressed phone as the agent of a click-to-call", async () => {
+  const account = await makeCallingAccount(api.app);
+  await makeSuppression(api.app, account, "919800777901", { channel: "voice" });
+  const record = await canceledRecord(account, async () => {}, "9800777901");
+  assert.deepEqual(endings(record), ["canceled", "suppressed"]);
+  assert.deepEqual([roles(record), record.cost], [[], 0]);
 });
 
 test("does not call a customer whose calling window closes while the agent's phone rings", async () => {

@@ -1,7 +1,7 @@
 // The reasons not to place or continue a call, checked when it is claimed, when its agent answers (after up
 // to half an hour of ringing), and just before the customer is dialed.
 import { mayCallAt } from "../../../accounts/accounts/calling-window.ts";
-import { isSuppressed } from "../../../audience/suppressions/suppressions.ts";
+import { call_outreach, isSuppressed } from "../../../audience/suppressions/suppressions.ts";
 import type { Call } from "../../state-machine/call.ts";
 import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
@@ -27,10 +27,7 @@ export async function blockerBeforeCustomer(
 ): Promise<CallBlocker | null> {
   const now = app.clock.now();
   if (!mayCallAt(call.settings, now)) return "night_window";
-  const { account_id, to_phone } = call;
-  return (await isSuppressed(app.db.pool, account_id, "voice", to_phone, now))
-    ? "suppressed"
-    : null;
+  return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
 }
 
 /** After waiting this long, a campaign's dial is checked again. */
@@ -49,10 +46,16 @@ export async function blockerAtDial(
   if (!mayCallAt(call.settings, now)) return "night_window";
   if (!call.voice || waited_ms < waited_ms_max) return null;
   if (!(await isCampaignOpen(app.db.pool, call))) return "held";
-  const { account_id, to_phone } = call;
-  return (await isSuppressed(app.db.pool, account_id, "voice", to_phone, now))
-    ? "suppressed"
-    : null;
+  return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
+}
+
+/** Reports whether calls to this number are suppressed now. */
+export function isNumberSuppressed(
+  app: Leader["app"],
+  { account_id }: Pick<Call, "account_id">,
+  phone: string,
+): Promise<boolean> {
+  return isSuppressed(app.db.pool, account_id, call_outreach, { phone }, app.clock.now());
 }
 
 /** Whether the account may use the trunk. */

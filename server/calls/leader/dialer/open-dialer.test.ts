@@ -109,19 +109,25 @@ test("does not call a recipient who opted out after the previous node leader die
   // The node leader dies here.
   const suppression = {
     channel: "voice",
-    reason: "opted out",
+    scope: "all",
     source: "manual",
+    reason: "opted out",
+    evidence: null,
     created_by: null,
   } as const;
-  await app.db.query
-    .transaction()
-    .execute((tx) =>
-      suppress(
-        tx,
-        { account_id, phone: call!.to_phone, expires_at: null, ...suppression },
-        app.clock.now(),
-      ),
-    );
+  await app.db.query.transaction().execute((tx) =>
+    suppress(
+      tx,
+      {
+        account_id,
+        person: { phone: call!.to_phone },
+        occurred_at: app.clock.now(),
+        expires_at: null,
+        ...suppression,
+      },
+      app.clock.now(),
+    ),
+  );
   const leaders = fixture.startLeaders();
   await allCalled([{ account_id, id: made.id }]);
   await leaders.stop();

@@ -15,16 +15,30 @@ export function hasSideEffects(before: Call, call: Call): boolean {
 /** Applies a transition's side effects. Call it after the transition is written, in the same transaction. */
 export async function applySideEffects(tx: Tx, before: Call, call: Call, now: Date): Promise<void> {
   if (sendsMessage(before, call)) await queueMessage(tx, call, now);
-  if (call.voice && optsOut(before, call)) await suppressCaller(tx, call, now);
+  if (call.voice && optsOut(before, call)) {
+    const key = call.dtmf === before.dtmf ? null : call.dtmf.slice(-1);
+    await suppressCaller(tx, call, key, now);
+  }
   if (call.stage !== "ended") return;
   if (call.voice) await queueRecord(tx, call, now);
   else if (blocksCustomer(call)) await blockCustomer(tx, call, now);
 }
 
-/** Suppresses the caller of a campaign's call who has opted out. */
-export async function suppressCaller(tx: Tx, call: Call, now: Date): Promise<void> {
+/**
+ * Suppresses the caller of a campaign's call who has opted out, by a key or (`key` null) in words to the AI
+ * agent.
+ */
+export async function suppressCaller(
+  tx: Tx,
+  call: Call,
+  key: string | null,
+  now: Date,
+): Promise<void> {
   const reason = "asked for on a call";
-  await suppressVoice(tx, call, { reason, source: "dtmf", expires_at: null }, now);
+  const isSaid = call.voice?.content.call_type === "ai_bot" && key === null;
+  const source = isSaid ? "ai_call" : "dtmf";
+  const evidence = { call_id: call.id, ...(key === null ? {} : { key }) };
+  await suppressVoice(tx, call, { reason, source, evidence, expires_at: null }, now);
 }
 
 /** Whether the transition places the campaign's first call, whose customer also gets a chat message. */
@@ -71,18 +85,16 @@ async function blockCustomer(tx: Tx, call: Call, now: Date): Promise<void> {
   const until_ms = call.ended_at!.getTime() + call.plan.auto_block_minutes! * 60_000;
   const expires_at = new Date(until_ms);
   const reason = "auto_block_time of a call";
-  await suppressVoice(tx, call, { reason, source: "auto_block", expires_at }, now);
+  const evidence = { call_id: call.id };
+  await suppressVoice(tx, call, { reason, source: "auto_block", evidence, expires_at }, now);
 }
 
 async function suppressVoice(
   tx: Tx,
   { account_id, to_phone: phone }: Call,
-  suppression: Pick<Suppression, "reason" | "source" | "expires_at">,
+  suppression: Pick<Suppression, "reason" | "source" | "evidence" | "expires_at">,
   now: Date,
 ): Promise<void> {
-  await suppress(
-    tx,
-    { account_id, phone, channel: "voice", created_by: null, ...suppression },
-    now,
-  );
+  const of = { account_id, person: { phone }, channel: "voice", scope: "all" } as const;
+  await suppress(tx, { ...of, occurred_at: now, created_by: null, ...suppression }, now);
 }

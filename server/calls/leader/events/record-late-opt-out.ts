@@ -14,7 +14,7 @@ export async function recordLateOptOut(leader: Leader, call: Call): Promise<void
         .where("account_id", "=", call.account_id)
         .where("id", "=", call.id)
         .execute();
-      await suppressCaller(tx, call, app.clock.now());
+      await suppressCaller(tx, call, null, app.clock.now());
     }),
   );
 }

@@ -57,7 +57,7 @@ export function withinCredit<R>(
   };
 }
 
-/** Returns the number of suppressed phone numbers, counted up to `most`. */
+/** Returns the number of suppressions of any scope, counted up to `most`. */
 export async function suppressedCount(
   db: Kysely<DB>,
   accountId: number,

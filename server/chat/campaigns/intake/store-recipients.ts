@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
+import type { Outreach } from "../../../audience/suppressions/suppressions.ts";
 import type { Recipient } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { suppressedCount } from "./affordable-recipients.ts";
@@ -29,15 +30,15 @@ export async function insertRecipients(
 export async function removeSuppressed(
   tx: Tx,
   { account_id, campaign_id }: CampaignKey,
-  stored: number,
+  { stored, is_marketing }: { readonly stored: number } & Pick<Outreach, "is_marketing">,
   now: Date,
 ): Promise<number> {
   const pass_max = stored * suppressions_a_recipient;
   const suppressions = await suppressedCount(tx, account_id, pass_max + 1, now);
   if (suppressions === 0) return 0;
   const isSuppressed = sql`
-    s.account_id = ${account_id} and s.phone = r.phone and s.channel in ('all', 'chat')
-    and (s.expires_at is null or s.expires_at > ${now})`;
+    s.account_id = ${account_id} and s.person_key = phone_key(r.phone)
+    and s.channel in ('all', 'chat') and (s.scope = 'all' or ${is_marketing}::boolean) and (s.expires_at is null or s.expires_at > ${now})`;
   const isOurs = sql`r.account_id = ${account_id} and r.campaign_id = ${campaign_id}`;
   if (suppressions > pass_max) {
     // PostgreSQL never converts a scalar subquery into a join.

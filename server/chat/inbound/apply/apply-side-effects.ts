@@ -2,10 +2,13 @@
 // it first. No lease is needed: the row is deleted with its effect, and a row that another process
 // has claimed is skipped.
 import type { Selectable } from "kysely";
+import { liftSuppressions } from "../../../audience/suppressions/lift-suppressions.ts";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
+import type { Evidence, Scope } from "../../../audience/suppressions/suppression-schema.ts";
 import type { App } from "../../../engine/app.ts";
 import { recordEvent } from "../../../engine/record-event.ts";
 import { statement, type DB, type Tx } from "../../../lib/database/database.ts";
+import { phoneKey } from "../../../lib/phone-key.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
 import { hold } from "../../holds/holds.ts";
 import { optOutAtProvider } from "../internal/opt-out-at-provider.ts";
@@ -34,8 +37,8 @@ export async function applySideEffects(
     const row = { account_id: number.account_id, id };
     if (!(await claim(tx, row))) return;
     const place = { ...number, app, tx, now, woken };
-    // Suppressions are locked in the order of their phones; the other effects wait for no lock.
-    for (const side_effect of side_effects.toSorted((a, b) => (phoneOf(a) < phoneOf(b) ? -1 : 1)))
+    // Suppressions are locked in the order of their keys; the other effects wait for no lock.
+    for (const side_effect of side_effects.toSorted((a, b) => inKeyOrder(phoneOf(a), phoneOf(b))))
       await settle(place, side_effect);
     await tx
       .deleteFrom("chat_inbox")
@@ -56,6 +59,10 @@ async function claim(tx: Tx, { account_id, id }: { account_id: number; id: numbe
     .skipLocked()
     .executeTakeFirst();
   return claimed !== undefined;
+}
+
+function inKeyOrder(one: string, other: string): number {
+  return phoneKey(one) < phoneKey(other) ? -1 : 1;
 }
 
 function phoneOf(side_effect: SideEffect): string {
@@ -97,17 +104,24 @@ async function optOutByReply(place: Place, reply: ReplyEvent): Promise<void> {
     campaign_id === null || recipient_id === null
       ? null
       : await phoneOfRecipient(place, { campaign_id, recipient_id });
-  // The provider may know a customer by another number than the one addressed (Brazil's ninth
-  // digit).
-  for (const phone of new Set([reply.from, written ?? reply.from].toSorted()))
+  const { chat_stop_scope: scope } = await tx
+    .selectFrom("accounts")
+    .select("chat_stop_scope")
+    .where("account_id", "=", account_id)
+    .executeTakeFirstOrThrow();
+  // A customer may have answered from another number than the one addressed.
+  for (const phone of new Set([reply.from, written ?? reply.from].toSorted(inKeyOrder)))
     await suppress(
       tx,
       {
         account_id,
-        phone,
+        person: { phone },
         channel: "chat",
-        reason: "The customer replied with a stop word",
+        scope: scope as Scope,
         source: "reply",
+        reason: "The customer replied with a stop word",
+        evidence: evidenceOf(recorded),
+        occurred_at: reply.at,
         expires_at: null,
         created_by: null,
       },
@@ -120,6 +134,7 @@ async function optOutByReply(place: Place, reply: ReplyEvent): Promise<void> {
     data: {
       phone_number: reply.from,
       source: "reply",
+      scope: scope as Scope,
       chat_number_id,
       reply_id: recorded.id,
       campaign_id,
@@ -128,25 +143,28 @@ async function optOutByReply(place: Place, reply: ReplyEvent): Promise<void> {
   });
 }
 
+function evidenceOf(reply: Selectable<DB["chat_replies"]>): Evidence {
+  const { id: reply_id, chat_number_id, provider_message_id: message_id, text } = reply;
+  return { reply_id, chat_number_id, message_id, text };
+}
+
 async function stopAtProvider(place: Place, phone: string, at: Date): Promise<void> {
-  const { tx, account_id, chat_number_id } = place;
+  const { tx, account_id, chat_number_id, now } = place;
   const reason = "The customer stopped messages at the provider";
-  await optOutAtProvider(tx, { account_id, phone, chat_number_id }, reason, at);
+  await optOutAtProvider(tx, { account_id, person: { phone }, chat_number_id }, reason, {
+    at,
+    now,
+  });
 }
 
 /**
  * Lifts only suppressions from the provider: it cannot revoke a stop word or a manual entry. A resume
  * older than the suppression lifts nothing.
  */
-async function resumeAtProvider({ tx, account_id }: Place, phone: string, at: Date): Promise<void> {
-  await tx
-    .deleteFrom("suppressions")
-    .where("account_id", "=", account_id)
-    .where("phone", "=", phone)
-    .where("channel", "=", "chat")
-    .where("source", "=", "provider")
-    .where("created_at", "<=", at)
-    .execute();
+async function resumeAtProvider(place: Place, phone: string, at: Date): Promise<void> {
+  const { tx, account_id, now } = place;
+  const lifted = { account_id, person: { phone }, channel: "chat", source: "provider" } as const;
+  await liftSuppressions(tx, { ...lifted, occurred_at: at }, now);
 }
 
 async function phoneOfRecipient(

@@ -1,32 +1,48 @@
+import type { Person } from "../../../audience/suppressions/person-key.ts";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
 import { recordEvent } from "../../../engine/record-event.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 
 /**
- * Suppresses a customer who opted out at the provider and records the event once. `at` is the time
- * of the opt-out, if known.
+ * Suppresses marketing to a customer who stopped it at the provider, which offers no other opt-out, and
+ * records the event once. `at` is the time of the opt-out, if known.
  */
 export async function optOutAtProvider(
   tx: Tx,
   customer: {
     readonly account_id: number;
-    readonly phone: string;
+    readonly person: Person & { readonly phone: string };
     readonly chat_number_id: number;
   },
   reason: string,
-  at: Date,
+  { at, now }: { readonly at: Date; readonly now: Date },
 ): Promise<void> {
-  const { account_id, phone, chat_number_id } = customer;
-  const entry = { account_id, phone, channel: "chat", reason, source: "provider" } as const;
-  const isNew = await suppress(tx, { ...entry, expires_at: null, created_by: null }, at);
+  const { account_id, person, chat_number_id } = customer;
+  const isNew = await suppress(
+    tx,
+    {
+      account_id,
+      person,
+      channel: "chat",
+      scope: "marketing",
+      source: "provider",
+      reason,
+      evidence: { chat_number_id },
+      occurred_at: at,
+      expires_at: null,
+      created_by: null,
+    },
+    now,
+  );
   if (!isNew) return;
   await recordEvent(tx, {
     account_id,
     type: "chat.optout",
     occurred_at: at,
     data: {
-      phone_number: phone,
+      phone_number: person.phone,
       source: "provider",
+      scope: "marketing",
       chat_number_id,
       reply_id: null,
       campaign_id: null,

@@ -1,0 +1,60 @@
+import type { Selectable } from "kysely";
+import { statement, type DB, type Tx } from "../../../lib/database/database.ts";
+import { phoneKey } from "../../../lib/phone-key.ts";
+import { bsuidKey } from "../person-key.ts";
+import { liftSuppressions } from "../lift-suppressions.ts";
+import { isLateSource } from "../suppression-schema.ts";
+import { suppress, type Suppression } from "../suppress.ts";
+
+/** A phone (E.164 digits) and the BSUID that a webhook reports with it. */
+export type BsuidLink = { readonly bsuid: string; readonly phone: string };
+
+const findUnlinked = statement<BsuidLink>(`
+  select l.bsuid, l.phone from unnest($2::text[], $3::text[], $4::text[]) as l (bsuid, phone, phone_key)
+  where not exists (
+    select from person_bsuids p
+    where p.account_id = $1 and p.bsuid = l.bsuid and p.phone_key = l.phone_key)
+  order by l.bsuid`);
+
+const link = statement(`
+  insert into person_bsuids (account_id, bsuid, phone_key) values ($1, $2, $3)
+  on conflict (account_id, bsuid) do update set phone_key = excluded.phone_key`);
+
+const takeSuppressions = statement<Selectable<DB["suppressions"]>>(
+  "delete from suppressions where account_id = $1 and person_key = $2 returning *",
+);
+
+/**
+ * Records which phones belong to BSUIDs, and moves suppressions that were stored under a BSUID to its phone,
+ * so that they also block the phone. Links that are known cost one read for all. Several links lock in
+ * ascending order of BSUID.
+ */
+export async function linkBsuids(
+  tx: Tx,
+  accountId: number,
+  links: readonly BsuidLink[],
+  now: Date,
+): Promise<void> {
+  const distinct = [...new Map(links.map((one) => [one.bsuid, one])).values()];
+  if (distinct.length === 0) return;
+  const unlinked = await findUnlinked(tx, [
+    accountId,
+    distinct.map(({ bsuid }) => bsuid),
+    distinct.map(({ phone }) => phone),
+    distinct.map(({ phone }) => phoneKey(phone)),
+  ]);
+  for (const person of unlinked) {
+    await link(tx, [accountId, person.bsuid, phoneKey(person.phone)]);
+    const rows = await takeSuppressions(tx, [accountId, bsuidKey(person.bsuid)]);
+    for (const row of rows) await store(tx, { ...row, ...person }, now);
+  }
+}
+
+async function store(tx: Tx, row: Selectable<DB["suppressions"]>, now: Date): Promise<void> {
+  const { phone, bsuid, lifted_at } = row;
+  const entry = { ...row, person: { phone, bsuid } } as unknown as Suppression;
+  const { source } = entry;
+  if (lifted_at === null) await suppress(tx, entry, now);
+  else if (isLateSource(source))
+    await liftSuppressions(tx, { ...entry, source, occurred_at: lifted_at }, now);
+}

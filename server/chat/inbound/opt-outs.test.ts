@@ -1,0 +1,198 @@
+// Opt-outs from the webhook to the recipients of the next campaign.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import {
+  makeChatNumber,
+  makeChatTemplate,
+  makeSuppression,
+  type TestChatNumber,
+} from "../../../test/support/chat-factory.ts";
+import {
+  messageHook,
+  openTestWhatsapp,
+  preferenceHook,
+  statusHook,
+} from "../../../test/support/chat-webhooks.ts";
+import { makeMessageId } from "../messages/message-id.ts";
+import { applyWebhooks } from "./apply-webhooks.ts";
+
+type Category = "MARKETING" | "UTILITY";
+
+let api: TestApi;
+let account: TestAccount;
+let number: TestChatNumber;
+let templates: Record<Category, number>;
+/** A contact that nothing suppresses, so that every campaign can be created. */
+const other = "919800000001";
+
+before(async () => {
+  api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
+  account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { chat: 100_000 });
+  const driver = "whatsapp";
+  number = await makeChatNumber(api.app, account, { driver });
+  const template = (category: Category) =>
+    makeChatTemplate(api.app, account, number, { driver, category });
+  templates = { MARKETING: await template("MARKETING"), UTILITY: await template("UTILITY") };
+});
+after(() => api.close());
+
+async function receive(...webhooks: string[]): Promise<void> {
+  for (const body of webhooks) await api.app.webhookReceiver.take("whatsapp", body);
+  await applyWebhooks(api.app, new AbortController().signal);
+}
+
+const send = (method: string, path: string, json?: unknown) =>
+  api.send(method, `/api/v1${path}`, {
+    token: account.token,
+    json,
+    headers: method === "GET" ? {} : { "idempotency-key": unique("key") },
+  });
+
+/** Creates a campaign for the phones and returns its ID. */
+async function campaignFor(phones: readonly string[], category: Category): Promise<number> {
+  const contacts = phones.map((phone_number) => ({ phone_number }));
+  const named = { name: unique("campaign"), template_id: templates[category] };
+  const json = { ...named, chat_number_id: number.id, contacts };
+  const { status, body, text } = await send("POST", "/chat/campaigns", json);
+  assert.equal(status, 201, text);
+  return body.id;
+}
+
+const recipientsOf = (campaign_id: number) =>
+  api.app.db.query
+    .selectFrom("chat_recipients")
+    .select(["id", "phone"])
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", campaign_id)
+    .orderBy("id")
+    .execute();
+
+/** Returns whether the next campaign of the category keeps the phone. */
+async function isReached(phone: string, category: Category = "UTILITY"): Promise<boolean> {
+  const recipients = await recipientsOf(await campaignFor([phone, other], category));
+  return recipients.some((one) => one.phone === phone);
+}
+
+/** Sends the recipient's message, and receives its delivery. */
+async function deliver(campaign_id: number, id: number): Promise<void> {
+  const { account_id } = account;
+  for (const [dispatches, state] of ["dispatching", "accepted"].entries())
+    await api.app.db.pool.query("select from chat_move_recipients_json($1, 'sender', $2, $3)", [
+      account_id,
+      JSON.stringify([{ campaign_id, id, dispatches, state, due_at: null }]),
+      api.clock.now(),
+    ]);
+  const message_id = makeMessageId({ account_id, campaign_id, recipient_id: id, dispatches: 1 });
+  await receive(statusHook(number, [{ id: unique("wamid"), message_id, status: "delivered" }]));
+}
+
+const stopFrom = (from: string, at = api.clock.now()) =>
+  messageHook(number, [{ id: unique("in"), from, text: "STOP", at }]);
+
+const minutes = (count: number) => new Date(api.clock.now().getTime() + count * 60_000);
+
+let serial = 10_000_000;
+const newDigits = () => String(++serial);
+
+test("a stop from another spelling of a number is attributed to it and removes it from the next campaign", async () => {
+  const [a, b, c, d] = Array.from({ length: 4 }, newDigits);
+  const spellings = [
+    [`55519${a!.replace("1", "8")}`, `5551${a!.replace("1", "8")}`],
+    [`5255${b}`, `52155${b}`],
+    [`54911${c}`, `5411${c}`],
+    [`5411${d}`, `54911${d}`],
+  ] as const;
+  for (const [given, from] of spellings) {
+    const campaign_id = await campaignFor([given], "UTILITY");
+    const [recipient] = await recipientsOf(campaign_id);
+    assert.equal(recipient!.phone, given, "the number is sent to as given");
+    await deliver(campaign_id, recipient!.id);
+    await receive(stopFrom(from));
+    const [reply] = await api.app.db.query
+      .selectFrom("chat_replies")
+      .select(["campaign_id", "recipient_id"])
+      .where("account_id", "=", account.account_id)
+      .where("phone", "=", from)
+      .execute();
+    assert.deepEqual(reply, { campaign_id, recipient_id: recipient!.id }, given);
+    for (const category of ["UTILITY", "MARKETING"] as const)
+      assert.equal(await isReached(given, category), false, `${given} ${category}`);
+  }
+});
+
+test("a stop at the provider ends marketing and nothing else, until the customer resumes it", async () => {
+  const from = `9198${newDigits()}`;
+  await receive(preferenceHook(number, { from, value: "stop", at: minutes(-10) }));
+  assert.deepEqual([await isReached(from), await isReached(from, "MARKETING")], [true, false]);
+  await receive(preferenceHook(number, { from, value: "resume", at: minutes(-5) }));
+  assert.equal(await isReached(from, "MARKETING"), true);
+});
+
+test("a resume at the provider lifts neither a stop by reply nor a manual suppression", async () => {
+  const [replied, manual] = [`9198${newDigits()}`, `9198${newDigits()}`];
+  await makeSuppression(api.app, account, manual);
+  await receive(stopFrom(replied, minutes(-10)));
+  for (const from of [replied, manual]) {
+    await receive(
+      preferenceHook(number, { from, value: "stop", at: minutes(-8) }),
+      preferenceHook(number, { from, value: "resume", at: minutes(-5) }),
+    );
+    assert.equal(await isReached(from), false, from);
+  }
+});
+
+test("a stop that is older than the resume has no effect, in whatever order they arrive", async () => {
+  const from = `9198${newDigits()}`;
+  const stop = preferenceHook(number, { from, value: "stop", at: minutes(-10) });
+  const resume = preferenceHook(number, { from, value: "resume", at: minutes(-5) });
+  await receive(resume, stop);
+  assert.equal(await isReached(from, "MARKETING"), true);
+  await receive(stop);
+  assert.equal(await isReached(from, "MARKETING"), true, "redelivered");
+  await receive(preferenceHook(number, { from, value: "stop", at: minutes(-2) }), resume);
+  assert.equal(await isReached(from, "MARKETING"), false, "a newer stop, and the resume again");
+});
+
+test("ending one suppression keeps those of other sources in force", async () => {
+  const from = `9198${newDigits()}`;
+  const added = await send("POST", "/suppressions", { phone_number: `+${from}`, channel: "chat" });
+  await receive(stopFrom(from));
+  const list = await send("GET", `/suppressions?phone_number=%2B${from}`);
+  const rows = list.body.data as {
+    id: number;
+    source: string;
+    evidence: { text: string } | null;
+  }[];
+  assert.deepEqual(
+    rows.map(({ source, evidence }) => [source, evidence?.text ?? null]),
+    [
+      ["reply", "STOP"],
+      ["manual", null],
+    ],
+  );
+  assert.equal((await send("DELETE", `/suppressions/${added.body.id}`)).status, 204);
+  assert.equal(await isReached(from), false);
+  assert.equal((await send("DELETE", `/suppressions/${rows[0]!.id}`)).status, 204);
+  assert.equal(await isReached(from), true);
+  assert.equal((await send("DELETE", `/suppressions/${rows[0]!.id}`)).status, 404);
+});
+
+test("a stop by reply ends only marketing where the account chooses so", async () => {
+  const set = async (stop_scope: "all" | "marketing") =>
+    assert.equal((await send("PATCH", "/account", { chat: { stop_scope } })).status, 200);
+  const from = `9198${newDigits()}`;
+  await set("marketing");
+  await receive(stopFrom(from));
+  assert.deepEqual([await isReached(from), await isReached(from, "MARKETING")], [true, false]);
+  await set("all");
+  await receive(stopFrom(from));
+  assert.equal(await isReached(from), false, "a later stop under the other setting");
+});
