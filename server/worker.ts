@@ -6,6 +6,7 @@ import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
 import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
 import { applyWebhooks } from "./chat/inbound/apply-webhooks.ts";
+import { endExpiredRestriction } from "./chat/inbound/end-restriction.ts";
 import { notifyCall } from "./chat/single-messages/notify-call.ts";
 import { endThrottling } from "./chat/numbers/end-throttling.ts";
 import { wakeCampaigns } from "./chat/campaigns/wake-campaigns.ts";
@@ -47,6 +48,7 @@ const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
   "chat.notify_call": notifyCall,
   "chat.end_throttling": endThrottling,
   "chat.wake_campaigns": wakeCampaigns,
+  "chat.end_restriction": endExpiredRestriction,
   "voice.decode_file": decodeFile,
   "voice.start_campaign": startVoiceCampaign,
   "voice.drain_campaign": drainVoiceCampaign,

@@ -252,6 +252,7 @@ test("the events of a chat campaign carry its name, its completion carries its c
     assert.deepEqual(await messages(`chat.message.${status}`), [
       {
         phone_number: read,
+        bsuid: null,
         status,
         provider_message_id: idOf(read),
         error_code: null,
@@ -265,6 +266,7 @@ test("the events of a chat campaign carry its name, its completion carries its c
     [
       {
         phone_number: failed,
+        bsuid: null,
         status: "failed",
         provider_message_id: idOf(failed!),
         error_code: 131026,
@@ -272,6 +274,7 @@ test("the events of a chat campaign carry its name, its completion carries its c
       },
       {
         phone_number: refused,
+        bsuid: null,
         status: "failed",
         provider_message_id: null,
         error_code: 131026,
@@ -279,6 +282,7 @@ test("the events of a chat campaign carry its name, its completion carries its c
       },
       {
         phone_number: skipped,
+        bsuid: null,
         status: "skipped",
         provider_message_id: null,
         error_code: null,
@@ -339,6 +343,9 @@ test("opt-outs by reply, preference or rejection record events, and so does the 
     ),
   );
   for (const phone of [replies, stops, refuses]) await assertWrittenOnce("chat.optout", phone);
+  await applyWebhook(messageHook(number, [{ id: unique("wamid"), from: replies, text: "START" }]));
+  assert.equal((await eventsOf("chat.optin")).length, 1);
+  assert.equal((await eventsOf("chat.reply.received")).length, 2);
 
   const waiting = await createCampaign({ name: "Waiting" });
   waiting_id = waiting.id;

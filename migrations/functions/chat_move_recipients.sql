@@ -26,7 +26,7 @@ begin
   if p_moves is null then return; end if;
 
   with found as materialized (
-    select m.*, t.to_state, old.state as from_state, old.phone, old.variables, old.charged as old_charged,
+    select m.*, t.to_state, old.state as from_state, old.phone, old.bsuid, old.variables, old.charged as old_charged,
       -- A credit is captured once: a charged recipient that is retried is not captured again, and a failure
       -- refunds what was captured, not what is reserved.
       case
@@ -57,10 +57,10 @@ begin
       or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches
         and old.state <> 'deferred')
   ), changed as (
-    insert into chat_recipients as r (account_id, campaign_id, id, phone, state, dispatches, charged, due_at,
+    insert into chat_recipients as r (account_id, campaign_id, id, phone, bsuid, state, dispatches, charged, due_at,
       provider_message_id, error_code, error, retry_error, attempts, dispatched_at, accepted_at, sent_at,
       delivered_at, read_at, ended_at)
-    select p_account_id, campaign_id, id, phone, coalesce(to_state, from_state), new_dispatches,
+    select p_account_id, campaign_id, id, phone, bsuid, coalesce(to_state, from_state), new_dispatches,
       case when ledger = 'capture' then true when ledger in ('refund', 'capture+refund') then false else old_charged end,
       case when to_state is null then old_due_at else due_at end,
       new_provider_message_id,
@@ -87,7 +87,8 @@ begin
       read_at = excluded.read_at, ended_at = excluded.ended_at
   )
   select array_agg((campaign_id, id, from_state, to_state, ledger, new_dispatches,
-    case when to_state = 'dispatching' then phone end,
+    -- The address to send to.
+    case when to_state = 'dispatching' then coalesce(phone, bsuid) end,
     case when to_state = 'dispatching' then variables end,
     case when to_state = 'dispatching' then old_retry_error end,
     case when to_state = 'dispatching' then attempts end)::chat_moved) filter (where to_state is not null),

@@ -60,5 +60,6 @@ begin
     order by r.received_at limit p_rows_max - deleted);
   delete from chat_replies r where r.account_id = p_account_id and r.id = any (v_replies);
   deleted := deleted + cardinality(v_replies);
+  delete from chat_unread_webhooks u where u.account_id = p_account_id and u.received_at < p_before;
   more := deleted = p_rows_max;
 end $$;

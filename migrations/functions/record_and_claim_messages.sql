@@ -35,13 +35,13 @@ begin
   end if;
   if v_is_marketing is not null then
     with due as materialized (
-      select r.id, r.phone, r.dispatches from chat_recipients r
+      select r.id, r.phone, r.bsuid, r.dispatches from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id
         and r.state = 'deferred' and r.due_at <= p_now
       order by r.due_at limit p_take
       for no key update skip locked
     ), fresh as materialized (
-      select r.id, r.phone, r.dispatches from chat_recipients r
+      select r.id, r.phone, r.bsuid, r.dispatches from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id
         and r.state = 'queued' and r.id > p_after
       order by r.id limit greatest(p_take - (select count(*) from due), 0)
@@ -51,7 +51,10 @@ begin
     ), checked as (
       select p.*, exists (
         select from suppressions s
-        where s.account_id = p_account_id and s.person_key = phone_key(p.phone) and s.channel in ('all', 'chat')
+        where s.account_id = p_account_id and s.person_key = coalesce(phone_key(p.phone), (
+            select b.phone_key from person_bsuids b where b.account_id = p_account_id and b.bsuid = p.bsuid),
+            'bsuid:' || p.bsuid)
+          and s.channel in ('all', 'chat')
           and (s.scope = 'all' or v_is_marketing)
           and (s.expires_at is null or s.expires_at > p_now)) as suppressed
       from picked p

@@ -1,5 +1,6 @@
 -- Records replies once each, with the recipient they answer: the one named by the reply, else the last
--- message from this number to that phone, in any spelling, within a day. Returns the new ones.
+-- message from this number to that person, in any spelling of the phone or by BSUID, within a day. Records their
+-- events. Returns the new ones.
 create or replace function record_chat_replies(p_account_id bigint, p_number_id bigint, p_replies json)
 returns setof chat_replies
 language sql
@@ -8,24 +9,44 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
-  insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, type, text, payload,
-    campaign_id, recipient_id, opted_out, received_at)
-  select p_account_id, p_number_id, r.provider_message_id, r.phone, r.type, r.text, r.payload,
-    coalesce(named.campaign_id, latest.campaign_id), coalesce(named.id, latest.id), r.opted_out, r.at
-  from json_populate_recordset(null::chat_reply, p_replies) r
-  left join lateral (
-    select m.campaign_id, m.id from chat_recipients m
-    where m.account_id = p_account_id and m.provider_message_id = r.answers
-    limit 1) named on true
-  left join lateral (
-    select m.campaign_id, m.id from chat_recipients m
-    join chat_campaigns c on c.account_id = p_account_id and c.id = m.campaign_id
-    where named.id is null and m.account_id = p_account_id and m.phone = any (phone_spellings(r.phone))
-      and m.state in ('delivered', 'read') and m.dispatched_at > r.at - interval '24 hours'
-      and c.chat_number_id = p_number_id
-    order by m.dispatched_at desc
-    limit 1) latest on true
-  order by r.provider_message_id
-  on conflict (account_id, provider_message_id) do nothing
-  returning *
+  with recorded as (
+    insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, bsuid, type, text, payload,
+      content, campaign_id, recipient_id, opted_out, received_at)
+    select p_account_id, p_number_id, r.provider_message_id, coalesce(r.phone, linked.phone_key), r.bsuid, r.type,
+      r.text, r.payload, r.content,
+      coalesce(named.campaign_id, latest.campaign_id), coalesce(named.id, latest.id), r.opted_out, r.at
+    from json_populate_recordset(null::chat_reply, p_replies) r
+    left join person_bsuids linked
+      on r.phone is null and linked.account_id = p_account_id and linked.bsuid = r.bsuid
+    left join lateral (
+      select m.campaign_id, m.id from chat_recipients m
+      where m.account_id = p_account_id and m.provider_message_id = r.answers
+      limit 1) named on true
+    left join lateral (
+      select m.campaign_id, m.id from (
+        select m.* from chat_recipients m
+        where m.account_id = p_account_id and m.phone = any (phone_spellings(coalesce(r.phone, linked.phone_key)))
+        union all
+        select m.* from chat_recipients m
+        where m.account_id = p_account_id and m.bsuid = r.bsuid) m
+      join chat_campaigns c on c.account_id = p_account_id and c.id = m.campaign_id
+      where named.id is null
+        and m.state in ('delivered', 'read') and m.dispatched_at > r.at - interval '24 hours'
+        and c.chat_number_id = p_number_id
+      order by m.dispatched_at desc
+      limit 1) latest on true
+    order by r.provider_message_id
+    on conflict (account_id, provider_message_id) do nothing
+    returning *
+  ), events as (
+    insert into events (account_id, type, occurred_at, data)
+    select p_account_id, 'chat.reply.received', r.received_at, json_build_object(
+      'reply_id', r.id, 'chat_number_id', r.chat_number_id, 'phone_number', r.phone, 'bsuid', r.bsuid,
+      'type', r.type, 'text', r.text, 'payload', r.payload, 'content', r.content,
+      'campaign_id', r.campaign_id, 'recipient_id', r.recipient_id, 'opted_out', r.opted_out,
+      'received_at', to_char(r.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+    from recorded r
+    order by r.id
+  )
+  select * from recorded
 $$;

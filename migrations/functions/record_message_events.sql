@@ -11,7 +11,7 @@ as $$
 begin
   insert into events (account_id, type, occurred_at, data)
   select p_account_id, t.type, coalesce(m.at, p_now), json_build_object(
-    'campaign_id', r.campaign_id, 'recipient_id', r.id, 'phone_number', r.phone, 'status', t.status,
+    'campaign_id', r.campaign_id, 'recipient_id', r.id, 'phone_number', r.phone, 'bsuid', r.bsuid, 'status', t.status,
     'provider_message_id', r.provider_message_id, 'error_code', r.error_code, 'error', r.error,
     'at', to_char(coalesce(m.at, p_now) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
   from unnest(p_moved) v

@@ -9,6 +9,7 @@ import { roleCommands } from "./role-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
 import { trunkCommands } from "./trunk-commands.ts";
 import { userCommands } from "./user-commands.ts";
+import { webhookCommands } from "./webhook-commands.ts";
 
 export const commands: readonly Command[] = [
   migrateCommand,
@@ -19,5 +20,6 @@ export const commands: readonly Command[] = [
   ...creditCommands,
   ...nodeCommands,
   ...trunkCommands,
+  ...webhookCommands,
   doctorCommand,
 ];

@@ -11,6 +11,7 @@ export type JobKind =
   | "chat.notify_call"
   | "chat.end_throttling"
   | "chat.wake_campaigns"
+  | "chat.end_restriction"
   | "voice.decode_file"
   | "voice.start_campaign"
   | "voice.drain_campaign"

@@ -22,10 +22,16 @@ const lead = {
 
 const chatCampaign = { campaign_id: id("Campaign id"), name: text("The campaign's name") };
 
+/** A customer, by at least one of two identities. */
+const customer = {
+  phone_number: maybe("Digits with country code; null where the provider withholds the number"),
+  bsuid: maybe("The customer's WhatsApp user ID, where known"),
+};
+
 const chatMessage = {
   campaign_id: id("Campaign id"),
   recipient_id: id("The recipient in the campaign"),
-  phone_number: text("Digits with country code"),
+  ...customer,
   provider_message_id: maybe("The provider's id of the message; null when there is none"),
   error_code: nullable(Type.Integer({ description: "The provider's error code" })),
   error: maybe("The kind of error"),
@@ -119,13 +125,42 @@ const chatEvents = {
   "chat.optout": {
     summary: "A customer opted out of messages.",
     data: Type.Object({
-      phone_number: text("Digits with country code"),
+      ...customer,
       source: word(["reply", "provider"], "reply: the customer replied with a stop word"),
       scope: word(["all", "marketing"], "What the customer ended: all messages, or marketing"),
       chat_number_id: id("The number that received the opt-out"),
       reply_id: nullable(id("The customer's reply")),
       campaign_id: nullable(id("The campaign of the message that was replied to")),
       recipient_id: nullable(id("The recipient of the message that was replied to")),
+    }),
+  },
+  "chat.optin": {
+    summary: "A customer ended an opt-out of their own.",
+    data: Type.Object({
+      ...customer,
+      source: word(["reply", "provider"], "reply: the customer replied START"),
+      chat_number_id: id("The number that received the opt-in"),
+      reply_id: nullable(id("The customer's reply")),
+      campaign_id: nullable(id("The campaign of the message that was replied to")),
+      recipient_id: nullable(id("The recipient of the message that was replied to")),
+    }),
+  },
+  "chat.reply.received": {
+    summary: "A customer sent a message to a chat number.",
+    data: Type.Object({
+      reply_id: id("Reply id"),
+      chat_number_id: id("The number that it was sent to"),
+      ...customer,
+      type: text("text, button, interactive, image, order, location, … as the provider names it"),
+      text: maybe("Its text, caption or button"),
+      payload: maybe("Of the button or the row that was chosen"),
+      content: Type.Unknown({
+        description: "What it contains besides its text, as the provider sends it; null for a text",
+      }),
+      campaign_id: nullable(id("The campaign of the message that was replied to")),
+      recipient_id: nullable(id("The recipient of the message that was replied to")),
+      opted_out: Type.Boolean({ description: "Whether it opts out" }),
+      received_at: time("UTC, by the provider's clock"),
     }),
   },
   "chat.template.updated": {

@@ -118,3 +118,20 @@ export function unstorable(text: string): string | null {
   if (text.includes("\0")) return "contains a NUL character";
   return text.isWellFormed() ? null : "contains half of a surrogate pair";
 }
+
+/** A number that may be beyond 2^53. */
+const long_number = /[:,[\s]-?\d{16}/;
+
+/**
+ * Parses JSON as JSON.parse does, but integers beyond 2^53, whose digits a number cannot hold, as text: providers'
+ * IDs can be that large. Throws SyntaxError.
+ */
+export function parseJson(text: string): unknown {
+  // Reviving is several times slower than parsing.
+  if (!long_number.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_key, value: unknown, { source = "" }: { source?: string } = {}) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+      ? source
+      : value,
+  );
+}

@@ -47,7 +47,7 @@ export function openMetrics(): Metrics {
     }),
     chatWebhooks: new Counter({
       name: "trunkline_chat_webhooks_total",
-      help: "Changes in chat providers' webhooks: stored, for an unknown number, or of an unknown form",
+      help: "Changes in chat providers' webhooks: stored, stored with unread content, for an unknown number, or ignored",
       labelNames: ["outcome"],
       registers,
     }),

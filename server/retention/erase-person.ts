@@ -3,7 +3,7 @@
 import { recordAudit } from "../accounts/audit/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { checkJob, type Job } from "../engine/work-jobs.ts";
-import type { Tx } from "../lib/database/database.ts";
+import { statement, type Tx } from "../lib/database/database.ts";
 import { eraseStoredResponses } from "./erase/stored-responses.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
@@ -12,6 +12,7 @@ import {
   eraseNotices,
   eraseReplies,
   eraseSuppressionTexts,
+  eraseUnreadWebhooks,
 } from "./erase/found-by-index.ts";
 import { eraseEvents } from "./erase/events.ts";
 import type { Part, Person, Progress, Step } from "./erase/part.ts";
@@ -43,6 +44,7 @@ const parts: readonly Part[] = [
   eraseReplies,
   eraseEvents,
   eraseRecordings,
+  eraseUnreadWebhooks,
   eraseSuppressionTexts,
 ];
 
@@ -67,7 +69,10 @@ export async function erasePerson(
     const progress = erasure.progress as Progress;
     const part = parts[progress.part];
     if (!part) return finish(app, job, erasure);
-    const person = personOf(erasure);
+    const person = personOf(
+      erasure,
+      await findBsuids(app.db.pool, [erasure.account_id, erasure.phone]),
+    );
     const write = (effect: (tx: Tx, now: Date) => Promise<Step>) =>
       writeStep(app, job, erasure, effect);
     const { wait_ms } = await part({ app, person, progress, stopping, write });
@@ -92,7 +97,14 @@ async function findPending(
     .executeTakeFirst();
 }
 
-function personOf({ account_id, phone, country_code }: Pending): Person {
+const findBsuids = statement<{ bsuid: string }>(
+  "select bsuid from person_bsuids where account_id = $1 and phone_key = phone_key($2)",
+);
+
+function personOf(
+  { account_id, phone, country_code }: Pending,
+  known: readonly { readonly bsuid: string }[],
+): Person {
   // A constraint of the table ensures that a pending erasure has a number.
   const e164 = phone!;
   const national = new RegExp(`^${country_code}([0-9]{10})$`).exec(e164)?.[1];
@@ -101,6 +113,7 @@ function personOf({ account_id, phone, country_code }: Pending): Person {
   return {
     account_id,
     phone: e164,
+    bsuids: known.map(({ bsuid }) => bsuid),
     digits,
     pattern: `(^|[^0-9])${prefix}${digits}([^0-9]|$)`,
   };

@@ -87,7 +87,7 @@ export async function startChatApi(
     recipients: (campaignId) =>
       app.db.query
         .selectFrom("chat_recipients")
-        .select(["phone", "variables", "state"])
+        .select((eb) => [eb.ref("phone").$notNull().as("phone"), "variables", "state"])
         .where("account_id", "=", account.account_id)
         .where("campaign_id", "=", campaignId)
         .orderBy("id")

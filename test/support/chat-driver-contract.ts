@@ -218,7 +218,7 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       const replies = () => events().filter((report) => report.kind === "reply");
       await eventually(() => replies().length === 2);
       const read = replies().map(({ from, text, type, answers }) => ({
-        from,
+        from: from ?? "",
         text,
         type,
         answers,
@@ -230,6 +230,21 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
           { from: says_yes, text: "yes", type: "text", answers: yes.provider_message_id },
         ],
       );
+    });
+
+    test("sends to a BSUID, and events the reply and statuses of a customer without a number", async () => {
+      const message = outgoing("IN.13491208655302777004");
+      const { provider_message_id } = await send(message);
+      const theirs = () =>
+        events().filter((one) => one.kind === "reply" && one.answers === provider_message_id);
+      await eventually(() => theirs().length === 1);
+      const [reply] = theirs();
+      assert.ok(reply?.kind === "reply");
+      assert.deepEqual(
+        [reply.from, reply.bsuid, reply.text],
+        [null, "IN.13491208655302777004", "STOP"],
+      );
+      assert.ok(wasRead(message));
     });
 
     test("submits a template, lists it unchanged and deletes it", async () => {

@@ -48,7 +48,8 @@ const chat = {
     }),
     {
       maxItems: 50,
-      description: "Replies that opt out, ignoring case",
+      description:
+        "Replies that opt out if they begin or end with one of these, in addition to the built-in words of many languages",
     },
   ),
   stop_scope: Type.Enum(["all", "marketing"] as const, {

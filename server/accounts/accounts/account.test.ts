@@ -35,7 +35,7 @@ test("an account reads itself and nothing else", async () => {
     chat: {
       writes_a_minute: 300,
       valid_numbers_only: false,
-      stop_words: ["STOP", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPT OUT"],
+      stop_words: [],
       stop_scope: "all",
       quiet_from: null,
       quiet_to: null,

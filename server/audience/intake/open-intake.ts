@@ -1,12 +1,13 @@
 // Recipient intake: takes rows one by one, counts them, drops duplicates and lists rejected rows. Has few
 // imports, because threads load it.
+import { isBsuid } from "../../lib/bsuid.ts";
 import { openLineBuffer } from "../../lib/csv/line-buffer.ts";
 import { openNumberSet } from "../../lib/open-number-set.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
 
 /** The fields of every recipient; a channel may add fields. */
 export type Recipient = {
-  /** E.164 digits. */
+  /** E.164 digits; in chat, also a BSUID. */
   readonly phone: string;
   /** JSON text or null. */
   readonly variables: string | null;
@@ -64,6 +65,12 @@ function openIntake<R extends { readonly phone: string }, Reason>(
   add: (recipient: R, position: number) => void,
 ): Intake<R, Reason> {
   const seen = openNumberSet();
+  const seen_bsuids = new Set<string>();
+  const isNew = (phone: string) => {
+    if (!isBsuid(phone)) return seen.add(phoneKey(phone));
+    const { size } = seen_bsuids;
+    return seen_bsuids.add(phone).size > size;
+  };
   const counts = { valid: 0, invalid: 0, duplicate: 0 };
   const rejects = { rows: [] as number[], values: [] as string[], reasons: [] as Reason[] };
   const reject = (
@@ -80,8 +87,7 @@ function openIntake<R extends { readonly phone: string }, Reason>(
     take(row) {
       const { recipient } = row;
       if ("rejected" in recipient) return reject("invalid", row, recipient.rejected);
-      if (!seen.add(phoneKey(recipient.phone)))
-        return reject("duplicate", row, format.duplicate_reason);
+      if (!isNew(recipient.phone)) return reject("duplicate", row, format.duplicate_reason);
       add(recipient, ++counts.valid);
     },
     counts: () => ({ ...counts }),

@@ -10,7 +10,7 @@ import {
 } from "../../../test/support/account-factory.ts";
 import { suppress, type Suppression } from "./suppress.ts";
 import { liftSuppressions, type Lifting } from "./lift-suppressions.ts";
-import { linkBsuids } from "./internal/link-bsuids.ts";
+import { linkBsuids } from "./link-bsuids.ts";
 import type { Person } from "./person-key.ts";
 import {
   call_outreach,

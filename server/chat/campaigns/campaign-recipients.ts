@@ -57,6 +57,7 @@ export async function recipientsAfter(
     .select(["id", "phone", "variables", "state", "error_code", "error", "dispatches"])
     .select(["provider_message_id", "due_at", "dispatched_at", "accepted_at", "sent_at"])
     .select(["delivered_at", "read_at", "ended_at"])
+    .select(known_bsuid)
     .where("account_id", "=", key.account_id)
     .where("campaign_id", "=", key.campaign_id)
     .where("id", ">", after.id);
@@ -72,9 +73,16 @@ export async function recipientsAfter(
   return rows.map(recipientOf);
 }
 
+/** A recipient who was addressed by phone may have a BSUID that delivery statuses reported. */
+const known_bsuid = sql<string | null>`coalesce(bsuid, (
+  select b.bsuid from person_bsuids b
+  where b.account_id = chat_recipients.account_id and b.phone_key = phone_key(chat_recipients.phone)
+  order by b.bsuid limit 1))`.as("bsuid");
+
 type RecipientRow = {
   readonly id: number;
-  readonly phone: string;
+  readonly phone: string | null;
+  readonly bsuid: string | null;
   readonly variables: unknown;
   readonly state: string;
   readonly dispatches: number;
@@ -111,5 +119,6 @@ function recipientOf(row: RecipientRow): RecipientResponse {
     delivered_at: iso(row.delivered_at),
     read_at: iso(row.read_at),
     ended_at: iso(row.ended_at),
+    bsuid: row.bsuid,
   };
 }

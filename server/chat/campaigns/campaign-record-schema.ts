@@ -101,7 +101,9 @@ export type CampaignDetail = Static<typeof CampaignDetail>;
 /** One recipient of a campaign. */
 export const RecipientResponse = Type.Object({
   id: id("Recipient id"),
-  phone_number: Type.String({ description: "Digits with country code" }),
+  phone_number: nullable(
+    Type.String({ description: "Digits with country code; null where only the BSUID is known" }),
+  ),
   variables: nullable(Type.Record(Type.String(), Type.String())),
   state: Type.Enum(shown_states, { type: "string" }),
   error_code: nullable(Type.Integer({ description: "The provider's error code" })),
@@ -115,5 +117,6 @@ export const RecipientResponse = Type.Object({
   delivered_at: time("UTC"),
   read_at: time("UTC"),
   ended_at: time("UTC: when it failed, was skipped or cancelled"),
+  bsuid: nullable(Type.String({ description: "The WhatsApp user ID, where known" })),
 });
 export type RecipientResponse = Static<typeof RecipientResponse>;

@@ -40,7 +40,8 @@ const exactly_one = "exactly one of template_id, flow_id and automation_flow_id"
 /** One recipient. `phone_number` accepts any text; an invalid number is trimmed, never an error. */
 export const Contact = closed({
   phone_number: Type.String({
-    description: "Digits with country code",
+    description:
+      "Digits with country code, or the WhatsApp user ID (BSUID) of a customer whose number is unknown",
     examples: ["919876543210"],
   }),
   variables: optional(

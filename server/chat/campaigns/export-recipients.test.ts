@@ -79,6 +79,7 @@ test("an export has every recipient once in order, as the list shows it, with it
     read_at: "",
     ended_at: "",
     variables: '{"1":"Zoë \\"Z\\"\\nsecond line"}',
+    bsuid: "",
   });
 });
 

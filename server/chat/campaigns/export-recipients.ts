@@ -22,6 +22,7 @@ const columns = [
   "read_at",
   "ended_at",
   "variables",
+  "bsuid",
 ] as const satisfies readonly (keyof RecipientResponse)[];
 
 /** Yields the matching recipients as chunks of CSV with a header line; variables are JSON. */

@@ -8,7 +8,7 @@ import type { DB } from "../../lib/database/database.ts";
 export async function throttledSeconds(db: Kysely<DB>, now: Date): Promise<number> {
   const { rows } = await sql<{ set_at: Date }>`
     select h.set_at from chat_holds h
-    where h.ends_at is not null and exists (
+    where h.ends_at is not null and h.reason = 'throttled' and exists (
       select from chat_campaigns c
       where c.account_id = h.account_id and c.chat_number_id = h.subject_id
         and c.finished_at is null and c.state = 'running')

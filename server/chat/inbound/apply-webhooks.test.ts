@@ -76,7 +76,7 @@ async function makeRecipients(states: readonly RecipientState[]): Promise<Recipi
     ]);
   await move((i) => (states[i] === "queued" ? null : "dispatching"), 0);
   await move((i) => (["queued", "dispatching"].includes(states[i]!) ? null : states[i]!), 1);
-  return rows;
+  return rows.map((row) => ({ ...row, phone: row.phone! }));
 }
 
 const messageIdOf = ({ campaign_id, id }: Recipient, dispatches = 1, of = account) =>
@@ -370,7 +370,7 @@ test("several appliers at once apply everything once", async () => {
   await checkLedger(api.app.db.pool);
 });
 
-test("webhooks that cannot be applied are taken apart, hold up no other, and go after a day", async () => {
+test("webhooks that cannot be applied are taken apart, hold up no other, and are kept as unread after a day", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
   const now = api.clock.now();
   await api.app.db.query
@@ -394,6 +394,13 @@ test("webhooks that cannot be applied are taken apart, hold up no other, and go 
   api.clock.advance(2 * 86_400_000);
   await apply();
   assert.deepEqual(await inbox(), []);
+  const unread = await api.app.db.query
+    .selectFrom("chat_unread_webhooks")
+    .select(["body", "reason"])
+    .where("account_id", "=", account.account_id)
+    .execute();
+  const kept = { body: {}, reason: "could not be applied" };
+  assert.deepEqual(unread, [kept, kept]);
 });
 
 test("a reply is kept once, with the recipient whose message it answers", async () => {
@@ -456,6 +463,7 @@ test("a stop word, in any case and with space around, suppresses the phone once,
   assert.deepEqual(events, [
     {
       phone_number: from,
+      bsuid: null,
       source: "reply",
       scope: "all",
       chat_number_id: number.id,
@@ -491,20 +499,22 @@ test("an opt-out that was lifted by a person is not renewed by the same reply se
   assert.deepEqual(await suppressionsOf(from), []);
 });
 
-test("only the account's own words stop: a word within a sentence does not", async () => {
-  const from = String(++phones);
+test("an account's own words stop too, the built-in ones always, and neither within a sentence", async () => {
   await api.app.db.query
     .updateTable("accounts")
     .set({ chat_stop_words: ["Genug jetzt"] })
     .where("account_id", "=", account.account_id)
     .execute();
-  await takeAndApply(
-    messageHook(number, [{ id: unique("in"), from, text: "STOP" }]),
-    messageHook(number, [{ id: unique("in"), from, text: "Genug jetzt, sagte ich" }]),
-  );
-  assert.deepEqual(await suppressionsOf(from), []);
-  await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "GENUG JETZT" }]));
-  assert.equal((await suppressionsOf(from)).length, 1);
+  for (const [text, stops] of [
+    ["GENUG JETZT, sagte ich", 1],
+    ["Stop", 1],
+    ["Ich sagte genug jetzt nicht", 0],
+    ["Where does the bus stop today?", 0],
+  ] as const) {
+    const from = String(++phones);
+    await takeAndApply(messageHook(number, [{ id: unique("in"), from, text }]));
+    assert.equal((await suppressionsOf(from)).length, stops, text);
+  }
 });
 
 test("replies overtake a backlog of statuses", async () => {

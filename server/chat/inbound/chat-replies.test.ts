@@ -82,6 +82,8 @@ test("replies are listed newest first, of the account and of a campaign, page by
     recipient_id: null,
     opted_out: false,
     received_at: "2026-11-20T10:00:00.000Z",
+    bsuid: null,
+    content: null,
   });
 
   const first = await get("/api/v1/chat/replies?limit=2");

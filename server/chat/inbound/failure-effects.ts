@@ -2,6 +2,7 @@
 // The response of the provider and a delivery status have the same effects.
 import { sql } from "kysely";
 import { addJob } from "../../engine/add-job.ts";
+import { identityOf } from "../../lib/bsuid.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
 import { hold, type HoldReason, type HoldScope } from "../holds/holds.ts";
@@ -83,10 +84,9 @@ export async function applyFailureEffect(
     case "suppress": {
       const { phone, chat_number_id } = effect;
       const reason = "The provider says that this customer opted out";
-      return optOutAtProvider(tx, { account_id, person: { phone }, chat_number_id }, reason, {
-        at: now,
-        now,
-      });
+      const person = identityOf(phone);
+      const customer = { account_id, person, chat_number_id };
+      return optOutAtProvider(tx, customer, reason, { at: now, now });
     }
   }
 }

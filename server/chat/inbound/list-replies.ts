@@ -1,7 +1,7 @@
 // Lists the replies to the account's chat numbers.
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
-import { writeCsv } from "../../lib/csv/write-csv.ts";
+import { writeCsv, type Cell } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -43,8 +43,21 @@ export function exportReplies(
     page_rows: csv_page_rows,
     next: (after, limit) =>
       repliesBefore(db.query, accountId, filter, { id: after?.id ?? null, limit }),
-    cells: (row) => columns.map((column) => row[column]),
+    cells: (row) => columns.map((column) => row[column] as Cell),
   });
+}
+
+/** The phone of a BSUID may have become known since the reply. */
+const phoneNumber = sql<string | null>`coalesce(phone, (
+  select b.phone_key from person_bsuids b
+  where b.account_id = chat_replies.account_id and b.bsuid = chat_replies.bsuid))`.as(
+  "phone_number",
+);
+
+function isFrom(accountId: number, phone: string) {
+  return sql<boolean>`(phone = any (phone_spellings(${phone})) or (phone is null and bsuid = any (array(
+    select b.bsuid from person_bsuids b
+    where b.account_id = ${accountId} and b.phone_key = phone_key(${phone})))))`;
 }
 
 async function repliesBefore(
@@ -55,10 +68,11 @@ async function repliesBefore(
 ): Promise<ReplyResponse[]> {
   let query = db
     .selectFrom("chat_replies")
-    .select(["id", "chat_number_id", "phone as phone_number", "type", "text", "payload"])
+    .select(["id", "chat_number_id", "bsuid", "type", "text", "payload", "content"])
     .select(["campaign_id", "recipient_id", "opted_out", "received_at"])
+    .select(phoneNumber)
     .where("account_id", "=", accountId);
-  if (filter.phone !== undefined) query = query.where("phone", "=", filter.phone);
+  if (filter.phone !== undefined) query = query.where(isFrom(accountId, filter.phone));
   if (filter.campaign_id !== undefined) query = query.where("campaign_id", "=", filter.campaign_id);
   if (filter.opted_out !== undefined) query = query.where("opted_out", "=", filter.opted_out);
   if (before.id !== null) query = query.where("id", "<", before.id);

@@ -130,7 +130,7 @@ test("a signed body that is not JSON, or of an unknown form, is answered 200, co
     "{}",
     '{"entry":5}',
     '{"entry":[null,5,{"changes":null},{"changes":[null]}]}',
-    '{"entry":[{"id":"1","changes":[{"field":"unheard_of","value":{}}]}]}',
+    '{"entry":[{"id":"1","changes":[{"field":"calls","value":{}}]}]}',
     `${"[".repeat(100_000)}${"]".repeat(100_000)}`,
     Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
   ];

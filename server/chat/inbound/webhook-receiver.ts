@@ -23,7 +23,7 @@ export function openWebhookReceiver(
 ): WebhookReceiver {
   const routes = openChatRoutes(app);
   const inbox = openInboxWriter(app);
-  const count = (outcome: "stored" | "unknown" | "ignored", by = 1) =>
+  const count = (outcome: "stored" | "unread" | "unknown" | "ignored", by = 1) =>
     metrics?.chatWebhooks.inc({ outcome }, by);
 
   return {
@@ -35,7 +35,8 @@ export function openWebhookReceiver(
       const stored = pieces.map(async (piece) => {
         const route = await routes.find(driver, piece);
         if (!route) return count("unknown");
-        count((await inbox.store(driver, route, piece)) ? "stored" : "ignored");
+        if (!(await inbox.store(driver, route, piece))) return count("ignored");
+        count(piece.unread ? "unread" : "stored");
       });
       await Promise.all(stored);
     },

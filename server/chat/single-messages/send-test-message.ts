@@ -5,6 +5,7 @@ import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { isSuppressed, messageOutreach } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
+import { identityOf, parseBsuid } from "../../lib/bsuid.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { invalid, invalidField } from "../../lib/errors.ts";
 import type { HoldReason } from "../holds/holds.ts";
@@ -75,11 +76,11 @@ async function validateTest(
   const { phone_number, variables: _, ...named } = input;
   const head = { ...named, name: "Test" };
   const order = await validateCampaign(app.db.query, account, head, { has_recipients: true, now });
-  const to = readPhone(phone_number);
+  const to = parseBsuid(phone_number) ?? readPhone(phone_number);
   if (to === null)
     throw invalidField("phone_number", "must be a phone number with its country code");
   const outreach = messageOutreach(categoryOf(order.plan));
-  if (await isSuppressed(app.db.query, account.id, outreach, { phone: to }, now))
+  if (await isSuppressed(app.db.query, account.id, outreach, identityOf(to), now))
     throw invalidField("phone_number", "is suppressed");
   return { order, to };
 }

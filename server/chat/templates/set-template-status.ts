@@ -14,6 +14,8 @@ export type TemplateChange = {
   readonly reason?: string | null;
   readonly quality?: TemplateQuality;
   readonly category?: TemplateCategory;
+  /** The event's time: values that are older than the last event's are ignored. */
+  readonly at?: Date;
 };
 
 /**
@@ -24,18 +26,21 @@ export type TemplateChange = {
 export async function setTemplateStatus(
   tx: Tx,
   { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
-  change: TemplateChange,
+  reported: TemplateChange,
   now: Date,
 ): Promise<{ readonly changed: boolean; readonly number_ids: readonly number[] }> {
   const template = await tx
     .selectFrom("chat_templates")
     .select(["name", "language", "status", "quality", "category", "rejection_reason"])
+    .select(["status_at", "quality_at", "category_at"])
     .where("account_id", "=", account_id)
     .where("id", "=", template_id)
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!template) return { changed: false, number_ids: [] };
-  const { name, language, ...before } = template;
+  const { name, language, status_at, quality_at, category_at, ...before } = template;
+  const times = { status: status_at, quality: quality_at, category: category_at };
+  const change = withoutOlder(reported, times);
   const after = {
     status: change.status ?? before.status,
     quality: change.quality ?? before.quality,
@@ -45,20 +50,24 @@ export async function setTemplateStatus(
   const changed = Object.entries(after).some(
     ([key, value]) => value !== before[key as keyof typeof before],
   );
-  if (changed) {
+  if (changed || reported.at)
     await tx
       .updateTable("chat_templates")
-      .set({ ...after, updated_at: now })
+      .set({
+        ...after,
+        ...timesAfter(before, change, now),
+        ...(changed ? { updated_at: now } : {}),
+      })
       .where("account_id", "=", account_id)
       .where("id", "=", template_id)
       .execute();
+  if (changed)
     await recordEvent(tx, {
       account_id,
       type: "chat.template.updated",
       occurred_at: now,
       data: { template_id, name, language, ...after },
     });
-  }
   const isNew = change.status !== before.status;
   const { number_ids } = await settleHold(
     tx,
@@ -67,6 +76,39 @@ export async function setTemplateStatus(
     now,
   );
   return { changed, number_ids };
+}
+
+type Times = Readonly<Record<"status" | "quality" | "category", Date | null>>;
+
+/** Returns the values that are not older than the known ones. */
+function withoutOlder(
+  { at, status, reason, quality, category }: TemplateChange,
+  known: Times,
+): TemplateChange {
+  const isOlder = (time: Date | null) => at !== undefined && time !== null && at < time;
+  return {
+    ...(at === undefined ? {} : { at }),
+    ...(status === undefined || isOlder(known.status) ? {} : { status }),
+    ...(reason === undefined || isOlder(known.status) ? {} : { reason }),
+    ...(quality === undefined || isOlder(known.quality) ? {} : { quality }),
+    ...(category === undefined || isOlder(known.category) ? {} : { category }),
+  };
+}
+
+/** Returns the new times. A value without an event is dated only when it differs. */
+function timesAfter(
+  before: Readonly<Record<keyof Times, string>>,
+  change: TemplateChange,
+  now: Date,
+) {
+  const time = change.at ?? now;
+  const isDated = (key: keyof Times) =>
+    change[key] !== undefined && (change.at !== undefined || change[key] !== before[key]);
+  return {
+    ...(isDated("status") ? { status_at: time } : {}),
+    ...(isDated("quality") ? { quality_at: time } : {}),
+    ...(isDated("category") ? { category_at: time } : {}),
+  };
 }
 
 function reasonAfter(before: string | null, { status, reason }: TemplateChange): string | null {

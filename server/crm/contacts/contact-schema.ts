@@ -1,4 +1,5 @@
 // The contact in API responses: the person behind one phone number of a workspace.
+import { sql } from "kysely";
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 
@@ -10,6 +11,10 @@ export const ContactResponse = Type.Object({
   email: nullable(Type.String()),
   createdAt: timestamp("UTC"),
   updatedAt: timestamp("UTC"),
+  bsuids: Type.Array(Type.String(), {
+    description:
+      "The WhatsApp user IDs that belong to the phone, as far as messages have reported them",
+  }),
 });
 export type ContactResponse = Static<typeof ContactResponse>;
 
@@ -22,6 +27,10 @@ export const contact_columns = [
   "email",
   "created_at",
   "updated_at",
+  sql<string[]>`array(
+    select b.bsuid from person_bsuids b
+    where b.account_id = contacts.account_id and b.phone_key = phone_key(ltrim(contacts.phone_e164, '+'))
+    order by b.bsuid)`.as("bsuids"),
 ] as const;
 
 export function contactResponseOf(row: {
@@ -32,6 +41,7 @@ export function contactResponseOf(row: {
   email: string | null;
   created_at: Date;
   updated_at: Date;
+  bsuids: string[];
 }): ContactResponse {
   return {
     id: row.id,
@@ -41,5 +51,6 @@ export function contactResponseOf(row: {
     email: row.email,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
+    bsuids: row.bsuids,
   };
 }

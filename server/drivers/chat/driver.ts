@@ -75,7 +75,7 @@ export type OutgoingMessage = TemplateMessage | InteractiveMessage;
 export type Outgoing = {
   /** Our ID of at most 512 characters, never reused; the provider returns it with every delivery status. */
   readonly message_id: string;
-  /** Digits with country code. */
+  /** Digits with country code, or a BSUID (server/lib/bsuid.ts). */
   readonly to: string;
   readonly message: OutgoingMessage;
   /** `marketing` only for marketing templates of an onboarded business account. */
@@ -154,6 +154,13 @@ export type ProviderNumber = {
   readonly marketing_onboarded: boolean;
 };
 
+/** A customer, by at least one of two identities. */
+export type WebhookPerson = {
+  /** Digits with country code; null where the provider withholds the number. */
+  readonly from: string | null;
+  readonly bsuid: string | null;
+};
+
 /** One event in a provider's webhook. */
 export type WebhookEvent =
   | {
@@ -165,36 +172,58 @@ export type WebhookEvent =
       readonly at: Date;
       readonly code: number | null;
     }
-  | {
+  | (WebhookPerson & {
       readonly kind: "reply";
       readonly provider_message_id: string;
-      /** Digits with country code. */
-      readonly from: string;
       readonly at: Date;
       /** The provider's type: text, button, interactive, image, … */
       readonly type: string;
       readonly text: string | null;
       /** The payload of a button or the ID of the chosen row. */
       readonly payload: string | null;
-      /** The provider's ID of the message that it answers. */
+      /** What the message contains besides its text, as the provider sends it: media, order, location, … */
+      readonly content: unknown;
+      /** The provider's ID of the message that it answers or reacts to. */
       readonly answers: string | null;
-    }
-  | {
+    })
+  | (WebhookPerson & {
       readonly kind: "preference";
-      readonly from: string;
       readonly at: Date;
       readonly stop: boolean;
+    })
+  /** The phone of a BSUID: events of the same webhook may name only one of them. */
+  | { readonly kind: "link"; readonly phone: string; readonly bsuid: string }
+  /** A customer got a new phone number, or a new BSUID because of it. */
+  | {
+      readonly kind: "moved";
+      readonly at: Date;
+      readonly before: WebhookPerson;
+      readonly after: WebhookPerson;
     }
   | {
       readonly kind: "template";
-      readonly provider_template_id: string;
+      readonly provider_template_id: string | null;
+      readonly name: string | null;
+      readonly language: string | null;
+      /** The event's time; null if the provider gives none. */
+      readonly at: Date | null;
       readonly status?: TemplateStatus;
       readonly quality?: TemplateQuality;
       readonly category?: TemplateCategory;
       readonly reason?: string;
     }
   /** A change of the business account that a person should see: a ban, a restriction, a limit. */
-  | { readonly kind: "account"; readonly event: string };
+  | {
+      readonly kind: "account";
+      readonly event: string;
+      readonly at: Date | null;
+      /** Whether the account may send to customers from now on; absent if the event changes nothing about that. */
+      readonly may_send?: boolean;
+      /** When a restriction ends; null if that is unknown. */
+      readonly until?: Date | null;
+    }
+  /** Content that this driver cannot read; it is kept until a version of the driver can. */
+  | { readonly kind: "unread"; readonly reason: string };
 
 /** The events of one number or, without `phone_number_id`, of a business account. */
 export type WebhookEventBatch = {
@@ -220,7 +249,7 @@ export type ChatDriver = {
     from: ChatSender,
     file: { bytes: Buffer; mime_type: string; name: string },
   ): Promise<string>;
-  /** Parses a stored webhook body. Omits unknown content and never throws. */
+  /** Parses a stored webhook body. Reports unknown content as `unread`; never throws. */
   readWebhook(body: unknown): readonly WebhookEventBatch[];
   /** Closes connections and timers. */
   close(): Promise<void>;

@@ -374,6 +374,8 @@ export interface ChatNumbers {
   provider_phone_number_id: string;
   quality: Generated<string>;
   rate_per_second: Generated<number>;
+  restricted_until: Date | null;
+  standing_at: Date | null;
   updated_at: Date;
 }
 
@@ -381,6 +383,7 @@ export interface ChatRecipients {
   accepted_at: Date | null;
   account_id: number;
   attempts: Generated<number>;
+  bsuid: string | null;
   campaign_id: number;
   charged: Generated<boolean>;
   delivered_at: Date | null;
@@ -391,7 +394,7 @@ export interface ChatRecipients {
   error: string | null;
   error_code: number | null;
   id: Generated<number>;
-  phone: string;
+  phone: string | null;
   provider_message_id: string | null;
   read_at: Date | null;
   retry_error: string | null;
@@ -402,12 +405,14 @@ export interface ChatRecipients {
 
 export interface ChatReplies {
   account_id: number;
+  bsuid: string | null;
   campaign_id: number | null;
   chat_number_id: number;
+  content: unknown | null;
   id: Generated<number>;
   opted_out: boolean;
   payload: string | null;
-  phone: string;
+  phone: string | null;
   provider_message_id: string;
   received_at: Date;
   recipient_id: number | null;
@@ -427,6 +432,7 @@ export interface ChatTemplates {
   account_id: number;
   business_account_id: string;
   category: string;
+  category_at: Date | null;
   components: unknown;
   created_at: Date;
   driver: string;
@@ -437,8 +443,10 @@ export interface ChatTemplates {
   parameter_format: string;
   provider_template_id: string | null;
   quality: Generated<string>;
+  quality_at: Date | null;
   rejection_reason: string | null;
   status: string;
+  status_at: Date | null;
   updated_at: Date;
   variable_defaults: Generated<unknown>;
 }
@@ -447,6 +455,16 @@ export interface ChatTransitions {
   from_state: string;
   ledger: string;
   to_state: string;
+}
+
+export interface ChatUnreadWebhooks {
+  account_id: number;
+  body: unknown;
+  chat_number_id: number;
+  driver: string;
+  id: Generated<number>;
+  reason: string;
+  received_at: Date;
 }
 
 export interface ClickToCalls {
@@ -995,6 +1013,7 @@ export interface DB {
   chat_routes: ChatRoutes;
   chat_templates: ChatTemplates;
   chat_transitions: ChatTransitions;
+  chat_unread_webhooks: ChatUnreadWebhooks;
   click_to_calls: ClickToCalls;
   contacts: Contacts;
   credit_balances: CreditBalances;

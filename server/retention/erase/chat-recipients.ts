@@ -11,9 +11,9 @@ const wait_ms = 10_000;
 
 /** Scans all recipients, and records those with a message in flight. */
 export const scanChatRecipients: Part = async ({ app, person, progress, write }) => {
-  const { account_id, phone } = person;
+  const { account_id, phone, bsuids } = person;
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
-  const values = [account_id, campaign_id, id, scan_rows, phone];
+  const values = [account_id, campaign_id, id, scan_rows, phone, bsuids];
   const { found, next } = await readPage(app, findChatRecipients, values, scan_rows);
   const step = await write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, found, now);
@@ -52,7 +52,7 @@ async function complete(
 /** Returns how many were emptied, and those with a message in flight. */
 async function eraseRecipients(
   tx: Tx,
-  { account_id, phone }: Person,
+  { account_id, phone, bsuids }: Person,
   places: readonly Place[],
   now: Date,
 ): Promise<{ erased: number; open: Place[] }> {
@@ -73,7 +73,7 @@ async function eraseRecipients(
   const open: Place[] = [];
   let erased = 0;
   for (const place of places) {
-    const [row] = await emptyRecipient(tx, [account_id, ...place, phone]);
+    const [row] = await emptyRecipient(tx, [account_id, ...place, phone, bsuids]);
     if (row?.is_open) open.push(place);
     else if (row) erased++;
   }
@@ -82,13 +82,13 @@ async function eraseRecipients(
 
 const findChatRecipients = statement<Page<Place>>(`
   with page as materialized (
-    select r.campaign_id, r.id, r.phone from chat_recipients r
+    select r.campaign_id, r.id, r.phone, r.bsuid from chat_recipients r
     where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)
     order by r.campaign_id, r.id limit $4
   )
   select
     (select coalesce(json_agg(json_build_array(p.campaign_id, p.id) order by p.campaign_id, p.id), '[]')
-      from page p where p.phone = $5) as found,
+      from page p where p.phone = $5 or p.bsuid = any ($6::text[])) as found,
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
@@ -97,10 +97,10 @@ const emptyRecipient = statement<{ is_open: boolean }>(`
   with found as materialized (
     select r.id, r.state in ('queued', 'deferred', 'dispatching', 'unknown') as is_open
     from chat_recipients r
-    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = $4
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and (r.phone = $4 or r.bsuid = any ($5::text[]))
     for no key update
   ), emptied as (
-    update chat_recipients r set phone = '', variables = null,
+    update chat_recipients r set phone = '', bsuid = null, variables = null,
       provider_message_id = case when r.provider_message_id is not null
         then 'erased.' || r.campaign_id || '.' || r.id end
     from found f

@@ -18,10 +18,27 @@ export const eraseGroupMembers = repeat(
 /** The provider's id of a message contains its sender's number, and is replaced too. */
 export const eraseReplies = repeat(
   "replies",
-  `update chat_replies r set phone = '', text = null, payload = null,
+  `update chat_replies r set phone = '', bsuid = null, text = null, payload = null, content = null,
      provider_message_id = 'erased.' || r.id
    where r.account_id = $1 and r.id = any (array(
-     select o.id from chat_replies o where o.account_id = $1 and o.phone = $2 order by o.id limit $3))
+     select o.id from chat_replies o
+     where o.account_id = $1 and (o.phone = any (phone_spellings($2)) or o.bsuid = any (array(
+       select b.bsuid from person_bsuids b where b.account_id = $1 and b.phone_key = phone_key($2))))
+     order by o.id limit $3))
+   returning 1`,
+);
+
+/** Webhooks that could not be read, and may be about the person. */
+export const eraseUnreadWebhooks = repeat(
+  null,
+  `delete from chat_unread_webhooks u
+   where u.account_id = $1 and u.id = any (array(
+     select o.id from chat_unread_webhooks o
+     where o.account_id = $1 and exists (
+       select from unnest(phone_spellings($2) || array(
+         select b.bsuid from person_bsuids b where b.account_id = $1 and b.phone_key = phone_key($2))) known
+       where position(known in o.body::text) > 0)
+     limit $3))
    returning 1`,
 );
 

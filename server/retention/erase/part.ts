@@ -8,6 +8,8 @@ export type Person = {
   readonly account_id: number;
   /** E.164 digits. */
   readonly phone: string;
+  /** The WhatsApp user IDs that are known to belong to the number. */
+  readonly bsuids: readonly string[];
   /** The national number (10 digits) if the number is of the account's country; otherwise all digits. */
   readonly digits: string;
   /** A PostgreSQL regular expression for the number in any form without spaces, not within a longer number. */

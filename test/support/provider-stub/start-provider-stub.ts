@@ -1,5 +1,6 @@
 // A stub of the WhatsApp Cloud API: a real HTTP server that accepts messages, posts signed webhooks, injects errors and
 // keeps its own log.
+import { isBsuid } from "../../../server/lib/bsuid.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -115,9 +116,9 @@ export async function startProviderStub(
     response.once("close", () => (in_flight -= 1));
     readBody(request, (raw) => {
       const message = parse(raw);
-      const to = message?.["to"];
+      const to = addressOf(message);
       const id = message?.["biz_opaque_callback_data"];
-      if (message?.["messaging_product"] !== "whatsapp" || typeof to !== "string")
+      if (message?.["messaging_product"] !== "whatsapp" || to === null)
         return send(response, graphError(100));
       const injected = injector.choose(to);
       const outcome = injected === null ? "accepted" : outcomeOf(injected);
@@ -321,12 +322,20 @@ export async function startProviderStub(
   };
 }
 
+/** Returns the phone in `to` or the BSUID in `recipient`; null if neither, or a BSUID in `to`, which Meta loses. */
+function addressOf(message: Readonly<Record<string, unknown>> | null | undefined): string | null {
+  const { to, recipient } = message ?? {};
+  if (typeof to === "string") return isBsuid(to) ? null : to;
+  return typeof recipient === "string" && isBsuid(recipient) ? recipient : null;
+}
+
 function answerMessage(
   response: ServerResponse,
   injected: InjectedError | null,
   taken: AcceptedMessage,
 ): void {
-  const good = `{"messaging_product":"whatsapp","contacts":[{"input":"${taken.to}","wa_id":"${taken.to}"}],"messages":[{"id":"${taken.provider_message_id}","message_status":"accepted"}]}`;
+  const named = isBsuid(taken.to) ? "user_id" : "wa_id";
+  const good = `{"messaging_product":"whatsapp","contacts":[{"input":"${taken.to}","${named}":"${taken.to}"}],"messages":[{"id":"${taken.provider_message_id}","message_status":"accepted"}]}`;
   switch (injected?.kind) {
     case "graph_500":
       return send(response, graphError(injected.code ?? 131_000, undefined, 500));

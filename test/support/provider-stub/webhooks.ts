@@ -1,4 +1,5 @@
 // The stub's webhooks: signed, batched and posted until they get a 200 response.
+import { isBsuid } from "../../../server/lib/bsuid.ts";
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
 import { seededRandom } from "./injected-errors.ts";
@@ -219,7 +220,7 @@ function statusOf(stage: "sent" | "delivered" | "read", taken: AcceptedMessage):
   const common = {
     id: taken.provider_message_id,
     timestamp: String(seconds()),
-    recipient_id: taken.to,
+    ...(isBsuid(taken.to) ? { recipient_user_id: taken.to } : { recipient_id: taken.to }),
     biz_opaque_callback_data: taken.message_id === "" ? undefined : taken.message_id,
   };
   if (taken.fails_with !== undefined) {
@@ -231,12 +232,12 @@ function statusOf(stage: "sent" | "delivered" | "read", taken: AcceptedMessage):
 }
 
 function contactOf({ to }: AcceptedMessage): object {
-  return { profile: { name: "Zoë" }, wa_id: to };
+  return { profile: { name: "Zoë" }, ...(isBsuid(to) ? { user_id: to } : { wa_id: to }) };
 }
 
 function replyOf({ to, reply, provider_message_id }: AcceptedMessage): object {
   return {
-    from: to,
+    ...(isBsuid(to) ? { from_user_id: to } : { from: to }),
     id: `${provider_message_id}R`,
     timestamp: String(seconds()),
     type: "text",

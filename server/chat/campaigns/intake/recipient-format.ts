@@ -1,6 +1,7 @@
 import type { Recipient, RecipientFormat } from "../../../audience/intake/open-intake.ts";
 import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { PhoneReader } from "../../../lib/chat-phone-numbers.ts";
+import { isBsuid, parseBsuid } from "../../../lib/bsuid.ts";
 import { copyText } from "../../../lib/csv/copy-line.ts";
 
 /** How many examples of trimmed numbers are shown. */
@@ -8,21 +9,24 @@ export const samples_max = 20;
 
 /** The columns of a chat recipient, after the prefix of its campaign. */
 export const chat_format: RecipientFormat<Recipient> = {
-  copy_sql: "copy chat_recipients (campaign_id, account_id, phone, variables) from stdin",
-  columnsOf: ({ phone, variables }) => `${phone}\t${copyText(variables)}`,
+  copy_sql: "copy chat_recipients (campaign_id, account_id, phone, variables, bsuid) from stdin",
+  columnsOf: ({ phone, variables }) =>
+    isBsuid(phone)
+      ? `\\N\t${copyText(variables)}\t${copyText(phone)}`
+      : `${phone}\t${copyText(variables)}\t\\N`,
   rejects_max: samples_max,
   duplicate_reason: "duplicate",
 };
 
 /**
- * Validates a number: returns the recipient, or a rejection. Empty variables are stored as null.
+ * Validates a number or BSUID: returns the recipient, or a rejection. Empty variables are stored as null.
  */
 export function recipientOf(
   readPhone: PhoneReader,
   text: string,
   variables: string | null,
 ): Recipient | { readonly rejected: string } {
-  const phone = readPhone(text);
+  const phone = parseBsuid(text) ?? readPhone(text);
   if (phone === null) return { rejected: "invalid" };
   return { phone, variables: variables === "{}" ? null : variables };
 }

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { Outreach } from "../../../audience/suppressions/suppressions.ts";
 import type { Recipient } from "../../../audience/intake/open-intake.ts";
+import { identityOf } from "../../../lib/bsuid.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { suppressedCount } from "./affordable-recipients.ts";
 
@@ -11,18 +12,21 @@ export async function insertRecipients(
   { account_id, campaign_id }: CampaignKey,
   recipients: readonly Recipient[],
 ): Promise<void> {
-  const phones = recipients.map(({ phone }) => phone);
+  const addresses = recipients.map(({ phone }) => identityOf(phone));
+  const phones = addresses.map(({ phone }) => phone);
+  const bsuids = addresses.map(({ bsuid }) => bsuid);
   const variables = recipients.map((recipient) => recipient.variables);
   await sql`
-    insert into chat_recipients (account_id, campaign_id, phone, variables)
-    select ${account_id}::bigint, ${campaign_id}::bigint, phone, variables::jsonb
-    from unnest(${phones}::text[], ${variables}::text[])
-      with ordinality as sent (phone, variables, position)
+    insert into chat_recipients (account_id, campaign_id, phone, bsuid, variables)
+    select ${account_id}::bigint, ${campaign_id}::bigint, phone, bsuid, variables::jsonb
+    from unnest(${phones}::text[], ${bsuids}::text[], ${variables}::text[])
+      with ordinality as sent (phone, bsuid, variables, position)
     order by position`.execute(tx);
 }
 
 /**
- * Deletes suppressed recipients and returns how many of the `stored` ones were deleted. The planner
+ * Deletes suppressed recipients and returns how many of the `stored` ones were deleted; those known by a BSUID alone
+ * are checked when they are sent. The planner
  * has no statistics of new rows and would choose a nested loop (24 s for 1,000 suppressions and
  * 100,000 recipients), so the join is fixed: a lookup per recipient where
  * the suppressions outnumber the recipients four times, otherwise one hash join.

@@ -1,4 +1,5 @@
 // Applies one batch of a number's webhooks.
+import { linkBsuids } from "../../../audience/suppressions/link-bsuids.ts";
 import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
@@ -6,7 +7,7 @@ import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts"
 import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
-import { stopWordTest } from "../internal/stop-words.ts";
+import { openConsentReader } from "../internal/stop-words.ts";
 import type { Dispatch } from "./furthest-moves.ts";
 import type { InboxNumber, StoredWebhooks } from "./inbox.ts";
 import { readWebhooks } from "./read-webhooks.ts";
@@ -19,11 +20,10 @@ import {
   nextTry,
   sortWebhooks,
   type ReadWebhooks,
+  type SortedWebhooks,
 } from "./sort-webhooks.ts";
 
-/**
- * A webhook that cannot be applied indicates a bug; it is kept so that a fix can still apply it.
- */
+/** A webhook that cannot be applied indicates a bug. It is retried for a day, then kept as unread. */
 const failing_kept_ms = 86_400_000;
 
 /**
@@ -60,9 +60,10 @@ async function applyTogether(
     account_id,
     now,
     byProviderId,
-    isStopWord: await readStopWords(app, account_id, batch),
+    consentOf: await readConsentReader(app, account_id, batch),
     failureOf: failures.failureOf,
   });
+  await recordLinks(app, account_id, sorted.links, now);
   await applyFailureEffects(app, account_id, failures.effects);
   const moved = await applyWebhooks(app.db.pool, [
     account_id,
@@ -147,23 +148,34 @@ const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
   select provider_message_id, campaign_id, id as recipient_id, dispatches from chat_recipients
   where account_id = $1 and provider_message_id = any ($2)`);
 
-/** Reads the stop words only when there is a text to compare. */
-async function readStopWords(
+/** Records the phones of BSUIDs, before the events that may name only one of them. */
+async function recordLinks(
+  app: App,
+  accountId: number,
+  links: SortedWebhooks["links"],
+  now: Date,
+): Promise<void> {
+  if (links.length === 0) return;
+  await app.db.query.transaction().execute((tx) => linkBsuids(tx, accountId, links, now));
+}
+
+/** Reads the account's stop words only when there is a reply. */
+async function readConsentReader(
   app: App,
   accountId: number,
   batch: readonly ReadWebhooks[],
-): Promise<(text: string) => boolean> {
+): Promise<ReturnType<typeof openConsentReader>> {
   const hasReplies = batch.some(({ events }) => events.flat().some(({ kind }) => kind === "reply"));
-  if (!hasReplies) return () => false;
+  if (!hasReplies) return () => null;
   const account = await app.db.query
     .selectFrom("accounts")
     .select("chat_stop_words")
     .where("account_id", "=", accountId)
     .executeTakeFirst();
-  return stopWordTest(account?.chat_stop_words ?? []);
+  return openConsentReader(account?.chat_stop_words ?? []);
 }
 
-/** Splits webhooks that share a row; postpones a single one, and drops it after a day. */
+/** Splits webhooks that share a row; postpones a single one, and keeps it as unread after a day. */
 async function postpone(
   app: App,
   { account_id, chat_number_id }: InboxNumber,
@@ -176,7 +188,7 @@ async function postpone(
     { err, account_id, subject_id: chat_number_id },
     due_at
       ? "a webhook cannot be applied; trying again later"
-      : "dropped a webhook that could not be applied for a day",
+      : "a webhook could not be applied for a day; kept as unread",
   );
   if (due_at) await delay(app.db.pool, [account_id, id, due_at]);
   else await giveUp(app.db.pool, [account_id, id]);
@@ -188,4 +200,8 @@ const splitRow = statement(`
   select g.account_id, g.chat_number_id, g.driver, json_build_array(b.value), g.received_at, g.due_at
   from gone g, json_array_elements(g.body) b`);
 const delay = statement("update chat_inbox set due_at = $3 where account_id = $1 and id = $2");
-const giveUp = statement("delete from chat_inbox where account_id = $1 and id = $2");
+const giveUp = statement(`
+  with gone as (delete from chat_inbox where account_id = $1 and id = $2 returning *)
+  insert into chat_unread_webhooks (account_id, chat_number_id, driver, body, reason, received_at)
+  select g.account_id, g.chat_number_id, g.driver, b.value, 'could not be applied', g.received_at
+  from gone g, json_array_elements(g.body) b`);

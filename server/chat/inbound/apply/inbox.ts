@@ -2,6 +2,7 @@
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
+import { parseJson } from "../../../lib/json-body.ts";
 
 /** A number of an account; 0 stands for account-level webhooks. */
 export type InboxNumber = { readonly account_id: number; readonly chat_number_id: number };
@@ -28,7 +29,8 @@ export async function dueNumbers(app: App): Promise<InboxNumber[]> {
 export async function readInbox(app: App, number: InboxNumber): Promise<StoredWebhooks[]> {
   const { account_id, chat_number_id } = number;
   const values = [account_id, chat_number_id, app.clock.now(), batch_rows_max, batch_bytes_max];
-  return readDue(app.db.pool, values);
+  const rows = await readDue(app.db.pool, values);
+  return rows.map((row) => ({ ...row, body: parseJson(row.body) as unknown[] }));
 }
 
 const findDue = statement<InboxNumber>(
@@ -36,8 +38,8 @@ const findDue = statement<InboxNumber>(
 );
 
 // Always the first row, however long it is.
-const readDue = statement<StoredWebhooks>(`
-  select id, driver, body, received_at from (
+const readDue = statement<Omit<StoredWebhooks, "body"> & { readonly body: string }>(`
+  select id, driver, body::text as body, received_at from (
     select id, driver, body, received_at, due_at,
       sum(octet_length(body::text)) over (order by due_at, id) - octet_length(body::text) as bytes_before
     from (

@@ -6,11 +6,14 @@ import type { StoredWebhooks } from "./inbox.ts";
 /** A provider's IDs are below 100 characters, its texts below 5,000. */
 const id_characters_max = 255;
 const text_characters_max = 10_000;
+const content_characters_max = 100_000;
 
-/** A webhook event; an account event also carries the business account. */
+/** A webhook event; events about a business account also carry its ID. */
 export type StorableEvent =
-  | Exclude<WebhookEvent, { kind: "account" }>
-  | (Extract<WebhookEvent, { kind: "account" }> & { readonly business_account_id: string | null });
+  | Exclude<WebhookEvent, { kind: "account" | "template" }>
+  | (Extract<WebhookEvent, { kind: "account" | "template" }> & {
+      readonly business_account_id: string | null;
+    });
 
 /** Returns all events of each webhook of a row. Throws when the driver is not configured here. */
 export function readWebhooks(app: App, { driver, body }: StoredWebhooks): StorableEvent[][] {
@@ -37,13 +40,27 @@ function storable(event: WebhookEvent, business_account_id: string | null): Stor
         type: idOf(event.type),
         text: event.text === null ? null : textOf(event.text),
         payload: event.payload === null ? null : textOf(event.payload),
+        content: contentOf(event.content),
       };
     case "account":
       return { ...event, event: textOf(event.event), business_account_id };
-    case "preference":
     case "template":
+      return { ...event, business_account_id };
+    case "preference":
+    case "link":
+    case "moved":
+    case "unread":
       return event;
   }
+}
+
+/** Returns a reply's content with storable texts; null if it is larger than any that providers send. */
+function contentOf(content: unknown): unknown {
+  const text = JSON.stringify(content ?? null);
+  if (text.length > content_characters_max) return null;
+  return JSON.parse(text, (_key, value: unknown) =>
+    typeof value === "string" ? textOf(value) : value,
+  );
 }
 
 const idOf = (text: string) => storableText(text, id_characters_max);

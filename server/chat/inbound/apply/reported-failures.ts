@@ -100,7 +100,7 @@ async function findFailed(app: App, accountId: number, failed: readonly Dispatch
 
 // A lateral look-up, because a plan without statistics would read all of the account's recipients.
 const failed_statement = statement<FailedRecipient>(`
-  select f.campaign_id, f.recipient_id, r.state, r.dispatches, r.phone, r.attempts,
+  select f.campaign_id, f.recipient_id, r.state, r.dispatches, coalesce(r.phone, r.bsuid) as phone, r.attempts,
     coalesce(r.retry_error, r.error) as error, c.template_id, c.chat_number_id
   from (select distinct * from unnest($2::bigint[], $3::bigint[]) u (campaign_id, recipient_id)) f
   cross join lateral (

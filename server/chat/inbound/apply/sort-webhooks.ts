@@ -9,6 +9,7 @@ import {
   type DeliveryStatus,
   type ReportedFailure,
 } from "./furthest-moves.ts";
+import type { ConsentChange } from "../internal/stop-words.ts";
 import type { StoredWebhooks } from "./inbox.ts";
 import type { StorableEvent } from "./read-webhooks.ts";
 
@@ -19,6 +20,7 @@ const unknown_kept_ms = 600_000;
 const retry_first_ms = 1_000;
 
 export type ReplyEvent = Extract<WebhookEvent, { kind: "reply" }>;
+type Link = Extract<WebhookEvent, { kind: "link" }>;
 
 /** A row with the events of each of its webhooks. */
 export type ReadWebhooks = {
@@ -28,11 +30,20 @@ export type ReadWebhooks = {
 
 /** An event that is applied in its own transaction. */
 export type SideEffect =
-  | { readonly kind: "opt_out"; readonly reply: ReplyEvent }
+  | { readonly kind: "opt_out" | "opt_in"; readonly reply: ReplyEvent }
   | { readonly kind: "refused_by_customer"; readonly dispatch: Dispatch; readonly at: Date }
-  | Extract<StorableEvent, { kind: "preference" | "template" | "account" }>;
+  /** A webhook with unread content is kept whole. */
+  | {
+      readonly kind: "unread";
+      readonly reason: string;
+      readonly row: StoredWebhooks;
+      readonly body: unknown;
+    }
+  | Extract<StorableEvent, { kind: "preference" | "moved" | "template" | "account" }>;
 
 export type SortedWebhooks = {
+  /** The phones of BSUIDs, which are recorded first. */
+  readonly links: readonly Link[];
   readonly moves: readonly StatusMove[];
   /** Replies that are only stored. */
   readonly replies: readonly ReplyEvent[];
@@ -58,7 +69,7 @@ export type Known = {
   readonly account_id: number;
   /** Dispatches by the provider's message ID, for statuses without our message ID. */
   readonly byProviderId: ReadonlyMap<string, Dispatch>;
-  readonly isStopWord: (text: string) => boolean;
+  readonly consentOf: (reply: ReplyEvent) => ConsentChange;
   /** Decides a failed status. */
   readonly failureOf: (status: Status, wasSent: boolean) => ReportedFailure;
   readonly now: Date;
@@ -84,6 +95,7 @@ export function dispatchOf(
 
 /** Sorts a batch. Changes nothing. */
 export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): SortedWebhooks {
+  const links: Link[] = [];
   const statuses: Status[] = [];
   const replies: ReplyEvent[] = [];
   const done: number[] = [];
@@ -91,7 +103,8 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
   const side_effects: { id: number; side_effects: SideEffect[] }[] = [];
   let dropped = 0;
   for (const { row, events } of batch) {
-    const sorted = events.map((of) => sortOne(of, known));
+    const sorted = events.map((of, i) => sortOne(of, known, { row, body: row.body[i] }));
+    links.push(...sorted.flatMap((one) => one.links));
     statuses.push(...sorted.flatMap((one) => one.statuses));
     replies.push(...sorted.flatMap((one) => one.replies));
     const body = row.body.filter((_, i) => sorted[i]!.unknown > 0);
@@ -104,6 +117,7 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
     else done.push(row.id);
   }
   return {
+    links,
     moves: furthestMoves(statuses, known.failureOf),
     replies,
     done,
@@ -113,7 +127,12 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
   };
 }
 
-function sortOne(events: readonly StorableEvent[], known: Known) {
+function sortOne(
+  events: readonly StorableEvent[],
+  known: Known,
+  webhook: { readonly row: StoredWebhooks; readonly body: unknown },
+) {
+  const links: Link[] = [];
   const statuses: Status[] = [];
   const replies: ReplyEvent[] = [];
   const side_effects: SideEffect[] = [];
@@ -129,12 +148,15 @@ function sortOne(events: readonly StorableEvent[], known: Known) {
       if (event.status === "failed" && event.code === opted_out_code)
         side_effects.push({ kind: "refused_by_customer", dispatch, at: event.at });
     } else if (event.kind === "reply") {
-      if (event.text !== null && known.isStopWord(event.text))
-        side_effects.push({ kind: "opt_out", reply: event });
-      else replies.push(event);
-    } else side_effects.push(event);
+      const consent = known.consentOf(event);
+      if (consent === null) replies.push(event);
+      else side_effects.push({ kind: consent === "stop" ? "opt_out" : "opt_in", reply: event });
+    } else if (event.kind === "link") links.push(event);
+    else if (event.kind !== "unread") side_effects.push(event);
   }
-  return { statuses, replies, side_effects, unknown };
+  const unread = events.find((event) => event.kind === "unread");
+  if (unread) side_effects.push({ ...unread, ...webhook });
+  return { links, statuses, replies, side_effects, unknown };
 }
 
 /**

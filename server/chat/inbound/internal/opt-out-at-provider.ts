@@ -11,7 +11,7 @@ export async function optOutAtProvider(
   tx: Tx,
   customer: {
     readonly account_id: number;
-    readonly person: Person & { readonly phone: string };
+    readonly person: Person;
     readonly chat_number_id: number;
   },
   reason: string,
@@ -41,6 +41,7 @@ export async function optOutAtProvider(
     occurred_at: at,
     data: {
       phone_number: person.phone,
+      bsuid: person.bsuid ?? null,
       source: "provider",
       scope: "marketing",
       chat_number_id,

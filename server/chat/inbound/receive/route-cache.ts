@@ -1,4 +1,5 @@
-// Caches webhook routes for a few seconds, including provider IDs without a route.
+// Caches webhook routes for a few seconds. A provider ID without a route is looked up for each of its webhooks, so that
+// a number receives from the moment it is registered, whichever process registered it.
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
@@ -15,37 +16,40 @@ export type ChatRoutes = {
 const fresh_ms = 5_000;
 const kept_max = 10_000;
 
-type Kept = { readonly until_ms: number; readonly route: Promise<ChatRoute | null> };
+type Kept = { readonly until_ms: number; readonly route: ChatRoute };
 
 export function openChatRoutes(app: App): ChatRoutes {
   const kept = new Map<string, Kept>();
-
-  const look = async (driver: ChatDriverName, { kind, provider_id }: WebhookPiece) => {
-    const [route] = await findRoute(app.db.pool, [driver, kind, provider_id]);
-    if (!route)
-      // Logged once per cache refresh, not once per webhook.
-      app.log.warn(
-        `webhooks come for a ${kind} of ${driver} that is not ours: ${provider_id.slice(0, 64)}`,
-      );
-    return route ?? null;
-  };
+  /** When each unknown ID is logged again. */
+  const logged = new Map<string, number>();
 
   return {
-    find(driver, piece) {
-      const key = `${driver}:${piece.kind}:${piece.provider_id}`;
+    async find(driver, { kind, provider_id }) {
+      const key = `${driver}:${kind}:${provider_id}`;
       const now_ms = performance.now();
       const known = kept.get(key);
       if (known && known.until_ms > now_ms) return known.route;
+      const [route] = await findRoute(app.db.pool, [driver, kind, provider_id]);
+      if (route) {
+        keep(kept, key, { until_ms: now_ms + fresh_ms, route });
+        return route;
+      }
       kept.delete(key);
-      if (kept.size >= kept_max) kept.delete(kept.keys().next().value!);
-      const entry = { until_ms: now_ms + fresh_ms, route: look(driver, piece) };
-      kept.set(key, entry);
-      entry.route.catch(() => {
-        if (kept.get(key) === entry) kept.delete(key);
-      });
-      return entry.route;
+      if ((logged.get(key) ?? 0) > now_ms) return null;
+      keep(logged, key, now_ms + fresh_ms);
+      app.log.warn(
+        `webhooks come for a ${kind} of ${driver} that is not ours: ${provider_id.slice(0, 64)}`,
+      );
+      return null;
     },
   };
+}
+
+/** Sets a key of a map that drops its oldest key when it is full. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  if (map.size >= kept_max) map.delete(map.keys().next().value!);
+  map.set(key, value);
 }
 
 const findRoute = statement<ChatRoute>(`

@@ -1,5 +1,6 @@
 // Splits a webhook into pieces that concern one number or one business account.
 import type { ChatDriver, WebhookEventBatch } from "../../../drivers/chat/driver.ts";
+import { parseJson } from "../../../lib/json-body.ts";
 
 /** One change of a webhook, with the fields that route it. */
 export type WebhookPiece = {
@@ -10,6 +11,8 @@ export type WebhookPiece = {
   readonly body: string;
   /** Contains more than statuses: an opt-out must not wait behind a backlog of statuses. */
   readonly urgent: boolean;
+  /** Contains something that the driver cannot read. */
+  readonly unread: boolean;
 };
 
 /**
@@ -34,7 +37,7 @@ export function splitWebhook(
 
 function parse(body: string): unknown {
   try {
-    return JSON.parse(body);
+    return parseJson(body);
   } catch {
     return undefined;
   }
@@ -46,9 +49,9 @@ function changesOf(parsed: unknown): readonly unknown[] {
   const { entry } = parsed as { entry?: unknown };
   if (!Array.isArray(entry)) return [parsed];
   return entry.flatMap((one: unknown) => {
-    const { id, changes } = (one ?? {}) as { id?: unknown; changes?: unknown };
+    const { id, time, changes } = (one ?? {}) as Record<string, unknown>;
     return Array.isArray(changes)
-      ? changes.map((change: unknown) => ({ entry: [{ id, changes: [change] }] }))
+      ? changes.map((change: unknown) => ({ entry: [{ id, time, changes: [change] }] }))
       : [];
   });
 }
@@ -60,11 +63,13 @@ function sort(driver: ChatDriver, change: unknown, body: string): WebhookPiece |
   // A change that concerns several numbers or accounts would expose one's events to another.
   if (!first || provider_id === null || batches.some((batch) => subjectOf(batch) !== provider_id))
     return null;
+  const kinds = batches.flatMap(({ events }) => events.map(({ kind }) => kind));
   return {
     kind: first.phone_number_id === null ? "business_account" : "phone_number",
     provider_id,
     body,
-    urgent: batches.some(({ events }) => events.some(({ kind }) => kind !== "status")),
+    urgent: kinds.some((kind) => kind !== "status" && kind !== "link"),
+    unread: kinds.includes("unread"),
   };
 }
 

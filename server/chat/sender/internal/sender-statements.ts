@@ -24,6 +24,7 @@ export type Marked = {
   readonly campaign_id: number;
   readonly id: number;
   readonly dispatches: number;
+  /** The address: a phone, or the BSUID of a recipient without one. */
   readonly phone: string;
   readonly variables: Readonly<Record<string, string>> | null;
   /** The error that deferred it last, and how often in a row. */

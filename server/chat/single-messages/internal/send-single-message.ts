@@ -23,7 +23,7 @@ export type SingleMessage = {
   readonly account_id: number;
   /** The result of validateCampaign. */
   readonly order: CampaignOrder;
-  /** E.164 digits. */
+  /** E.164 digits, or a BSUID. */
   readonly to: string;
   readonly message_id: string;
   readonly message: OutgoingMessage;

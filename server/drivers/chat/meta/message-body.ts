@@ -1,5 +1,6 @@
 // Builds messages for the Cloud API. `recipient_type` and the language's policy have defaults, but Meta's OpenAPI
 // document requires them.
+import { isBsuid } from "../../../lib/bsuid.ts";
 import type {
   ButtonValue,
   InteractiveMessage,
@@ -15,7 +16,8 @@ export function messageBody({ message_id, to, message, route }: Outgoing): strin
   return JSON.stringify({
     messaging_product: "whatsapp",
     recipient_type: "individual",
-    to,
+    // In `to`, a BSUID is accepted and never delivered.
+    ...(isBsuid(to) ? { recipient: to } : { to }),
     ...(isTemplate ? templateContent(message) : interactiveContent(message)),
     biz_opaque_callback_data: message_id,
     // If Meta cannot send it by its marketing route, it sends it by the standard one.

@@ -64,10 +64,11 @@ test("reads a failed status with its code and our message ID", () => {
   ]);
 });
 
-test("omits only statuses that are unknown or have no ID or time", () => {
+test("reports statuses of an unknown kind, without an ID or without a time as unread", () => {
   const good = { id: "wamid.1", status: "read", timestamp: "1749416383" };
   const statuses = [
     { ...good, status: "played" },
+    { ...good, status: "captured" },
     { ...good, id: undefined },
     { ...good, timestamp: "soon" },
     { ...good, timestamp: "99999999999999999999" },
@@ -75,9 +76,13 @@ test("omits only statuses that are unknown or have no ID or time", () => {
     good,
   ];
   const events = read("messages", { metadata, statuses });
-  assert.equal(events.length, 1);
-  assert.ok(events[0]?.kind === "status");
-  assert.equal(events[0].message_id, null);
+  assert.deepEqual(
+    events.map(({ kind }) => kind),
+    ["unread", "unread", "unread", "unread", "status", "unread"],
+  );
+  const status = events[4];
+  assert.ok(status?.kind === "status");
+  assert.equal(status.message_id, null);
 });
 
 test("reads replies of every type", () => {
@@ -85,7 +90,9 @@ test("reads replies of every type", () => {
     kind: "reply",
     provider_message_id: "wamid.in",
     from: "16505551234",
+    bsuid: null,
     at: new Date("2025-06-08T20:59:43Z"),
+    content: null,
   };
   const context = { from: "15550783881", id: "wamid.ours" };
   assert.deepEqual(readMessage({ type: "text", text: { body: "Stop" } }), {
@@ -97,45 +104,47 @@ test("reads replies of every type", () => {
   });
   assert.deepEqual(
     readMessage({ type: "button", context, button: { payload: "unsub", text: "No more" } }),
-    { ...common, type: "button", text: "No more", payload: "unsub", answers: "wamid.ours" },
+    {
+      ...common,
+      type: "button",
+      text: "No more",
+      payload: "unsub",
+      content: { payload: "unsub", text: "No more" },
+      answers: "wamid.ours",
+    },
   );
-  const chosen = { ...common, type: "interactive", answers: "wamid.ours" };
-  assert.deepEqual(
-    readMessage({
-      type: "interactive",
-      context,
-      interactive: { type: "button_reply", button_reply: { id: "yes", title: "Yes" } },
-    }),
-    { ...chosen, text: "Yes", payload: "yes" },
-  );
-  assert.deepEqual(
-    readMessage({
-      type: "interactive",
-      context,
-      interactive: { type: "list_reply", list_reply: { id: "a", title: "A", description: "x" } },
-    }),
-    { ...chosen, text: "A", payload: "a" },
-  );
-  assert.deepEqual(
-    readMessage({
-      type: "interactive",
-      context,
-      interactive: {
+  for (const [interactive, text, payload] of [
+    [{ type: "button_reply", button_reply: { id: "yes", title: "Yes" } }, "Yes", "yes"],
+    [{ type: "list_reply", list_reply: { id: "a", title: "A", description: "x" } }, "A", "a"],
+    [
+      {
         type: "nfm_reply",
         nfm_reply: { name: "flow", body: "Sent", response_json: '{"flow_token":"t"}' },
       },
-    }),
-    { ...chosen, text: "Sent", payload: '{"flow_token":"t"}' },
-  );
-  assert.deepEqual(readMessage({ type: "image", image: { id: "1", caption: "look" } }), {
+      "Sent",
+      '{"flow_token":"t"}',
+    ],
+  ] as const)
+    assert.deepEqual(readMessage({ type: "interactive", context, interactive }), {
+      ...common,
+      type: "interactive",
+      text,
+      payload,
+      content: interactive,
+      answers: "wamid.ours",
+    });
+  const image = { id: "1", caption: "look" };
+  assert.deepEqual(readMessage({ type: "image", image }), {
     ...common,
     type: "image",
     text: "look",
     payload: null,
+    content: image,
     answers: null,
   });
   assert.deepEqual(readMessage({ type: "sticker", sticker: { id: "1" } }), {
     ...common,
+    content: { id: "1" },
     type: "sticker",
     text: null,
     payload: null,
@@ -143,9 +152,47 @@ test("reads replies of every type", () => {
   });
 });
 
-test("omits a message about a customer's new number and a message without a number", () => {
-  assert.equal(readMessage({ type: "system", system: { body: "changed", wa_id: "1" } }), undefined);
-  assert.equal(readMessage({ type: "text", text: { body: "x" }, from: "US.1234" }), undefined);
+test("reads the sender by number, by BSUID or by the webhook's contact", () => {
+  const text = { type: "text", text: { body: "x" } };
+  const message = { id: "wamid.in", timestamp: "1749416383", ...text };
+  const senderOf = (contacts: object[], sender: object) =>
+    read("messages", { metadata, contacts, messages: [{ ...message, ...sender }] })
+      .filter((event) => event.kind === "reply")
+      .map(({ from, bsuid }) => [from, bsuid]);
+  assert.deepEqual(senderOf([], { from_user_id: "US.1" }), [[null, "US.1"]]);
+  assert.deepEqual(senderOf([], { from_parent_user_id: "US.ENT.1" }), [[null, "US.ENT.1"]]);
+  assert.deepEqual(senderOf([], { from: "US.1" }), [[null, "US.1"]]);
+  const contacts = [
+    { wa_id: "16505550001", user_id: "US.1" },
+    { wa_id: "16505550002", user_id: "US.2" },
+  ];
+  assert.deepEqual(senderOf(contacts, { from_user_id: "US.2" }), [["16505550002", "US.2"]]);
+  assert.deepEqual(senderOf(contacts, { from: "16505550001" }), [["16505550001", "US.1"]]);
+  assert.deepEqual(senderOf(contacts.slice(0, 1), {}), [["16505550001", "US.1"]]);
+  assert.deepEqual(senderOf(contacts, {}), []);
+});
+
+test("reports a message without a sender, and an unknown system message, as unread", () => {
+  const unread = (reason: string) => ({ kind: "unread", reason });
+  assert.deepEqual(
+    readMessage({ type: "text", text: { body: "x" }, from: undefined }),
+    unread("message text"),
+  );
+  assert.deepEqual(
+    readMessage({ type: "system", system: { type: "party", body: "Hooray" } }),
+    unread("system message party"),
+  );
+});
+
+test("reads a customer's new number or BSUID with the previous one", () => {
+  const body = "User Ann changed from US.1 to US.2";
+  const system = { body, user_id: "US.2", type: "user_changed_user_id" };
+  assert.deepEqual(readMessage({ type: "system", from: undefined, system }), {
+    kind: "moved",
+    at: new Date("2025-06-08T20:59:43Z"),
+    before: { from: null, bsuid: "US.1" },
+    after: { from: null, bsuid: "US.2" },
+  });
 });
 
 test("reads that a customer stops or resumes marketing", () => {
@@ -164,8 +211,10 @@ test("reads that a customer stops or resumes marketing", () => {
   ];
   const at = new Date(1_731_705_721_000);
   assert.deepEqual(read("user_preferences", { metadata, user_preferences }), [
-    { kind: "preference", from: "16505551234", at, stop: true },
-    { kind: "preference", from: "16505551234", at, stop: false },
+    { kind: "preference", from: "16505551234", bsuid: null, at, stop: true },
+    { kind: "preference", from: "16505551234", bsuid: null, at, stop: false },
+    { kind: "unread", reason: "user preference" },
+    { kind: "unread", reason: "user preference" },
   ]);
 });
 
@@ -175,7 +224,13 @@ test("reads a template's new status, quality and category", () => {
     message_template_name: "offer",
     message_template_language: "en_US",
   };
-  const common = { kind: "template", provider_template_id: "1689556908129832" };
+  const common = {
+    kind: "template",
+    provider_template_id: "1689556908129832",
+    name: "offer",
+    language: "en_US",
+    at: new Date(1_700_000_000_000),
+  };
   const status = (event: string, more: object = {}) =>
     read("message_template_status_update", { ...names, event, reason: "NONE", ...more });
   assert.deepEqual(status("APPROVED"), [{ ...common, status: "APPROVED" }]);
@@ -189,7 +244,7 @@ test("reads a template's new status, quality and category", () => {
   assert.deepEqual(status("FLAGGED"), [{ ...common, status: "APPROVED" }]);
   assert.deepEqual(status("IN_APPEAL"), [{ ...common, status: "PENDING" }]);
   assert.deepEqual(status("PENDING_DELETION"), [{ ...common, status: "DISABLED" }]);
-  assert.deepEqual(status("SOMETHING_NEW"), []);
+  assert.deepEqual(status("SOMETHING_NEW"), [{ kind: "unread", reason: "template status" }]);
   assert.deepEqual(
     read("message_template_quality_update", {
       ...names,
@@ -210,9 +265,18 @@ test("reads a template's new status, quality and category", () => {
   assert.deepEqual(read("template_category_update", announced), []);
 });
 
-test("omits a change whose template ID lost digits", () => {
+test("names a template whose ID lost digits by its name and language", () => {
   const value = { message_template_id: 2 ** 53 + 2, event: "PAUSED" };
-  assert.deepEqual(read("message_template_status_update", value), []);
+  assert.deepEqual(read("message_template_status_update", value), [
+    { kind: "unread", reason: "template without an ID" },
+  ]);
+  const names = { message_template_name: "offer", message_template_language: "en_US" };
+  const [event] = read("message_template_status_update", { ...value, ...names });
+  assert.ok(event?.kind === "template");
+  assert.deepEqual(
+    [event.provider_template_id, event.name, event.language],
+    [null, "offer", "en_US"],
+  );
 });
 
 test("describes a change of the business account in one line of limited length", () => {
@@ -227,6 +291,10 @@ test("describes a change of the business account in one line of limited length",
   assert.equal(capability.event.length, 500);
 });
 
-test("omits an unknown field", () => {
+test("omits a field that concerns nothing here, and reports an unknown one as unread", () => {
   assert.deepEqual(read("calls", { metadata, calls: [{ id: "1" }] }), []);
+  assert.deepEqual(read("polls", { metadata }), [{ kind: "unread", reason: "field polls" }]);
+  assert.deepEqual(read("messages", { metadata, polls: [] }), [
+    { kind: "unread", reason: "messages.polls" },
+  ]);
 });

@@ -1,18 +1,59 @@
-// Reads the events of Meta's webhooks. Meta adds fields and types without notice, so unknown content is omitted and
-// nothing throws.
+// Reads the events of Meta's webhooks. Meta adds fields and types without notice: unknown content is reported as
+// unread, and nothing throws. docs/decisions/2026-11-22-inbound-webhooks.md lists the sources.
 import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
 import { asCode, asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
+import { readAccountUpdate } from "./read-account-update.ts";
+import { readMessage } from "./read-message.ts";
+import { linkOf, readBsuid, readNumber, readTime } from "./read-person.ts";
 import { readQuality, readReason, templateCategory, templateStatus } from "./templates.ts";
 
-const event_characters_max = 500;
+/** Documented fields that concern nothing Trunkline does. */
+const unused_fields: ReadonlySet<unknown> = new Set([
+  "account_alerts",
+  "account_review_update",
+  "account_settings_update",
+  "automatic_events",
+  "business_status_update",
+  "business_username_update",
+  "calls",
+  "flows",
+  "group_lifecycle_update",
+  "group_participants_update",
+  "group_settings_update",
+  "group_status_update",
+  "history",
+  "message_echoes",
+  "message_template_components_update",
+  "messaging_handovers",
+  "partner_solutions",
+  "payment_configuration_update",
+  "phone_number_name_update",
+  "phone_number_quality_update",
+  "security",
+  "smb_app_state_sync",
+  "smb_message_echoes",
+  "standby",
+  "tracking_events",
+]);
+const message_fields: ReadonlySet<string> = new Set([
+  "messaging_product",
+  "metadata",
+  "contacts",
+  "statuses",
+  "messages",
+  // Clicks on marketing messages.
+  "user_actions",
+]);
+const unused_statuses: ReadonlySet<unknown> = new Set(["played", "deleted"]);
 
 /** Reads a parsed webhook body: one batch for each change of each entry that has events. */
 export function readWebhook(body: unknown): readonly WebhookEventBatch[] {
   return asRecords(asRecord(body)?.["entry"]).flatMap((entry) => {
     const business_account_id = asId(entry["id"]);
+    const at = readTime(entry["time"]);
     return asRecords(entry["changes"]).flatMap(({ field, value }) => {
       const change = asRecord(value);
-      const events = change === null ? [] : readChange(field, change);
+      const events = change === null ? [] : readChange(field, change, at);
       if (events.length === 0) return [];
       const phone_number_id = asId(asRecord(change?.["metadata"])?.["phone_number_id"]);
       return { phone_number_id, business_account_id, events };
@@ -20,136 +61,143 @@ export function readWebhook(body: unknown): readonly WebhookEventBatch[] {
   });
 }
 
-function readChange(field: unknown, value: JsonRecord): readonly WebhookEvent[] {
+function readChange(field: unknown, value: JsonRecord, at: Date | null): readonly WebhookEvent[] {
   switch (field) {
     case "messages":
-      return [
-        ...asRecords(value["statuses"]).flatMap((status) => readStatus(status) ?? []),
-        ...asRecords(value["messages"]).flatMap((message) => readReply(message) ?? []),
-      ];
+      return readMessages(value);
     case "user_preferences":
-      return asRecords(value["user_preferences"]).flatMap((one) => readPreference(one) ?? []);
+      return [
+        ...readLinks(asRecords(value["contacts"])),
+        ...asRecords(value["user_preferences"]).flatMap(readPreference),
+      ];
+    case "user_id_update":
+      return asRecords(value["user_id_update"]).map(readNewBsuid);
     case "message_template_status_update":
-      return readTemplateStatus(value);
+      return templateStatus(value["event"]) === undefined
+        ? [unread("template status")]
+        : readTemplate(value, at, readTemplateStatus(value));
     case "message_template_quality_update":
-      return readTemplateQuality(value);
+      return readTemplate(value, at, readTemplateQuality(value));
     case "template_category_update":
-      return readTemplateCategory(value);
+      return readTemplate(value, at, readTemplateCategory(value));
     case "account_update":
     case "business_capability_update":
-      return [{ kind: "account", event: describe(field, value) }];
+      return [readAccountUpdate(field, value, at)];
     default:
-      return [];
+      return unused_fields.has(field) ? [] : [unread(`field ${asText(field) ?? "without a name"}`)];
   }
 }
 
-function readStatus(status: JsonRecord): WebhookEvent | null {
+function readMessages(value: JsonRecord): readonly WebhookEvent[] {
+  const contacts = asRecords(value["contacts"]);
+  const unknown = Object.keys(value).find(
+    (key) => !message_fields.has(key) || (is_list[key] === true && !isListOfRecords(value[key])),
+  );
+  return [
+    ...readLinks(contacts),
+    ...asRecords(value["statuses"]).flatMap(readStatus),
+    ...asRecords(value["messages"]).flatMap((message) => readMessage(message, contacts)),
+    ...(unknown === undefined ? [] : [unread(`messages.${unknown}`)]),
+  ];
+}
+
+const is_list: Readonly<Record<string, true>> = { statuses: true, messages: true };
+
+function isListOfRecords(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => asRecord(item) !== null);
+}
+
+/** Reads the phones of BSUIDs from a webhook's contacts. */
+function readLinks(contacts: readonly JsonRecord[]): readonly WebhookEvent[] {
+  return contacts.flatMap(({ wa_id, user_id }) => linkOf(wa_id, user_id));
+}
+
+function readStatus(status: JsonRecord): readonly WebhookEvent[] {
   const provider_message_id = asText(status["id"]);
   const name = (["sent", "delivered", "read", "failed"] as const).find(
     (known) => known === status["status"],
   );
   const at = readTime(status["timestamp"]);
-  if (provider_message_id === null || name === undefined || at === null) return null;
-  return {
-    kind: "status",
-    provider_message_id,
-    message_id: asText(status["biz_opaque_callback_data"]),
-    status: name,
-    at,
-    code: asCode(asRecords(status["errors"])[0]?.["code"]),
-  };
+  if (unused_statuses.has(status["status"])) return [];
+  if (provider_message_id === null || name === undefined || at === null)
+    return [unread(`status ${asText(status["status"]) ?? ""}`)];
+  const { recipient_type, recipient_id, recipient_user_id } = status;
+  return [
+    ...(recipient_type === "group" ? [] : linkOf(recipient_id, recipient_user_id)),
+    {
+      kind: "status",
+      provider_message_id,
+      message_id: asText(status["biz_opaque_callback_data"]),
+      status: name,
+      at,
+      code: asCode(asRecords(status["errors"])[0]?.["code"]),
+    },
+  ];
 }
 
-/** Reads a reply; omits `system` messages, which report a customer's new number. */
-function readReply(message: JsonRecord): WebhookEvent | null {
-  const provider_message_id = asText(message["id"]);
-  const from = readNumber(message["from"]);
-  const type = asText(message["type"]);
-  const at = readTime(message["timestamp"]);
-  if (provider_message_id === null || from === null || type === null || at === null) return null;
-  if (type === "system") return null;
-  const answers = asText(asRecord(message["context"])?.["id"]);
-  const content = asRecord(message[type]) ?? {};
-  return {
-    kind: "reply",
-    provider_message_id,
-    from,
-    at,
-    type,
-    ...readContent(type, content),
-    answers,
-  };
-}
-
-function readContent(
-  type: string,
-  content: JsonRecord,
-): { readonly text: string | null; readonly payload: string | null } {
-  switch (type) {
-    case "text":
-      return { text: asText(content["body"]), payload: null };
-    case "button":
-      return { text: asText(content["text"]), payload: asText(content["payload"]) };
-    case "interactive": {
-      const chosen = asRecord(content["button_reply"]) ?? asRecord(content["list_reply"]);
-      if (chosen) return { text: asText(chosen["title"]), payload: asText(chosen["id"]) };
-      const form = asRecord(content["nfm_reply"]);
-      return { text: asText(form?.["body"]), payload: asText(form?.["response_json"]) };
-    }
-    default:
-      return { text: asText(content["caption"]), payload: null };
-  }
-}
-
-function readPreference(preference: JsonRecord): WebhookEvent | null {
+function readPreference(preference: JsonRecord): readonly WebhookEvent[] {
   const from = readNumber(preference["wa_id"]);
+  const bsuid = readBsuid(preference["user_id"]) ?? readBsuid(preference["parent_user_id"]);
   const at = readTime(preference["timestamp"]);
   const { category, value } = preference;
-  if (from === null || at === null || category !== "marketing_messages") return null;
-  if (value !== "stop" && value !== "resume") return null;
-  return { kind: "preference", from, at, stop: value === "stop" };
+  const isKnown = category === "marketing_messages" && (value === "stop" || value === "resume");
+  if ((from ?? bsuid) === null || at === null || !isKnown) return [unread("user preference")];
+  return [...linkOf(from, bsuid), { kind: "preference", from, bsuid, at, stop: value === "stop" }];
 }
 
-function readTemplateStatus(value: JsonRecord): readonly WebhookEvent[] {
+function readNewBsuid(update: JsonRecord): WebhookEvent {
+  const { previous, current } = asRecord(update["user_id"]) ?? {};
+  const [before, after] = [readBsuid(previous), readBsuid(current)];
+  const at = readTime(update["timestamp"]);
+  if (before === null || after === null || at === null) return unread("user_id_update");
+  const from = readNumber(update["wa_id"]);
+  return {
+    kind: "moved",
+    at,
+    before: { from: null, bsuid: before },
+    after: { from, bsuid: after },
+  };
+}
+
+type TemplateValues = Pick<
+  Extract<WebhookEvent, { kind: "template" }>,
+  "status" | "quality" | "category" | "reason"
+>;
+
+/** Reads a template event; a template whose ID lost digits is found by name and language. */
+function readTemplate(
+  value: JsonRecord,
+  at: Date | null,
+  change: TemplateValues | null,
+): readonly WebhookEvent[] {
+  if (change === null) return [];
   const provider_template_id = asId(value["message_template_id"]);
+  const name = asText(value["message_template_name"]);
+  const language = asText(value["message_template_language"]);
+  if (provider_template_id === null && (name === null || language === null))
+    return [unread("template without an ID")];
+  return [{ kind: "template", provider_template_id, name, language, at, ...change }];
+}
+
+function readTemplateStatus(value: JsonRecord): TemplateValues | null {
   const status = templateStatus(value["event"]);
-  if (provider_template_id === null || status === undefined) return [];
+  if (status === undefined) return null;
   const reason =
     readReason(value["reason"]) ?? asText(asRecord(value["other_info"])?.["description"]);
-  return [
-    { kind: "template", provider_template_id, status, ...(reason === null ? {} : { reason }) },
-  ];
+  return { status, ...(reason === null ? {} : { reason }) };
 }
 
-function readTemplateQuality(value: JsonRecord): readonly WebhookEvent[] {
-  const provider_template_id = asId(value["message_template_id"]);
-  if (provider_template_id === null || asText(value["new_quality_score"]) === null) return [];
-  return [
-    { kind: "template", provider_template_id, quality: readQuality(value["new_quality_score"]) },
-  ];
+function readTemplateQuality(value: JsonRecord): TemplateValues | null {
+  const score = asText(value["new_quality_score"]);
+  return score === null ? null : { quality: readQuality(score) };
 }
 
 /** Reads a category change; without `new_category`, it only announces a future change. */
-function readTemplateCategory(value: JsonRecord): readonly WebhookEvent[] {
-  const provider_template_id = asId(value["message_template_id"]);
+function readTemplateCategory(value: JsonRecord): TemplateValues | null {
   const category = templateCategory(value["new_category"]);
-  if (provider_template_id === null || category === undefined) return [];
-  return [{ kind: "template", provider_template_id, category }];
+  return category === undefined ? null : { category };
 }
 
-/** Describes the whole value, because the relevant fields differ between events. */
-function describe(field: string, value: JsonRecord): string {
-  return `${field} ${JSON.stringify(value)}`.slice(0, event_characters_max).toWellFormed();
-}
-
-function readNumber(value: unknown): string | null {
-  return typeof value === "string" && /^\+?\d{5,20}$/.test(value) ? value.replace("+", "") : null;
-}
-
-/** Parses seconds since 1970, as text or number. */
-function readTime(value: unknown): Date | null {
-  const seconds = typeof value === "string" && /^\d{1,11}$/.test(value) ? Number(value) : value;
-  if (!Number.isSafeInteger(seconds)) return null;
-  const time = new Date((seconds as number) * 1_000);
-  return Number.isNaN(time.getTime()) ? null : time;
+function unread(reason: string): WebhookEvent {
+  return { kind: "unread", reason: reason.slice(0, 100) };
 }

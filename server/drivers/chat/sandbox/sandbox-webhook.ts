@@ -1,5 +1,6 @@
 // The sandbox's webhooks: events of the driver interface, with times as text. They are stored like a provider's and
 // validated when they are read.
+import { isBsuid } from "../../../lib/bsuid.ts";
 import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
 
 type StatusEvent = Extract<WebhookEvent, { kind: "status" }>;
@@ -39,11 +40,12 @@ export function replyEvent(
   return {
     kind: "reply",
     provider_message_id: `${provider_message_id}-reply`,
-    from: to,
+    ...(isBsuid(to) ? { from: null, bsuid: to } : { from: to, bsuid: null }),
     at: at.toISOString(),
     type: "text",
     text,
     payload: null,
+    content: null,
     answers: provider_message_id,
   };
 }
@@ -63,11 +65,14 @@ function readEvent(event: Readonly<Record<string, unknown>> | null): WebhookEven
   const provider_message_id = event?.["provider_message_id"];
   if (event === null || typeof provider_message_id !== "string") return null;
   if (Number.isNaN(at.getTime())) return null;
-  const { kind, from, text, type, answers, message_id, code } = event;
+  const { kind, text, type, answers, message_id, code } = event;
   if (kind === "reply") {
-    if (typeof from !== "string" || typeof text !== "string" || type !== "text") return null;
-    if (typeof answers !== "string") return null;
-    return { kind, provider_message_id, from, at, type, text, payload: null, answers };
+    // Bodies of earlier versions have no `bsuid`.
+    const { from = null, bsuid = null } = event as { from?: unknown; bsuid?: unknown };
+    if (!isText(from) || !isText(bsuid) || (from ?? bsuid) === null) return null;
+    if (typeof text !== "string" || type !== "text" || typeof answers !== "string") return null;
+    const content = { payload: null, content: null, answers };
+    return { kind, provider_message_id, from, bsuid, at, type, text, ...content };
   }
   const status = (["sent", "delivered", "read", "failed"] as const).find(
     (known) => known === event["status"],
@@ -75,6 +80,10 @@ function readEvent(event: Readonly<Record<string, unknown>> | null): WebhookEven
   if (kind !== "status" || status === undefined || typeof message_id !== "string") return null;
   const known_code = typeof code === "number" ? code : null;
   return { kind, provider_message_id, message_id, status, at, code: known_code };
+}
+
+function isText(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> | null {

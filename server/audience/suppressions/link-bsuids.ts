@@ -1,10 +1,10 @@
 import type { Selectable } from "kysely";
-import { statement, type DB, type Tx } from "../../../lib/database/database.ts";
-import { phoneKey } from "../../../lib/phone-key.ts";
-import { bsuidKey } from "../person-key.ts";
-import { liftSuppressions } from "../lift-suppressions.ts";
-import { isLateSource } from "../suppression-schema.ts";
-import { suppress, type Suppression } from "../suppress.ts";
+import { statement, type DB, type Tx } from "../../lib/database/database.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
+import { bsuidKey } from "./person-key.ts";
+import { liftSuppressions } from "./lift-suppressions.ts";
+import { isLateSource } from "./suppression-schema.ts";
+import { suppress, type Suppression } from "./suppress.ts";
 
 /** A phone (E.164 digits) and the BSUID that a webhook reports with it. */
 export type BsuidLink = { readonly bsuid: string; readonly phone: string };

@@ -1,0 +1,76 @@
+// Applies what the provider reports about templates and business accounts. Events arrive repeatedly and in any order:
+// one that is older than the last applied has no effect.
+import { addJob } from "../../../engine/add-job.ts";
+import { hold } from "../../holds/holds.ts";
+import { endRestriction } from "../end-restriction.ts";
+import { setTemplateStatus } from "../../templates/set-template-status.ts";
+import type { Place } from "./place.ts";
+import type { SideEffect } from "./sort-webhooks.ts";
+
+/** Finds the template by the provider's ID, or else by name and language, and stores the change. */
+export async function applyTemplateChange(
+  place: Place,
+  event: Extract<SideEffect, { kind: "template" }>,
+): Promise<void> {
+  const { tx, account_id, now, woken } = place;
+  const { provider_template_id, name, language, at, business_account_id, ...change } = event;
+  const templates = tx
+    .selectFrom("chat_templates")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .orderBy("id");
+  const byId =
+    provider_template_id === null
+      ? []
+      : await templates.where("provider_template_id", "=", provider_template_id).execute();
+  const found =
+    byId.length > 0 || name === null || language === null
+      ? byId
+      : await templates
+          .where("business_account_id", "=", business_account_id ?? "")
+          .where("name", "=", name)
+          .where("language", "=", language)
+          .execute();
+  for (const { id } of found) {
+    const template = { account_id, template_id: id };
+    const dated = { ...change, ...(at === null ? {} : { at }) };
+    woken.push(...(await setTemplateStatus(tx, template, dated, now)).number_ids);
+  }
+}
+
+/** Holds the numbers of a business account that may not send, until the restriction ends, or releases them. */
+export async function applyStanding(
+  place: Place,
+  event: Extract<SideEffect, { kind: "account" }>,
+): Promise<void> {
+  const { app, tx, account_id, now, woken } = place;
+  const { event: detail, at, may_send, until = null } = event;
+  const kind = /^\w{1,64}/.exec(detail)?.[0] ?? "something";
+  app.log.warn({ account_id }, `the provider sent ${kind} about a business account`);
+  if (may_send === undefined) return;
+  const happened_at = at ?? now;
+  const numbers = await tx
+    .updateTable("chat_numbers")
+    .set({ standing_at: happened_at, restricted_until: may_send ? null : until })
+    .where("account_id", "=", account_id)
+    .where("business_account_id", "=", event.business_account_id ?? "")
+    .where((eb) => eb.or([eb("standing_at", "is", null), eb("standing_at", "<=", happened_at)]))
+    .returning("id")
+    .execute();
+  for (const { id } of numbers.toSorted((a, b) => a.id - b.id)) {
+    if (may_send) {
+      woken.push(...(await endRestriction(tx, { account_id, chat_number_id: id }, now)));
+      continue;
+    }
+    if (until !== null && until <= now) continue;
+    const held = { account_id, scope: "number", subject_id: id } as const;
+    const ends = until === null ? {} : { ends_at: until };
+    await hold(tx, { ...held, reason: "sender_restricted", detail, ...ends }, now);
+    if (until === null) continue;
+    await addJob(
+      tx,
+      { account_id, kind: "chat.end_restriction", subject: String(id), run_at: until },
+      now,
+    );
+  }
+}

@@ -1,0 +1,49 @@
+// Ends the hold of a restriction by the provider: when it expires, or when the business account is reinstated.
+import type { JobHandler } from "../../engine/work-jobs.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { liftHold } from "../holds/holds.ts";
+import { wakeSenders } from "../numbers/wake-senders.ts";
+
+/** The job chat.end_restriction of a number: lifts the hold when the last reported restriction has ended. */
+export const endExpiredRestriction: JobHandler = async (app, { account_id, subject }) => {
+  const now = app.clock.now();
+  const chat_number_id = Number(subject);
+  const number = await app.db.query
+    .selectFrom("chat_numbers")
+    .select("restricted_until")
+    .where("account_id", "=", account_id)
+    .where("id", "=", chat_number_id)
+    .executeTakeFirst();
+  const until = number?.restricted_until ?? null;
+  if (until === null) return undefined;
+  if (until > now) return { again_at: until };
+  const number_ids = await app.db.query
+    .transaction()
+    .execute((tx) => endRestriction(tx, { account_id, chat_number_id }, now));
+  wakeSenders(app, account_id, number_ids);
+  return undefined;
+};
+
+/** Lifts the number's hold, unless an error of a message set it. Returns the numbers to notify after the commit. */
+export async function endRestriction(
+  tx: Tx,
+  { account_id, chat_number_id }: { readonly account_id: number; readonly chat_number_id: number },
+  now: Date,
+): Promise<readonly number[]> {
+  const held = {
+    account_id,
+    scope: "number",
+    subject_id: chat_number_id,
+    reason: "sender_restricted",
+  } as const;
+  const hold = await tx
+    .selectFrom("chat_holds")
+    .select("detail")
+    .where("account_id", "=", account_id)
+    .where("scope", "=", held.scope)
+    .where("subject_id", "=", chat_number_id)
+    .where("reason", "=", held.reason)
+    .executeTakeFirst();
+  if (!hold?.detail?.startsWith("account_update")) return [];
+  return (await liftHold(tx, held, now)).number_ids;
+}

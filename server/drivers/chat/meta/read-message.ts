@@ -1,0 +1,95 @@
+// Reads a customer's message.
+import { isBsuid } from "../../../lib/bsuid.ts";
+import type { WebhookEvent } from "../driver.ts";
+import { asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
+import { linkOf, readBsuid, readNumber, readTime, senderOf } from "./read-person.ts";
+
+/** Returns the events of a message: the reply, and the phone of its sender's BSUID if both are known. */
+export function readMessage(
+  message: JsonRecord,
+  contacts: readonly JsonRecord[],
+): readonly WebhookEvent[] {
+  const provider_message_id = asText(message["id"]);
+  const type = asText(message["type"]);
+  const at = readTime(message["timestamp"]);
+  if (type === "system" && at !== null) return [readSystem(message, at)];
+  const sender = senderOf(message, contacts);
+  if (provider_message_id === null || type === null || at === null || sender === null)
+    return [{ kind: "unread", reason: `message ${type ?? ""}`.slice(0, 100) }];
+  const content = message[type];
+  return [
+    ...linkOf(sender.from, sender.bsuid),
+    ...sharedNumber(type, sender.bsuid, content),
+    {
+      kind: "reply",
+      provider_message_id,
+      ...sender,
+      at,
+      type,
+      ...readContent(type, asRecord(content) ?? {}),
+      content: type === "text" ? null : (content ?? message["errors"] ?? null),
+      answers:
+        asText(asRecord(message["context"])?.["id"]) ??
+        (type === "reaction" ? asText(asRecord(content)?.["message_id"]) : null),
+    },
+  ];
+}
+
+function readContent(
+  type: string,
+  content: JsonRecord,
+): { readonly text: string | null; readonly payload: string | null } {
+  switch (type) {
+    case "text":
+      return { text: asText(content["body"]), payload: null };
+    case "button":
+      return { text: asText(content["text"]), payload: asText(content["payload"]) };
+    case "order":
+      return { text: asText(content["text"]), payload: null };
+    case "interactive": {
+      const chosen = asRecord(content["button_reply"]) ?? asRecord(content["list_reply"]);
+      if (chosen) return { text: asText(chosen["title"]), payload: asText(chosen["id"]) };
+      const form = asRecord(content["nfm_reply"]);
+      return { text: asText(form?.["body"]), payload: asText(form?.["response_json"]) };
+    }
+    default:
+      return { text: asText(content["caption"]), payload: null };
+  }
+}
+
+/** Reads the sender's own number, which a `REQUEST_CONTACT_INFO` button shares. */
+function sharedNumber(
+  type: string,
+  bsuid: string | null,
+  content: unknown,
+): readonly WebhookEvent[] {
+  if (type !== "contacts") return [];
+  return asRecords(content)
+    .filter(({ origin }) => origin === "contact_request")
+    .flatMap(({ phones }) => {
+      const { wa_id, phone } = asRecords(phones)[0] ?? {};
+      return linkOf(readNumber(wa_id) ?? asText(phone)?.replaceAll(/[^\d+]/g, ""), bsuid);
+    });
+}
+
+/** Reads that a customer has a new phone number, or a new BSUID because of it. */
+function readSystem(message: JsonRecord, at: Date): WebhookEvent {
+  const system = asRecord(message["system"]) ?? {};
+  const type = asText(system["type"]) ?? "";
+  // The previous BSUID is in the text alone: "User Ann changed from US.1 to US.2".
+  const named = / changed from (\S+) to /.exec(asText(system["body"]) ?? "")?.[1];
+  const before = {
+    from: readNumber(message["from"]),
+    bsuid:
+      readBsuid(message["from_user_id"]) ??
+      (named !== undefined && named.includes(".") && isBsuid(named) ? named : null),
+  };
+  const after = {
+    from: readNumber(system["wa_id"]) ?? readNumber(system["new_wa_id"]),
+    bsuid: readBsuid(system["user_id"]),
+  };
+  const isMove = type === "user_changed_number" || type === "user_changed_user_id";
+  if (!isMove || (before.from ?? before.bsuid) === null || (after.from ?? after.bsuid) === null)
+    return { kind: "unread", reason: `system message ${type}`.slice(0, 100) };
+  return { kind: "moved", at, before, after };
+}
