@@ -22,7 +22,7 @@ export const hookRequests: Readonly<Record<string, { path: string; options: Requ
     path: `/hooks/whatsapp?hub.mode=subscribe&hub.verify_token=${verify_token}&hub.challenge=42`,
     options: {},
   },
-  receiveWhatsappHook: {
+  takeWhatsappHook: {
     path: "/hooks/whatsapp",
     options: {
       raw: webhook,

@@ -34,7 +34,7 @@ export const providerHookRoutes = [
   publicRoute({
     method: "POST",
     url: "/hooks/whatsapp",
-    id: "receiveWhatsappHook",
+    id: "takeWhatsappHook",
     summary: "Receive a webhook signed by Meta",
     tag: "Provider webhooks",
     raw_body: true,
