@@ -89,13 +89,19 @@ test("a realtime server needs a URL, or only a key for OpenAI's", () => {
   assert.deepEqual(readConfig({ REALTIME_API_KEY: "key" }).realtime, {
     url: "wss://api.openai.com/v1/realtime",
     api_key: "key",
-    model: "gpt-realtime",
+    model: "gpt-realtime-2.1",
+    transcription_model: "gpt-transcribe",
   });
-  const own = { REALTIME_URL: "ws://127.0.0.1:9/v1/realtime", REALTIME_MODEL: "own" };
+  const own = {
+    REALTIME_URL: "ws://127.0.0.1:9/v1/realtime",
+    REALTIME_MODEL: "own",
+    REALTIME_TRANSCRIPTION_MODEL: "own-words",
+  };
   assert.deepEqual(readConfig(own).realtime, {
     url: own.REALTIME_URL,
     api_key: null,
     model: "own",
+    transcription_model: "own-words",
   });
   const violations = violationsOf({
     REALTIME_URL: "http://u:hunter2@host",

@@ -53,6 +53,8 @@ export type RealtimeConfig = {
   readonly api_key: string | null;
   /** The default model of realtime AI agents. */
   readonly model: string;
+  /** Transcribes what callers say. */
+  readonly transcription_model: string;
 };
 
 export class ConfigError extends Error {
@@ -214,8 +216,10 @@ function readRealtime(env: NodeJS.ProcessEnv, violation: Violation): RealtimeCon
     violation("REALTIME_URL: must have the form wss://host/path");
   if (api_key && !/^[!-~]+$/.test(api_key))
     violation("REALTIME_API_KEY: contains characters that are not allowed in a key");
-  const model = env["REALTIME_MODEL"] || "gpt-realtime";
-  return given === null && api_key === null ? null : { url, api_key, model };
+  // The models that OpenAI recommends in November 2026 for a session that detects pauses by itself.
+  const model = env["REALTIME_MODEL"] || "gpt-realtime-2.1";
+  const transcription_model = env["REALTIME_TRANSCRIPTION_MODEL"] || "gpt-transcribe";
+  return given === null && api_key === null ? null : { url, api_key, model, transcription_model };
 }
 
 function readUrl(name: string, text: string, violation: Violation): string {

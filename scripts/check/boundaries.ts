@@ -137,6 +137,9 @@ function compareRows(rows: Ladder, mine: string, theirs: string): string | null 
   return below === row ? "a neighbor on the ladder" : `which stands above ${mine}`;
 }
 
+/** They open the implementations of drivers: the service, and the session of a command. */
+const composition_roots: ReadonlySet<string> = new Set(["server/main.ts", "server/cli/session.ts"]);
+
 /** Subfolders are private to their folder; a kind of driver exposes only its driver.ts. */
 function againstDepth(from: string, to: string): string | null {
   if (partOf(to) === "drivers") {
@@ -145,7 +148,7 @@ function againstDepth(from: string, to: string): string | null {
     const isChoice =
       from.startsWith("server/drivers/") && kind.startsWith(`${posix.dirname(from)}/`);
     const inside = isChoice || from.startsWith(`${kind}/`) || posix.basename(to) === "driver.ts";
-    return inside || from === "server/main.ts" ? null : "a driver's implementation";
+    return inside || composition_roots.has(from) ? null : "a driver's implementation";
   }
   const owner = publicFolderOf(to);
   if (posix.dirname(to) === owner || from.startsWith(`${owner}/`)) return null;

@@ -61,6 +61,7 @@ const database_checks: readonly Check[] = [
   { name: "owners", run: findOwnerless },
   { name: "workspaces", run: findWithoutDefaults },
   { name: "voice nodes", run: findFaultyNodes },
+  { name: "realtime models", run: findRefusedModels },
 ];
 
 async function reach(session: Session): Promise<string> {
@@ -163,6 +164,32 @@ async function findFaultyNodes(session: Session): Promise<string> {
   }
   if (problems.length > 0) throw new Error(problems.join("; "));
   return "every active Asterisk is connected";
+}
+
+type AskedModel = { readonly model: string | null; readonly voice: string | null };
+
+/** Asks the realtime server for the default model and for those of all AI agents, each voice once. */
+async function findRefusedModels(session: Session): Promise<string> {
+  const driver = session.realtime();
+  if (!driver?.checkModel) return "no realtime server is configured";
+  const db = await session.database();
+  const { rows } = await db.pool.query<AskedModel>(
+    `select null as model, null as voice
+     union
+     select plan ->> 'model', plan ->> 'voice' from voice_ai_agents where plan ->> 'driver' = 'realtime'
+     order by model nulls first, voice nulls first limit 20`,
+  );
+  const problems: string[] = [];
+  for (const { model, voice } of rows) {
+    const check = await driver.checkModel({ model, voice, language: "en" });
+    if (check.outcome === "accepted") continue;
+    const name = [model ?? "the default model", ...(voice === null ? [] : [voice])].join(" with ");
+    const problem =
+      check.outcome === "refused" ? `the server refuses the ${check.part}` : "no answer";
+    problems.push(`${name}: ${problem} (${check.code})`);
+  }
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return "the realtime server accepts every model in use";
 }
 
 function isWritable(folder: string): Promise<boolean> {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { startApi, type TestApi } from "../../test/support/api.ts";
+import { startRealtimeStub } from "../../test/support/realtime-stub.ts";
 import { emptyDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import {
@@ -435,6 +436,7 @@ test("doctor passes a healthy installation and changes nothing", async () => {
       "owners",
       "workspaces",
       "voice nodes",
+      "realtime models",
     ],
   );
   const fresh = join(data_dir, "fresh");
@@ -442,6 +444,24 @@ test("doctor passes a healthy installation and changes nothing", async () => {
   assert.equal(none.code, 1);
   assert.match(none.stdout, /FAILED {2}database: does not exist yet; run: trunkline migrate/);
   await assert.rejects(stat(fresh), { code: "ENOENT" });
+});
+
+test("doctor reports a model that the realtime server refuses", async () => {
+  const stub = await startRealtimeStub();
+  const env = { DATABASE_URL: api.database_url, REALTIME_URL: stub.url, REALTIME_MODEL: "retired" };
+  try {
+    const healthy = await runIn(env, "doctor");
+    assert.match(healthy.stdout, /ok {6}realtime models: the realtime server accepts every model/);
+    stub.script({ reject: 404 });
+    const { code, stdout } = await runIn(env, "doctor");
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /FAILED {2}realtime models: the default model: the server refuses the model \(http_404\)/,
+    );
+  } finally {
+    await stub.close();
+  }
 });
 
 test("doctor reports each problem by name", async () => {

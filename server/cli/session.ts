@@ -5,6 +5,8 @@ import { findAccount } from "../accounts/accounts/accounts.ts";
 import { operatorOf, type Grantor } from "../accounts/roles/grantor.ts";
 import { accountTokensSubject } from "../accounts/tokens/token-directory.ts";
 import { readConfig, type Config } from "../config.ts";
+import type { AiAgentDriver } from "../drivers/ai-agent/driver.ts";
+import { openRealtimeDriver } from "../drivers/ai-agent/realtime/open-realtime-driver.ts";
 import { sendNotification } from "../engine/notifications.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openDatabase, type Database, type Tx } from "../lib/database/database.ts";
@@ -18,6 +20,8 @@ export type Session = {
   now(): Date;
   /** Throws ConfigError. */
   config(): Config;
+  /** The realtime AI agent driver; null if none is configured. */
+  realtime(): AiAgentDriver | null;
   /** The database's address; starts the embedded server if it is not running. */
   databaseUrl(): Promise<string>;
   /** The database, with whatever schema it has. */
@@ -39,6 +43,11 @@ export function openSession(env: NodeJS.ProcessEnv): Session {
     request_id: `cli_${randomBytes(8).toString("hex")}`,
     now: () => systemClock.now(),
     config: () => readConfig(env),
+    realtime() {
+      const { realtime } = session.config();
+      const log = openLog("silent", { readable: false });
+      return realtime && openRealtimeDriver({ ...realtime, log });
+    },
     async databaseUrl() {
       found ??= await findDatabase(session.config());
       return found.url;

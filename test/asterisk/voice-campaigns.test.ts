@@ -55,6 +55,7 @@ before(async () => {
         url: stub.url,
         api_key: null,
         model: "stub",
+        transcription_model: "words",
         log: openLog("silent"),
         timeouts: { ready_ms: patience_s * 1_000, stall_ms: patience_s * 1_000 },
       }),

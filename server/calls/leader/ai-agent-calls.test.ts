@@ -74,7 +74,13 @@ before(async () => {
     voiceDrivers: { sandbox: voice },
     aiAgentDrivers: {
       scripted: openScriptedDriver({ speech }),
-      realtime: openRealtimeDriver({ url: stub.url, api_key: null, model: "gpt-test", log }),
+      realtime: openRealtimeDriver({
+        url: stub.url,
+        api_key: null,
+        model: "gpt-test",
+        transcription_model: "words",
+        log,
+      }),
     },
     speech,
   });

@@ -104,7 +104,22 @@ export type PreparedConversation = {
   close(): Promise<void>;
 };
 
+/**
+ * Whether a model can be used. `refused` is definite: calls with it would fail. `code` is the server's, such as
+ * model_not_found.
+ */
+export type ModelCheck =
+  | { readonly outcome: "accepted" }
+  | {
+      readonly outcome: "refused";
+      readonly part: "model" | "transcription model" | "voice" | "key" | "settings";
+      readonly code: string;
+    }
+  | { readonly outcome: "unavailable"; readonly code: string };
+
 export type AiAgentDriver = {
+  /** Checks the model and voice of a plan with its server; absent if the driver has no model. */
+  checkModel?(plan: Pick<AiAgentPlan, "model" | "voice" | "language">): Promise<ModelCheck>;
   prepare(plan: AiAgentPlan, callbacks: CallbackTerms): PreparedConversation;
 };
 

@@ -3,10 +3,15 @@ import {
   AiAgentResponse,
   AiAgentPatch,
   NewAiAgent,
+  storedAiAgent,
 } from "../../../voice/ai-agents/ai-agent-schema.ts";
 import { listAiAgents, readAiAgent } from "../../../voice/ai-agents/ai-agents.ts";
 import { createAiAgent } from "../../../voice/ai-agents/create-ai-agent.ts";
 import { deleteAiAgent } from "../../../voice/ai-agents/delete-ai-agent.ts";
+import {
+  refuseUnusableChange,
+  refuseUnusableModel,
+} from "../../../voice/ai-agents/refuse-unusable-model.ts";
 import { validateAiAgent } from "../../../voice/ai-agents/validate-ai-agent.ts";
 import { validateAiAgentPatch, updateAiAgent } from "../../../voice/ai-agents/update-ai-agent.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
@@ -40,8 +45,10 @@ export const aiAgentRoutes = [
     success: { 201: AiAgentResponse },
     validate: ({ app, caller, body }) =>
       validateAiAgent(app.db.query, caller.account.id, app.aiAgentDrivers, body),
-    handle: ({ app, actor, body, write }) =>
-      write((tx) => createAiAgent(tx, actor, body, app.clock.now())),
+    handle: async ({ app, actor, body, write }) => {
+      await refuseUnusableModel(app.aiAgentDrivers, storedAiAgent(body).plan);
+      return write((tx) => createAiAgent(tx, actor, body, app.clock.now()));
+    },
   }),
   route({
     method: "GET",
@@ -68,8 +75,9 @@ export const aiAgentRoutes = [
       const at = { id, drivers: app.aiAgentDrivers };
       return validateAiAgentPatch(app.db.query, caller.account.id, at, body);
     },
-    handle: ({ app, actor, params: { id }, body, write }) => {
+    handle: async ({ app, actor, params: { id }, body, write }) => {
       const at = { id, drivers: app.aiAgentDrivers };
+      await refuseUnusableChange(app.db.query, actor.account_id, at, body);
       return write((tx) => updateAiAgent(tx, actor, at, body, app.clock.now()));
     },
   }),

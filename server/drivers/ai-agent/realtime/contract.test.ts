@@ -32,6 +32,7 @@ aiAgentDriverContract("realtime", async () => {
         url: stub.url,
         api_key: "key",
         model: "model",
+        transcription_model: "words",
         log: pino({ level: "silent" }),
         // The tests advance the clock at will, while the stub responds in real time.
         timeouts: { ready_ms: hour, stall_ms: hour },

@@ -70,6 +70,7 @@ function converse(
     url: stub.url,
     api_key,
     model: "gpt-test",
+    transcription_model: "gpt-transcribe-test",
     log: pino({ level: "trace" }, { write: (line: string) => void log.push(line) }),
     timers: time.timers,
     ...options,
@@ -123,7 +124,7 @@ test("sets up a session by its plan and greets the caller", async () => {
   assert.deepEqual(session["audio"], {
     input: {
       format: { type: "audio/pcmu" },
-      transcription: { model: "gpt-4o-mini-transcribe", language: "en" },
+      transcription: { model: "gpt-transcribe-test", languages: ["en"] },
       turn_detection: {
         type: "server_vad",
         prefix_padding_ms: 300,
@@ -397,6 +398,7 @@ test("sets up the session before the call, starts it without delay, and reports 
       url: stub.url,
       api_key,
       model: "gpt-test",
+      transcription_model: "words",
       log: pino({ level: "silent" }),
       ...options,
     }).prepare(plan, { briefing: "", refuse: () => null });

@@ -11,6 +11,7 @@ import type {
   PreparedConversation,
 } from "../driver.ts";
 import { openConversation } from "../open-conversation.ts";
+import { checkModel } from "./check-model.ts";
 import { openResponses } from "./open-responses.ts";
 import type { RealtimeSettings } from "./open-realtime-socket.ts";
 import { openRealtimeSession, type RealtimeSession } from "./open-realtime-session.ts";
@@ -47,7 +48,10 @@ export type RealtimeOptions = RealtimeSettings & {
  * logged, without the key and without anything that was said.
  */
 export function openRealtimeDriver(options: RealtimeOptions): AiAgentDriver {
-  return { prepare: (plan, callbacks) => prepare(options, plan, callbacks) };
+  return {
+    prepare: (plan, callbacks) => prepare(options, plan, callbacks),
+    checkModel: (plan) => checkModel(options, plan),
+  };
 }
 
 function prepare(

@@ -104,7 +104,7 @@ export function openRealtimeSession(parts: RealtimeSessionParts): RealtimeSessio
 
 /** Returns a function that handles events until the session is set up, and then returns its formats. */
 function openSetUp(
-  { plan, callbacks }: RealtimeSessionParts,
+  { plan, callbacks, settings: { transcription_model } }: RealtimeSessionParts,
   send: (event: object) => void,
   fail: (reason: string) => void,
 ): (event: ServerEvent) => SessionFormats | null {
@@ -113,7 +113,7 @@ function openSetUp(
   const request = (next: number) => {
     index = next;
     const format = formats[next];
-    if (format) send(sessionUpdate(plan, callbacks, format));
+    if (format) send(sessionUpdate(plan, callbacks, transcription_model, format));
     else fail("the session's settings were rejected");
   };
   return (event) => {

@@ -21,6 +21,7 @@ test("drops the oldest queued audio when the server does not read", async (t) =>
       url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`,
       api_key: null,
       model: "m",
+      transcription_model: "t",
       handshake_ms: 120_000,
     },
     { onMessage: () => {}, onLost: (error) => void lost.push(error) },
@@ -71,7 +72,7 @@ test("closes the connection to a server that does not answer the close frame", a
   const lost: unknown[] = [];
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const socket = openRealtimeSocket(
-    { url, api_key: null, model: "m", handshake_ms: 120_000 },
+    { url, api_key: null, model: "m", transcription_model: "t", handshake_ms: 120_000 },
     { onMessage: () => {}, onLost: (error) => void lost.push(error) },
   );
   const [client] = (await connected) as [WebSocket];

@@ -16,6 +16,8 @@ export type RealtimeSettings = {
   readonly api_key: string | null;
   /** The default; an AI agent may name its own. */
   readonly model: string;
+  /** Transcribes what callers say, for the record. */
+  readonly transcription_model: string;
 };
 
 export type RealtimeSocket = {

@@ -2,8 +2,8 @@
 import type { AiAgentPlan, CallbackTerms } from "../driver.ts";
 import { describeTools } from "./ai-agent-tools.ts";
 import { describeFormat, type AudioFormat } from "./audio-format.ts";
+import { describeTranscription } from "./describe-transcription.ts";
 
-const transcription_model = "gpt-4o-mini-transcribe";
 const silence_duration_ms = 500;
 const prefix_padding_ms = 300;
 
@@ -11,9 +11,9 @@ const prefix_padding_ms = 300;
 export function sessionUpdate(
   plan: AiAgentPlan,
   { briefing }: CallbackTerms,
+  transcription_model: string,
   format: AudioFormat,
 ): object {
-  const [language] = plan.language.split("-");
   return {
     type: "session.update",
     session: {
@@ -30,7 +30,7 @@ export function sessionUpdate(
       audio: {
         input: {
           format: describeFormat(format),
-          transcription: { model: transcription_model, language },
+          transcription: describeTranscription(transcription_model, plan.language),
           turn_detection: {
             type: "server_vad",
             prefix_padding_ms,
