@@ -182,6 +182,7 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
     .where("id", "=", node.id)
     .executeTakeFirstOrThrow();
   assert.equal(ari_password, "s3cret");
+  const other = await makeTrunk(api.app, []);
   const trunk = await done(
     ["trunk", "add", ...ofAccount(), "--name", unique("trunk"), "--endpoint", "carrier"],
     ["--caller-ids", "9000000000,9000000001", "--caller-ids-only", "yes"],
@@ -189,7 +190,6 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
   );
   assert.deepEqual(trunk.nodes, [{ node_id: node.id, calls_per_second: 5, calls_max: 50 }]);
   assert.equal(trunk.only_account_id, account.account_id);
-  const other = await makeTrunk(api.app, []);
   const shared = await done(
     ["trunk", "set", String(trunk.id), ...ofAccount(), "--only-account", ""],
     ["--active", "no", "--fallback-trunk", String(other)],

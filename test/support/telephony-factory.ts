@@ -79,6 +79,7 @@ export async function makeTrunk(
     })
     .returning("id")
     .executeTakeFirstOrThrow();
+  if (nodes.length === 0) return id;
   const room = { calls_per_second: 1_000, calls_max: 10_000, ...share };
   await app.db.query
     .insertInto("trunk_nodes")
