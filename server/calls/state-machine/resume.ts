@@ -3,7 +3,7 @@ import type { Call, Leg } from "./call.ts";
 import type { Command } from "./events-and-commands.ts";
 import { agentOnLine } from "./transitions/handle-leg-answered.ts";
 import { hangUpLeg, liveLegs } from "./legs.ts";
-import { detect_ms, greeting_ms } from "./transitions/handle-campaign-event.ts";
+import { detect_ms, greeting_ms, listen_ms } from "./transitions/handle-campaign-event.ts";
 import { positionOf } from "./play-to-caller.ts";
 import { pauseCommand, ringsAgain } from "./ring-again.ts";
 import { transferTarget } from "./transitions/request-transfer-agent.ts";
@@ -56,6 +56,8 @@ function resumeCampaignCall(call: Call): readonly Command[] {
         { type: "await_silence", leg: leg.id },
         { type: "wait", visit, ms: greeting_ms },
       ];
+    case "listening":
+      return [{ type: "wait", visit, ms: listen_ms }];
     case "playing":
     case "asking":
       return [{ type: "play", leg: leg.id, visit, prompts }];

@@ -114,6 +114,28 @@ test("plays audio once the call is answered, and hangs up when it ends", () => {
   );
 });
 
+test("counts an opt-out key that is pressed within seconds after the message", () => {
+  const run = answer({ opt_out_key: "9" });
+  assert.ok(played(run));
+  assert.deepEqual([run.call.stage, done(run)], ["talking", ["wait"]]);
+  assert.deepEqual(resumeCommands(run.call), run.commands);
+  press(run, "1");
+  assert.equal(run.call.stage, "talking");
+  press(run, "9");
+  assert.deepEqual([run.call.ended_reason, run.call.opted_out], ["opted_out", true]);
+});
+
+test("ends a call when no key follows its message, and at once after a machine's", () => {
+  const run = answer({ opt_out_key: "9" });
+  played(run);
+  timeout(run);
+  assert.deepEqual([run.call.ended_reason, run.call.opted_out], ["played", false]);
+  const machine = answer({ opt_out_key: "9", answering_machine: "play" });
+  take(machine, { type: "detected", leg: 1, answered_by: "machine" });
+  played(machine);
+  assert.equal(machine.call.ended_reason, "played");
+});
+
 test("fails a recipient whose prompt could not be played, and allows a retry", () => {
   const run = answer({ attempts_max: 2 });
   played(run, false);

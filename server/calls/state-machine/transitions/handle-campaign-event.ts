@@ -32,6 +32,9 @@ export const detect_ms = 8_000;
 /** How long the end of a machine's greeting is waited for; the switch reports it within 32 s. */
 export const greeting_ms = 40_000;
 
+/** How long after the message its opt-out key still counts: people respond once it is over. */
+export const listen_ms = 3_000;
+
 /** Returns the event's transition, or null if it changes nothing. */
 export function handleCampaignEvent(call: Call, event: CallEvent): Transition | null {
   if (event.type === "withdrawn") return withdraw(call, event.leg, event.blocker, event.at);
@@ -164,10 +167,21 @@ function handlePlayed(call: Call, playback: string, ok: boolean, at: Date): Tran
   if (then_end !== null) return endAnsweredCall(call, at, then_end);
   if (doing === "apologizing") return afterApology(call, ok, at);
   if (menuOf(call)) return afterPrompt(call, at);
+  if (ok && listensForKey(call)) return listen(call);
   const isMachine = call.answered_by === "machine";
   if (ok)
     return endAnsweredCall(call, at, "played", isMachine ? { disposition: "voicemail_left" } : {});
   return endAnsweredCall(call, at, "playback_failed", { status: "failed", disposition: "failed" });
+}
+
+function listensForKey({ voice, answered_by }: Call): boolean {
+  return voice!.opt_out_key !== null && answered_by !== "machine";
+}
+
+function listen(call: Call): Transition {
+  const listening = moveTo(call, { doing: "listening" });
+  const { visit } = listening.position!;
+  return { call: listening, events: [], commands: [{ type: "wait", visit, ms: listen_ms }] };
 }
 
 function handleTimeout(call: Call, visit: number, at: Date): Transition | null {
@@ -176,6 +190,7 @@ function handleTimeout(call: Call, visit: number, at: Date): Transition | null {
   if (position.doing === "detecting") return handleDetected(call, "unknown", at);
   if (position.doing === "greeting") return startContent(call, at);
   if (position.doing === "apologizing") return endApology(call, at);
+  if (position.doing === "listening") return endAnsweredCall(call, at, "played");
   return handleMenuTimeout(call, at);
 }
 
@@ -185,7 +200,9 @@ export function handleCallerKey(call: Call, digit: string, at: Date): Transition
   if (positionOf(call).doing === "apologizing") return handleApologyKey(call, digit, at);
   const { opt_out_key, content } = call.voice!;
   const isPlain = content.call_type === "obd_voice_call" || content.call_type === "obd_smartvoice";
-  if (!isPlain || positionOf(call).doing !== "playing") return handleMenuKey(call, digit, at);
+  const { doing } = positionOf(call);
+  if (!isPlain || (doing !== "playing" && doing !== "listening"))
+    return handleMenuKey(call, digit, at);
   if (digit !== opt_out_key) return null;
   const ended = endAnsweredCall({ ...call, opted_out: true }, at, "opted_out");
   return { ...ended, commands: [...stopPlaying(call), ...ended.commands] };

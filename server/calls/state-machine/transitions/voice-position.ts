@@ -4,6 +4,7 @@ import type { Prompt, NodeName } from "../menu.ts";
  * The activity of a campaign's call:
  * - detecting: listening for an answering machine;
  * - playing: a prompt that is played to its end;
+ * - listening: after the last prompt, for a late opt-out key;
  * - asking: a prompt that a key interrupts; waiting: for (further) keys after it;
  * - recording: a message of the caller;
  * - transferring: looking for an agent; bridged: an agent talks to the caller;
@@ -14,6 +15,7 @@ import type { Prompt, NodeName } from "../menu.ts";
 export type Activity =
   | "detecting"
   | "playing"
+  | "listening"
   | "asking"
   | "waiting"
   | "recording"
