@@ -45,7 +45,7 @@ export async function openFixture(
   const shared = `${account.account_id}\t999\tsynthesizing\t${new Date().toISOString()}`;
   await writeLines(lines, rows, (i) => {
     const variables = JSON.stringify({ name: `Person ${i}` });
-    return `${shared}\t${i + 1}\t${numberOf(i)}\t91${numberOf(i)}\t${variables}`;
+    return `${shared}\t${i + 1}\t${numberOf(i)}\t91${numberOf(i)}\tAsia/Calcutta\t${variables}`;
   });
   return {
     db,
@@ -65,7 +65,7 @@ export async function openFixture(
     async copy() {
       const began = performance.now();
       const table =
-        "voice_recipients (account_id, campaign_id, state, due_at, id, number, phone, variables)";
+        "voice_recipients (account_id, campaign_id, state, due_at, id, number, phone, time_zones, variables)";
       await runTool("psql", ["-qc", `\\copy ${table} from '${lines}'`, database_url]);
       return (performance.now() - began) / 1_000;
     },

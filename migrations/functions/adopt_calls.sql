@@ -11,11 +11,10 @@ begin
     update calls c set fence = p_fence, stage = 'queued'
     where c.node_id = p_node_id and c.account_id = p_account_id
       and c.stage = 'agent' and c.initiated_at is null and c.fence <= p_fence and c.id <> all (p_known)
-    returning c.id, c.from_number, c.to_phone
+    returning c.id, c.to_phone
   )
-  delete from call_pairs p using given_back g
-    where p.account_id = p_account_id and p.from_number = g.from_number and p.to_phone = g.to_phone
-      and p.call_id = g.id;
+  delete from live_customers p using given_back g
+    where p.account_id = p_account_id and p.phone_key = phone_key(g.to_phone) and p.call_id = g.id;
   for v_id in
     update calls c set fence = p_fence
     where c.node_id = p_node_id and c.account_id = p_account_id

@@ -17,6 +17,9 @@ language sql stable as $$
           where k.account_id = p_account_id and k.name = r.audio_name)) end,
       'attempts_max', 1 + v.max_retry, 'callbacks', r.callbacks,
       'retry_after_minutes', v.retry_after_minutes, 'crm_workspace_id', v.crm_workspace_id) end,
+    'contact_time_zones', coalesce((
+      select jsonb_agg(distinct t.time_zone) from contacts t
+      where t.account_id = p_account_id and t.phone_e164 = '+' || c.to_phone and t.time_zone is not null), '[]'),
     'settings', jsonb_build_object(
       'country_code', a.country_code, 'time_zone', a.time_zone, 'night_calling', a.night_calling,
       'calling_from', a.calling_from, 'calling_to', a.calling_to, 'recorded', a.calls_recorded,

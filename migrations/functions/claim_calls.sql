@@ -3,7 +3,7 @@
 -- the disk: nothing is dialed before a later write, which does wait, marks the leg as dialing.
 create or replace function claim_calls(
   p_account_id bigint, p_node_id bigint, p_trunk_id bigint, p_fence bigint, p_take int, p_now timestamptz
-) returns table (call jsonb, suppressed boolean, pair_taken boolean)
+) returns table (call jsonb, suppressed boolean, customer_taken boolean, customer_limited boolean)
 language plpgsql as $$
 declare
   v_id bigint;
@@ -20,23 +20,28 @@ begin
       update calls c set stage = 'agent', fence = p_fence, pulse_seconds = (
         select a.call_pulse_seconds from accounts a where a.account_id = p_account_id)
       from next where c.account_id = p_account_id and c.id = next.id
-      returning c.id, c.from_number, c.to_phone
+      returning c.id, phone_key(c.to_phone) as phone_key
     )
-    -- Leaders of other nodes lock pairs too: one order for all, to avoid deadlocks.
-    select d.id from claimed d order by d.from_number, d.to_phone, d.id
+    -- Leaders of other nodes take customers too: one order for all, to avoid deadlocks.
+    select d.id from claimed d order by d.phone_key, d.id
   loop
     suppressed := exists (
       select from suppressions s join calls c on c.account_id = p_account_id and c.id = v_id
       where s.account_id = p_account_id and s.person_key in (phone_key(c.to_phone), phone_key(c.from_number))
         and s.channel in ('all', 'voice')
         and (s.expires_at is null or s.expires_at > p_now));
-    pair_taken := false;
+    customer_taken := false;
+    customer_limited := false;
     if not suppressed then
-      insert into call_pairs (account_id, from_number, to_phone, call_id)
-        select p_account_id, c.from_number, c.to_phone, v_id from calls c
+      insert into live_customers (account_id, phone_key, call_id)
+        select p_account_id, phone_key(c.to_phone), v_id from calls c
         where c.account_id = p_account_id and c.id = v_id
         on conflict do nothing;
-      pair_taken := not found;
+      customer_taken := not found;
+      customer_limited := coalesce((
+        select customer_attempts(p_account_id, c.to_phone, p_now) >= a.calls_per_customer_day
+        from calls c join accounts a on a.account_id = p_account_id
+        where c.account_id = p_account_id and c.id = v_id), false);
     end if;
     call := call_state(p_account_id, v_id);
     return next;

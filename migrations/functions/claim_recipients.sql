@@ -1,16 +1,24 @@
--- Claims due recipients of a voice campaign: creates a call for each, its leg marked as dialing, and reserves
--- one credit. Suppressed recipients are skipped for good, whatever the suppression's scope: calls have no category. Without credit it claims none, and holds the
--- campaign once the account has no campaign call in progress, because those usually release credit. The leg
--- is dialed right after the commit, so the commit waits for the disk.
+-- Claims due recipients of a voice campaign in these time zones: creates a call for each, its leg marked as
+-- dialing, and reserves one credit. Promised callbacks come first; then retries and first calls alternate, so that
+-- retries do not wait behind the whole list. Suppressed recipients are skipped for good, whatever the
+-- suppression's scope, because calls have no category; so are those at the account's limit of calls a day, unless
+-- they asked for a callback. Customers on a live call wait. Without credit it claims none, and holds the campaign
+-- once the account has no campaign call in progress, because those usually release credit. The leg is dialed right
+-- after the commit, so the commit waits for the disk.
 create or replace function claim_recipients(
   p_account_id bigint, p_campaign_id bigint, p_node_id bigint, p_fence bigint, p_take int,
-  p_caller_id text, p_now timestamptz
+  p_caller_id text, p_time_zones text[], p_now timestamptz
 ) returns table (call jsonb)
 language plpgsql as $$
 declare
+  -- Recipients looked at besides those to take, so that many to skip do not delay the others.
+  c_more constant int := 20;
   v_campaign voice_campaigns;
+  v_calls_a_day int;
   v_suppressed int[];
-  v_wanted int[];
+  v_limited int[];
+  v_free int[];
+  v_busy int[];
   v_available bigint;
   v_call_ids bigint[];
 begin
@@ -21,32 +29,76 @@ begin
         select from voice_holds h where h.account_id = p_account_id and h.campaign_id = p_campaign_id)
     for share;
   if not found then return; end if;
+  select a.calls_per_customer_day into v_calls_a_day from accounts a
+    where a.account_id = p_account_id and not v_campaign.is_test;
 
-  with next as materialized (
-    select r.id, r.phone from voice_recipients r
-    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.state = 'waiting'
-      and r.due_at <= p_now
-    order by r.due_at, r.id limit p_take
-    for update skip locked
+  -- More candidates than are locked, because leaders of other nodes may have locked the first.
+  with candidates as materialized (
+    select c.*, row_number() over (partition by c.priority order by c.due_at, c.id) as place
+    from unnest(p_time_zones) z (time_zones)
+    cross join (values (0), (1), (2)) k (priority)
+    cross join lateral (
+      select r.id, r.priority, r.due_at from voice_recipients r
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.state = 'waiting'
+        and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= p_now
+      order by r.due_at, r.id limit 4 * (p_take + c_more)) c
+  ), ordered as materialized (
+    select c.id from candidates c order by c.priority > 0, c.place, c.priority
+  ), next as materialized (
+    select r.* from ordered o
+    cross join lateral (
+      select r.id, r.phone, r.priority from voice_recipients r
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = o.id
+        and r.state = 'waiting' and r.due_at <= p_now
+      for update skip locked) r
+    limit p_take + c_more
   ), checked as (
-    select n.id, exists (
-      select from suppressions s
-      where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
-        and (s.expires_at is null or s.expires_at > p_now)) as suppressed
+    select row_number() over () as place, n.id, exists (
+        select from suppressions s
+        where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
+          and (s.expires_at is null or s.expires_at > p_now)) as suppressed,
+      coalesce(n.priority > 0 and customer_attempts(p_account_id, n.phone, p_now) >= v_calls_a_day, false) as limited
     from next n
   )
-  select coalesce(array_agg(j.id order by j.id) filter (where j.suppressed), '{}'),
-    coalesce(array_agg(j.id order by j.id) filter (where not j.suppressed), '{}')
-  into v_suppressed, v_wanted from checked j;
+  select coalesce(array_agg(j.id) filter (where j.suppressed), '{}'),
+    coalesce(array_agg(j.id) filter (where j.limited and not j.suppressed), '{}'),
+    coalesce((array_agg(j.id order by j.place) filter (where not j.limited and not j.suppressed))[1:p_take], '{}')
+  into v_suppressed, v_limited, v_free from checked j;
 
-  update voice_recipients r set state = 'suppressed', finished_at = p_now
-    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_suppressed);
+  update voice_recipients r set finished_at = p_now,
+      state = case when r.id = any (v_suppressed) then 'suppressed' else 'skipped' end,
+      skip_reason = case when r.id = any (v_limited) then 'calls_per_customer_day' end
+    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_suppressed || v_limited);
 
-  if cardinality(v_wanted) > 0 then
+  -- Leaders of other nodes take customers too: one order for all, to avoid deadlocks.
+  with free as materialized (
+    select array_position(v_free, r.id) as place, r.id, phone_key(r.phone) as phone_key,
+      nextval(pg_get_serial_sequence('calls', 'id')) as call_id
+    from voice_recipients r
+    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_free)
+  ), taken as (
+    insert into live_customers (account_id, phone_key, call_id)
+    select p_account_id, f.phone_key, f.call_id from free f order by f.phone_key, f.place
+    on conflict do nothing returning live_customers.call_id
+  )
+  select coalesce(array_agg(f.id order by f.place) filter (where t.call_id is null), '{}'),
+    coalesce(array_agg(f.id order by f.place) filter (where t.call_id is not null), '{}'),
+    coalesce(array_agg(f.call_id order by f.place) filter (where t.call_id is not null), '{}')
+  into v_busy, v_free, v_call_ids
+  from free f left join taken t on t.call_id = f.call_id;
+
+  update voice_recipients r set due_at = p_now + interval '1 minute'
+    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_busy);
+
+  if cardinality(v_free) > 0 then
     select b.available into v_available from credit_balances b
       where b.account_id = p_account_id and b.kind = 'call' for update;
-    v_wanted := v_wanted[1:least(coalesce(v_available, 0), cardinality(v_wanted))];
-    if cardinality(v_wanted) = 0 then
+    v_available := least(coalesce(v_available, 0), cardinality(v_free));
+    delete from live_customers l
+      where l.account_id = p_account_id and l.call_id = any (v_call_ids[v_available + 1:]);
+    v_free := v_free[1:v_available];
+    v_call_ids := v_call_ids[1:v_available];
+    if v_available = 0 then
       insert into voice_holds (account_id, campaign_id, reason, set_at)
         select p_account_id, p_campaign_id, 'credit', p_now
         where not exists (
@@ -58,13 +110,16 @@ begin
             'id', v_campaign.public_id, 'name', v_campaign.name, 'paused_reason', 'credit', 'detail', null));
       end if;
     else
-      perform draw_credits(p_account_id, 'call', cardinality(v_wanted), p_now);
-      v_call_ids := place_recipients(v_campaign, v_wanted, p_node_id, p_fence, p_caller_id, p_now);
+      perform draw_credits(p_account_id, 'call', cardinality(v_free), p_now);
+      perform place_recipients(v_campaign, v_free, v_call_ids, p_node_id, p_fence, p_caller_id, p_now);
     end if;
   end if;
 
   if cardinality(v_suppressed) > 0 then
     perform count_voice(p_account_id, p_campaign_id, 0, 'waiting', 'suppressed', cardinality(v_suppressed));
+  end if;
+  if cardinality(v_limited) > 0 then
+    perform count_voice(p_account_id, p_campaign_id, 0, 'waiting', 'skipped', cardinality(v_limited));
   end if;
   if cardinality(v_call_ids) > 0 then
     perform count_voice(p_account_id, p_campaign_id, 0, 'waiting', 'calling', cardinality(v_call_ids),

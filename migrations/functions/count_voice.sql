@@ -7,25 +7,27 @@ create or replace function count_voice(
 ) returns void
 language sql as $$
   insert into voice_counts as k (account_id, campaign_id, slot, synthesizing, waiting, calling, answered,
-    machine, busy, no_answer, failed, suppressed, cancelled, attempts, cost, talk_seconds)
+    machine, busy, no_answer, failed, suppressed, skipped, cancelled, attempts, cost, talk_seconds)
   select p_account_id, p_campaign_id, p_slot,
     sum(d.n) filter (where d.state = 'synthesizing'), sum(d.n) filter (where d.state = 'waiting'),
     sum(d.n) filter (where d.state = 'calling'), sum(d.n) filter (where d.state = 'answered'),
     sum(d.n) filter (where d.state = 'machine'), sum(d.n) filter (where d.state = 'busy'),
     sum(d.n) filter (where d.state = 'no_answer'), sum(d.n) filter (where d.state = 'failed'),
-    sum(d.n) filter (where d.state = 'suppressed'), sum(d.n) filter (where d.state = 'cancelled'),
+    sum(d.n) filter (where d.state = 'suppressed'), sum(d.n) filter (where d.state = 'skipped'),
+    sum(d.n) filter (where d.state = 'cancelled'),
     p_attempts, p_cost, p_talk_seconds
   from (
     -- Each state once, so that no sum is null.
     select unnest(array['synthesizing', 'waiting', 'calling', 'answered', 'machine', 'busy', 'no_answer',
-      'failed', 'suppressed', 'cancelled']) as state, 0 as n
+      'failed', 'suppressed', 'skipped', 'cancelled']) as state, 0 as n
     union all values (p_from, -p_n), (p_to, p_n)) d
   on conflict (account_id, campaign_id, slot) do update set
     synthesizing = k.synthesizing + excluded.synthesizing, waiting = k.waiting + excluded.waiting,
     calling = k.calling + excluded.calling, answered = k.answered + excluded.answered,
     machine = k.machine + excluded.machine, busy = k.busy + excluded.busy,
     no_answer = k.no_answer + excluded.no_answer, failed = k.failed + excluded.failed,
-    suppressed = k.suppressed + excluded.suppressed, cancelled = k.cancelled + excluded.cancelled,
+    suppressed = k.suppressed + excluded.suppressed, skipped = k.skipped + excluded.skipped,
+    cancelled = k.cancelled + excluded.cancelled,
     attempts = k.attempts + excluded.attempts, cost = k.cost + excluded.cost,
     talk_seconds = k.talk_seconds + excluded.talk_seconds
 $$;

@@ -1,21 +1,25 @@
 -- Creates the calls of claimed recipients, each with its first leg, credit reservation and call.initiated
--- event, and returns their ids. p_caller_id: the caller ID of a campaign that has none of its own.
+-- event. Each has the id at its recipient's place in p_call_ids. p_caller_id: the caller ID of a campaign that has
+-- none of its own.
 create or replace function place_recipients(
-  p_campaign voice_campaigns, p_recipients int[], p_node_id bigint, p_fence bigint, p_caller_id text,
-  p_now timestamptz
-) returns bigint[]
+  p_campaign voice_campaigns, p_recipients int[], p_call_ids bigint[], p_node_id bigint, p_fence bigint,
+  p_caller_id text, p_now timestamptz
+) returns void
 language sql as $$
   with placed as materialized (
     select r.id, r.number, r.phone, r.due_at, r.attempts + 1 as attempt,
       coalesce(p_campaign.caller_id, p_caller_id) as caller_id,
-      nextval(pg_get_serial_sequence('calls', 'id')) as call_id,
+      p_call_ids[array_position(p_recipients, r.id)] as call_id,
       nextval(pg_get_serial_sequence('credit_reservations', 'id')) as reservation_id
     from voice_recipients r
     where r.account_id = p_campaign.account_id and r.campaign_id = p_campaign.id and r.id = any (p_recipients)
   ), taken as (
     update voice_recipients r set state = 'calling', attempts = p.attempt, call_id = p.call_id
     from placed p
-    where r.account_id = p_campaign.account_id and r.campaign_id = p_campaign.id and r.id = p.id
+    -- `= any` too: joined alone, a plan made for a campaign without statistics read all of its 100,000
+    -- recipients (1.7 s for 20 calls).
+    where r.account_id = p_campaign.account_id and r.campaign_id = p_campaign.id and r.id = any (p_recipients)
+      and r.id = p.id
   ), reserved as (
     insert into credit_reservations (account_id, id, kind, subject, created_at)
     select p_campaign.account_id, p.reservation_id, 'call', 'call:' || p.call_id, p_now from placed p
@@ -47,5 +51,5 @@ language sql as $$
     insert into events (account_id, type, occurred_at, data)
     select p_campaign.account_id, 'call.initiated', p_now, t.data from new_events t
   )
-  select coalesce(array_agg(p.call_id order by p.call_id), '{}') from placed p
+  select
 $$;

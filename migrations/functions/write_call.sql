@@ -1,5 +1,5 @@
 -- Writes a call's transition under its leader's fencing token: the row, the changed legs, the events. A stage
--- never goes back. When the call ends, frees its pair and settles its credit: captures the cost, or what was
+-- never goes back. When the call ends, frees its customer and settles its credit: captures the cost, or what was
 -- reserved when the balance cannot cover the rest, and releases what is left.
 -- p_durable: wait for the disk; needed only when the transition starts or ends something.
 -- Returns false when this transition was already written, because its first acknowledgement was lost.
@@ -60,9 +60,8 @@ begin
   from jsonb_array_elements(p_events) e;
 
   if v_ends then
-    delete from call_pairs p
-      where p.account_id = p_account_id and p.from_number = v_new.from_number
-        and p.to_phone = v_new.to_phone and p.call_id = p_call_id;
+    delete from live_customers p
+      where p.account_id = p_account_id and p.phone_key = phone_key(v_new.to_phone) and p.call_id = p_call_id;
   end if;
 
   update calls c set

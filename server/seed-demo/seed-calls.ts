@@ -72,7 +72,7 @@ export async function seedCallAgents(
   return { agent_number: seeded_extensions[0], agent_group_id: String(group.id) };
 }
 
-/** Sets when the account may call: at any time, or never, by a window whose start equals its end. */
+/** Sets when the account may call: at any time and as often as it likes, or never, by a window that is never open. */
 export async function seedCallingTime(
   tx: Tx,
   account_id: number,
@@ -80,7 +80,12 @@ export async function seedCallingTime(
 ): Promise<void> {
   const window =
     when === "always"
-      ? { night_calling: true, calling_from: "00:00", calling_to: "24:00" }
+      ? {
+          night_calling: true,
+          calling_from: "00:00",
+          calling_to: "24:00",
+          calls_per_customer_day: null,
+        }
       : { night_calling: false, calling_from: "09:00", calling_to: "09:00" };
   await tx
     .updateTable("accounts")

@@ -23,14 +23,14 @@ let customers = 0;
 
 /** Schedules a call (UTC) from an agent whose phone is busy, so that it ends as soon as it is placed. */
 function callAt(client: CallClient, at: string): Promise<number> {
-  const to_number = `98765${String(++customers).padStart(5, "0")}`;
+  const to_number = `21255${String(++customers).padStart(5, "0")}`;
   return client.call({ to_number, from_number: extensions.busy, schedulled_at: at });
 }
 
 /** Waits until the leader has claimed due calls since the clock was set: it has placed another account's. */
 async function leaderClaimed(): Promise<void> {
   const other = await fixture.client();
-  const to_number = `98765${String(++customers).padStart(5, "0")}`;
+  const to_number = `21255${String(++customers).padStart(5, "0")}`;
   await other.awaitCall(await other.call({ to_number, from_number: extensions.busy }), "busy");
 }
 
@@ -93,10 +93,11 @@ test("calls are placed from the first instant of the calling window until before
 test("on the day when clocks go forward, the calling window is an hour earlier at both ends", () =>
   assertWindow("2027-03-14T13:00:00Z", "2027-03-15T01:00:00Z"));
 
-/** Opens an account whose calling window is 09:00 to 21:00 in New York. */
+/** Opens an account whose calling window is 09:00 to 21:00 in New York, where its customers are too. */
 function openNewYork(): Promise<CallClient> {
   return fixture.client({
     time_zone: "America/New_York",
+    country_code: "1",
     night_calling: false,
     calling_from: "09:00",
     calling_to: "21:00",

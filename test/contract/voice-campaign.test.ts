@@ -100,6 +100,7 @@ test("a launch returns 201 with exactly success, id and campaignId; the campaign
     purged: false,
     purged_at: null,
     purged_to: 0,
+    time_zones: ["Asia/Calcutta"],
     created_by: voice.account.owner_id,
     finished_at: null,
   });
@@ -419,6 +420,7 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
     night_calling: false,
     calling_from: "09:00",
     calling_to: "09:00:01",
+    time_zone: "Asia/Kolkata",
   });
   await app.db.pool.query("update trunk_nodes set calls_per_second = 2 where trunk_id = $1", [
     own.trunk_id,
@@ -427,7 +429,7 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
   await makeSuppression(app, own.account, "919876543212", { channel: "chat" });
   own.api.clock.set("2030-01-01T10:00:00Z");
   const number = [0, 1, 2, 3, 4, 5, 0].map((i) => `987654321${i}`).join(",");
-  const schedulled_at = "2030-01-05T08:00:00Z";
+  const schedulled_at = "2030-01-05T02:30:00Z";
   const json = own.body({ number, schedulled_at });
   const expected = {
     total: 6,
@@ -436,9 +438,9 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
     suppressed: 1,
     rejects: [{ row: 7, value: "9876543210", reason: "has the number of an earlier row" }],
     credits: { needed: 5, available: 100_000, sufficient: true },
-    starts_at: "2030-01-05T09:00:00.000Z",
+    starts_at: "2030-01-05T03:30:00.000Z",
     // Two calls per second, during one second per day.
-    finishes_at: "2030-01-07T09:00:00.500Z",
+    finishes_at: "2030-01-07T03:30:00.500Z",
     calls_per_second: 2,
   };
   const answer = await own.api.send("POST", preview_path, { token, json });

@@ -58,6 +58,7 @@ export function callValue(
     opted_out: false,
     abandoned: false,
     seen_at: null,
+    contact_time_zones: [],
     legs: [],
     ...rest,
     plan: {

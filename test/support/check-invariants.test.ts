@@ -11,7 +11,7 @@ import {
   checkCampaignCounts,
   checkCampaignCredits,
   checkCampaigns,
-  checkNoPairsLeft,
+  checkNoLiveCustomersLeft,
   checkNothingDispatching,
   checkProviderIds,
 } from "./check-invariants.ts";
@@ -90,9 +90,9 @@ const call_violations: typeof violations = [
     checkAgentsAnsweredFirst,
   ],
   [
-    "a pair that is still marked as in a call",
-    "insert into call_pairs select account_id, from_number, to_phone, id from calls",
-    checkNoPairsLeft,
+    "a customer who is still marked as on a call",
+    "insert into live_customers select account_id, to_phone, id from calls",
+    checkNoLiveCustomersLeft,
   ],
 ];
 

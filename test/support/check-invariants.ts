@@ -209,7 +209,7 @@ export async function checkCalls(db: Queryable): Promise<void> {
   await checkCallTimes(db);
   await checkCallCredits(db);
   await checkAgentsAnsweredFirst(db);
-  await checkNoPairsLeft(db);
+  await checkNoLiveCustomersLeft(db);
   await checkCallAttempts(db);
   await checkCallEvents(db);
 }
@@ -298,12 +298,12 @@ export async function checkAgentsAnsweredFirst(db: Queryable): Promise<void> {
   );
 }
 
-/** Checks that no pair of numbers is still marked as in a call. */
-export async function checkNoPairsLeft(db: Queryable): Promise<void> {
+/** Checks that no customer is still marked as on a call. */
+export async function checkNoLiveCustomersLeft(db: Queryable): Promise<void> {
   await assertNone(
     db,
-    "pairs that are still marked as in a call",
-    "select account_id, from_number, to_phone, call_id from call_pairs",
+    "customers who are still marked as on a call",
+    "select account_id, phone_key, call_id from live_customers",
   );
 }
 

@@ -13,7 +13,7 @@ type Workspace = Pick<TestAccount, "account_id" | "workspace_id">;
 export async function makeContact(
   app: App,
   { account_id, workspace_id }: Workspace,
-  contact: { phone: string; name: string },
+  contact: { phone: string; name: string; phone_e164?: string; time_zone?: string },
 ): Promise<number> {
   const now = app.clock.now();
   const { id } = await app.db.query

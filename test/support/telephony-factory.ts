@@ -98,13 +98,13 @@ export async function makeSandboxTrunk(
   return { node_id, trunk_id: await makeTrunk(app, [node_id], only) };
 }
 
-/** Creates an account that may call at any time, with 1,000 call credits by default. */
+/** Creates an account that may call at any time and as often as it likes, with 1,000 call credits by default. */
 export async function makeCallingAccount(
   app: Pick<App, "db" | "clock">,
   more: { credits?: number } = {},
 ): Promise<TestAccount> {
   const account = await makeAccount(app, { features: ["calls", "voice"] });
-  await setCalling(app, account, { night_calling: true });
+  await setCalling(app, account, { night_calling: true, calls_per_customer_day: null });
   await makeCredits(app, account, { call: more.credits ?? 1_000 });
   return account;
 }
@@ -120,6 +120,7 @@ export async function setCalling(
     time_zone?: string;
     country_code?: string;
     calls_recorded?: boolean;
+    calls_per_customer_day?: number | null;
     agent_ring_seconds?: number;
     customer_ring_seconds?: number;
     call_pulse_seconds?: number;

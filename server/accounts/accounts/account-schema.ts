@@ -73,7 +73,8 @@ const calls = {
   night_calling: Type.Boolean({ description: "Place calls at any time, regardless of the window" }),
   calling_from: Type.String({
     pattern: `^${time_of_day}$`,
-    description: "Start of the calling window, in the account's time zone",
+    description:
+      "Start of the calling window. A customer is called only while the window is open both in the account's time zone and in every zone that the customer may be in, by the phone's prefix or the contact's time zone",
     "x-reason": "must be a time of day such as 09:00",
   }),
   calling_to: Type.String({
@@ -94,6 +95,15 @@ const calls = {
     id(
       "The voice file that asks agents on phone numbers to press 1 before a customer is connected, so that voicemail does not count as an agent; null: they are not asked",
     ),
+  ),
+  calls_per_customer_day: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description:
+        "The most times in any 24 hours that a customer's phone is rung, by campaigns and click-to-calls together; callbacks that the customer asked for and test calls are placed all the same; null: no limit",
+      "x-reason": "must be 1 to 100 calls, or null for no limit",
+    }),
   ),
 };
 
@@ -181,6 +191,7 @@ export const AccountPatch = closed(
           customer_ring_seconds: Type.Optional(calls.customer_ring_seconds),
           talk_minutes_max: Type.Optional(calls.talk_minutes_max),
           accept_voice_file_id: Type.Optional(calls.accept_voice_file_id),
+          calls_per_customer_day: Type.Optional(calls.calls_per_customer_day),
           notice: optional(Notice),
         },
         { minProperties: 1 },

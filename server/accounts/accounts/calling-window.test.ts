@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { zoneOffset } from "../../lib/parse-time.ts";
-import { callableFor, callableFrom, mayCallAt, type CallingWindow } from "./calling-window.ts";
+import {
+  callableFor,
+  callableFrom,
+  customerCallableFrom,
+  mayCallAt,
+  mayCallCustomerAt,
+  type CallingWindow,
+} from "./calling-window.ts";
 
 const minute_ms = 60_000;
 const day_ms = 86_400_000;
@@ -138,7 +145,7 @@ test("in every zone and across clock changes, calls may be placed when the wall 
 
 test("calling time adds up over days and across clock changes, and returns null for a window that is never", () => {
   const until = (window: CallingWindow, at: string, length_ms: number) =>
-    callableFor(window, new Date(at), length_ms)?.toISOString() ?? null;
+    callableFor(window, [], new Date(at), length_ms)?.toISOString() ?? null;
   const window = windowOf("Europe/Berlin", "01:00", "03:00");
   assert.equal(until(window, "2026-03-28T00:30:00Z", 30 * minute_ms), "2026-03-28T01:00:00.000Z");
   // Of the night of the 29th, clocks skip the second hour.
@@ -148,4 +155,39 @@ test("calling time adds up over days and across clock changes, and returns null 
   const never = windowOf("UTC", "09:00", "09:00");
   assert.equal(until(never, "2026-03-28T00:00:00Z", 1), null);
   assert.equal(until(window, "2026-03-28T00:00:00Z", 366 * 2 * 60 * minute_ms), null);
+});
+
+test("a customer is called only while the window is open by the account's clock and in every zone the customer may be in", () => {
+  const window = windowOf("Asia/Kolkata", "09:00", "21:00");
+  const mayIn = (of: string[], at: string) => mayCallCustomerAt(window, of, new Date(at));
+  const fromIn = (of: string[], at: string) =>
+    customerCallableFrom(window, of, new Date(at))?.toISOString().replace(":00.000Z", "Z") ?? null;
+  const san_francisco = ["America/Los_Angeles"];
+  // 17:30 in Kolkata is 05:00 in San Francisco; 08:30 in Kolkata is 20:00 there.
+  assert.equal(mayIn(san_francisco, "2026-05-01T12:00:00Z"), false);
+  assert.equal(mayIn(san_francisco, "2026-05-01T03:00:00Z"), false);
+  assert.equal(mayIn(san_francisco, "2026-05-01T03:45:00Z"), true);
+  assert.equal(fromIn(san_francisco, "2026-05-01T12:00:00Z"), "2026-05-02T03:30Z");
+  assert.equal(fromIn(san_francisco, "2026-05-01T03:45:00Z"), "2026-05-01T03:45Z");
+  // Half an hour a day.
+  const until = callableFor(
+    window,
+    san_francisco,
+    new Date("2026-05-01T12:00:00Z"),
+    40 * minute_ms,
+  );
+  assert.equal(until?.toISOString(), "2026-05-03T03:40:00.000Z");
+  const either = ["Australia/Perth", "Australia/Sydney"];
+  assert.equal(mayIn(either, "2026-05-01T03:30:00Z"), true);
+  assert.equal(mayIn(either, "2026-05-01T11:30:00Z"), false, "21:30 in Sydney");
+  assert.equal(mayIn([], "2026-05-01T12:00:00Z"), true);
+});
+
+test("zones whose windows are never open at once are never callable, and night calling allows any time", () => {
+  const day = new Date("2026-05-01T12:00:00Z");
+  const apart = ["Pacific/Auckland", "America/New_York"];
+  const office = windowOf("UTC", "09:00", "13:00");
+  assert.equal(customerCallableFrom(office, apart, day), null);
+  assert.equal(customerCallableFrom({ ...office, night_calling: true }, apart, day), day);
+  assert.equal(mayCallCustomerAt({ ...office, night_calling: true }, apart, day), true);
 });

@@ -44,7 +44,7 @@ export async function clickToCall(
   const now = app.clock.now();
   const validated = await validateClickToCall(app, account, request, now);
   if (validated.violations.length > 0) throw invalid(validated.violations);
-  refuseOutsideWindow(validated.window, validated.scheduled_at ?? now);
+  refuseOutsideWindow(validated.window, validated.customer_zones, validated.scheduled_at ?? now);
   const { trunk } = validated;
   if (!trunk)
     throw new Refusal(

@@ -13,6 +13,7 @@ import {
   trunksOnNodes,
   type TrunkOnNode,
 } from "../../telephony/trunks/choose-trunk.ts";
+import { contactTimeZones, customerZones } from "../customer-hours.ts";
 import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
 
 /** The result; the other fields are valid only if there are no violations. */
@@ -27,6 +28,8 @@ export type ValidatedClickToCall = {
   readonly to_group_id: number | null;
   readonly auto_block_minutes: number | null;
   readonly window: CallingWindow;
+  /** The zones that the customer may be in. */
+  readonly customer_zones: readonly string[];
   /** Null: the account has no usable trunk. */
   readonly trunk: TrunkOnNode | null;
 };
@@ -53,7 +56,8 @@ export async function validateClickToCall(
     to_group_id: groupIdOf(text("to_group_id")),
   };
   const groupIds = [groups.agent_not_pick_group_id, groups.from_group_id, groups.to_group_id];
-  const values = [account.id, ...groupIds, from, text("cli_number")];
+  const to_phone = account.country_code + (text("to_number") ?? "");
+  const values = [account.id, ...groupIds, from, text("cli_number"), to_phone];
   const [rows] = await findReferences(db.pool, values);
   const references = rows!;
   const usable = usableTrunks(references.trunks, from ?? "", references.knows_extension);
@@ -78,6 +82,7 @@ export async function validateClickToCall(
     ...groups,
     auto_block_minutes: typeof block === "string" ? null : block,
     window: references,
+    customer_zones: customerZones({ ...references, to_phone }),
     trunk: chooseTrunk(usable.trunks, random()),
   };
 }
@@ -88,6 +93,7 @@ type References = CallingWindow & {
   readonly knows_from_group: boolean;
   readonly knows_to_group: boolean;
   readonly knows_extension: boolean;
+  readonly contact_time_zones: readonly string[];
   readonly trunks: readonly TrunkOnNode[];
 };
 
@@ -101,6 +107,7 @@ const findReferences = statement<References>(`
     ${isGroup("groups", "$4")} as knows_to_group,
     exists (
       select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
+    ${contactTimeZones("$1", "$7")} as contact_time_zones,
     (select coalesce(json_agg(t), '[]') from (${trunksOnNodes("$1", "$6")}) t) as trunks
   from accounts a where a.account_id = $1`);
 

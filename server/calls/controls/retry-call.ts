@@ -1,10 +1,10 @@
 import type { Kysely } from "kysely";
-import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import { addAttempt } from "./add-attempt.ts";
 import { credits_per_call } from "../click-to-call/queue-call.ts";
+import { customerZones, findCustomerHours } from "../customer-hours.ts";
 import { refuseOutsideWindow } from "../click-to-call/refuse-outside-window.ts";
 
 export type RetriedLeg = "agent" | "customer";
@@ -34,7 +34,7 @@ export async function retryCall(
   const limit = leg === "agent" ? plan.agent_retry_count : plan.customer_retry_count;
   if (calls.filter(({ retried_leg }) => retried_leg === leg).length >= limit)
     throw conflict(`The ${leg} has been retried ${limit} times, the limit of this call`);
-  refuseOutsideWindow(await findWindow(tx, account_id), now);
+  await refuseOutsideHours(tx, account_id, calls[0]!.to_phone, now);
   await recordAudit(tx, actor, {
     at: now,
     action: "call.retried",
@@ -127,12 +127,14 @@ function refuseUnlessFailed(
     throw conflict("No agent answered, so the customer was not called; retry the agent instead");
 }
 
-function findWindow(db: Kysely<DB>, accountId: number): Promise<CallingWindow> {
-  return db
-    .selectFrom("accounts")
-    .select(["time_zone", "night_calling", "calling_from", "calling_to"])
-    .where("account_id", "=", accountId)
-    .executeTakeFirstOrThrow();
+async function refuseOutsideHours(
+  tx: Tx,
+  accountId: number,
+  to_phone: string,
+  now: Date,
+): Promise<void> {
+  const [hours] = await findCustomerHours(tx, [accountId, to_phone]);
+  refuseOutsideWindow(hours!, customerZones({ ...hours!, to_phone }), now);
 }
 
 function conflict(detail: string): Refusal {

@@ -19,7 +19,7 @@ before(async () => {
 after(() => fixture.close());
 
 let phones = 0;
-/** Returns another customer for each test, so that no two calls have the same pair. */
+/** Returns another customer for each test, so that no two calls have the same customer. */
 const phone = (code?: string) =>
   code
     ? `98${String(++phones).padStart(2, "0")}777${code}`
@@ -177,11 +177,11 @@ test("does not ring a suppressed phone of the backup group", async () => {
   assert.equal(rung.length, 2, "the first and the last agent's");
 });
 
-test("cancels a second call of the same pair during a live one, uncharged", async () => {
+test("cancels a second call to a customer during a live one, also by another agent, uncharged", async () => {
   const to_number = phone("900");
   const first = await fixture.call({ to_number, from_number: "301" });
   await fixture.awaitCall(first, "in-progress");
-  const second = await fixture.call({ to_number, from_number: "301" });
+  const second = await fixture.call({ to_number, from_number: "303" });
   const record = await fixture.awaitCall(second, "canceled");
   assert.deepEqual([record.ended_reason, record.cost, record.legs], ["already_in_call", 0, []]);
   await hangUp(first);

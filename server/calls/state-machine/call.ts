@@ -142,6 +142,8 @@ export type Call = {
   readonly abandoned: boolean;
   /** When the switch last reported that a leg rang, answered or pressed a key. */
   readonly seen_at: Date | null;
+  /** The time zones of the account's contacts with the customer's phone. */
+  readonly contact_time_zones: readonly string[];
   readonly legs: readonly Leg[];
   readonly plan: Plan;
   readonly settings: CallSettings;

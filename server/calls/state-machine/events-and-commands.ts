@@ -83,8 +83,12 @@ export type CampaignCallEvent =
 /** Why a call must not be placed, or its customer must not be called. */
 export type CallBlocker =
   | "suppressed"
+  /** The customer is on another live call. */
   | "already_in_call"
+  /** Outside the account's window, by its own clock or the customer's. */
   | "night_window"
+  /** The customer was called as often as the account allows in a day. */
+  | "calls_per_customer_day"
   /** The account lost the feature, or the trunk. */
   | "not_allowed"
   /** It waited for too long. */

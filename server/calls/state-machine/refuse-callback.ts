@@ -1,5 +1,5 @@
 // The callbacks that a caller may be promised.
-import { mayCallAt } from "../../accounts/accounts/calling-window.ts";
+import { mayCallCustomer } from "../customer-hours.ts";
 import type { Call } from "./call.ts";
 
 const callback_ms_max = 90 * 86_400_000;
@@ -12,13 +12,14 @@ export type CallbackRefusal = "past" | "too_far" | "outside_window" | "too_many"
 
 /** Returns why the caller cannot be promised a call at this time, or null. */
 export function refuseCallback(
-  { settings, voice }: Pick<Call, "settings" | "voice">,
+  call: Pick<Call, "settings" | "voice" | "to_phone" | "contact_time_zones">,
   callback_at: Date,
   now: Date,
 ): CallbackRefusal | null {
+  const { voice } = call;
   const in_ms = callback_at.getTime() - now.getTime();
   if (!voice || voice.callbacks >= callbacks_max) return "too_many";
   if (in_ms <= 0) return "past";
   if (in_ms > callback_ms_max) return "too_far";
-  return mayCallAt(settings, callback_at) ? null : "outside_window";
+  return mayCallCustomer(call, callback_at) ? null : "outside_window";
 }

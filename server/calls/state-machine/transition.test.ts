@@ -157,7 +157,12 @@ test("dials the agent with the customer's number as caller ID, then the customer
   ]);
 });
 
-const blockers: readonly CallBlocker[] = ["suppressed", "already_in_call", "night_window"];
+const blockers: readonly CallBlocker[] = [
+  "suppressed",
+  "already_in_call",
+  "night_window",
+  "calls_per_customer_day",
+];
 for (const blocker of blockers) {
   test(`cancels a call blocked as ${blocker}, uncharged, without calling anyone`, () => {
     const run = open({ plan: { max_retry: 3 } });
@@ -540,13 +545,15 @@ test("retries automatically up to max_retry, and never after a retry that a user
 test("an automatic retry that falls outside the calling window waits for it", () => {
   const settings = { night_calling: false, calling_from: "09:00", calling_to: "12:03" };
   const opening = new Date("2026-03-02T09:00:00Z");
-  const run = placed({ plan: { max_retry: 1 }, settings });
+  const contact_time_zones = ["UTC"];
+  const run = placed({ plan: { max_retry: 1 }, settings, contact_time_zones });
   take(run, ended(1, "no_answer"), 30);
   assert.deepEqual(run.call.retry_at, opening);
   const late = open({
     attempt: 2,
     plan: { max_retry: 1 },
     settings: { ...settings, calling_to: "11:00" },
+    contact_time_zones,
   });
   take(late, { type: "placed", blocker: "night_window" });
   assert.equal(result(late), "canceled canceled night_window system");
@@ -554,6 +561,13 @@ test("an automatic retry that falls outside the calling window waits for it", ()
   const never = placed({ plan: { max_retry: 1 }, settings: { ...settings, calling_to: "09:00" } });
   take(never, ended(1, "no_answer"), 30);
   assert.equal(never.call.retry_at, null);
+  const abroad = placed({
+    plan: { max_retry: 1 },
+    settings: { ...settings, calling_to: "21:00" },
+    contact_time_zones: ["America/Los_Angeles"],
+  });
+  take(abroad, ended(1, "no_answer"), 30);
+  assert.deepEqual(abroad.call.retry_at, new Date("2026-03-01T17:00:00Z"), "the customer's 09:00");
 });
 
 test("bills a pulse once it has begun, and at least one for an answered leg", () => {

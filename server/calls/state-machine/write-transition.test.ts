@@ -103,7 +103,7 @@ const talk = (seconds: number) =>
   ] as const satisfies readonly [Untimed, number][];
 
 async function count(
-  table: "calls" | "call_legs" | "call_events" | "events" | "call_pairs",
+  table: "calls" | "call_legs" | "call_events" | "events" | "live_customers",
   of: Call,
 ) {
   const { rows } = await db.pool.query<{ count: number }>(
@@ -178,7 +178,7 @@ test("writes nothing for a node leader that was replaced", async () => {
       bill(call),
       count("call_events", call),
       count("events", call),
-      count("call_pairs", call),
+      count("live_customers", call),
     ]);
   const stood = await look();
   await assert.rejects(writeTransition(db.pool, fence, call, taken, at(30)), isLeaseLost);
@@ -221,19 +221,19 @@ test("stores a transition once when it is repeated after a lost response", async
   assert.deepEqual(await Promise.all(afterwards), stood);
 });
 
-test("releases all credit and the pair of a call that was not answered", async () => {
+test("releases all credit and the customer of a call that was not answered", async () => {
   const call = await live(await claimed(10), ...placing);
-  assert.equal(await count("call_pairs", call), 1);
+  assert.equal(await count("live_customers", call), 1);
   await live(call, [unanswered, 30]);
   assert.deepEqual(await bill(call), { left: 10, reserved: 2, captured: 0, released: 2, open: 0 });
-  assert.equal(await count("call_pairs", call), 0);
+  assert.equal(await count("live_customers", call), 0);
 });
 
-test("releases unused credit, and only the pair of the call that ended", async () => {
+test("releases unused credit, and only the customer of the call that ended", async () => {
   const call = await live(await claimed(10), ...placing);
   await db.pool.query(
-    "insert into call_pairs (account_id, from_number, to_phone, call_id) values ($1, '102', $2, $3)",
-    [call.account_id, call.to_phone, call.id + 1_000_000],
+    "insert into live_customers (account_id, phone_key, call_id) values ($1, $2, $3)",
+    [call.account_id, `${call.to_phone}0`, call.id + 1_000_000],
   );
   const plan = [
     [{ type: "answered", leg: 1 }, 10],
@@ -242,7 +242,7 @@ test("releases unused credit, and only the pair of the call that ended", async (
   ] as const satisfies readonly [Untimed, number][];
   assert.equal((await live(call, ...plan)).cost, 1);
   assert.deepEqual(await bill(call), { left: 9, reserved: 2, captured: 1, released: 1, open: 0 });
-  assert.equal(await count("call_pairs", call), 1);
+  assert.equal(await count("live_customers", call), 1);
 });
 
 test("charges the balance for a conversation that outlasted its reservation", async () => {
@@ -276,18 +276,18 @@ test("settles credit that was reserved during the call with the rest", async () 
   assert.deepEqual(await bill(call), { left: 6, reserved: 5, captured: 4, released: 1, open: 0 });
 });
 
-test("ends a blocked call uncharged, and does not release another call's pair", async () => {
+test("ends a blocked call uncharged, and does not release another call's customer", async () => {
   const first = await live(await claimed(10), ...placing);
   const account = { account_id: first.account_id, owner_id: 1 };
   const { id } = await makeCall({ db, clock }, account, { place });
-  const { rows } = await db.pool.query<{ pair_taken: boolean }>(
-    "select pair_taken from claim_calls($1, $2, $3, $4, 10, $5)",
+  const { rows } = await db.pool.query<{ customer_taken: boolean }>(
+    "select customer_taken from claim_calls($1, $2, $3, $4, 10, $5)",
     [first.account_id, place.node_id, place.trunk_id, fence, noon],
   );
-  assert.deepEqual(rows, [{ pair_taken: true }]);
+  assert.deepEqual(rows, [{ customer_taken: true }]);
   const second = await storedCall({ db }, first.account_id, id);
   const ended = await live(second, [{ type: "placed", blocker: "already_in_call" }, 1]);
   assert.equal(ended.stage, "ended");
   assert.deepEqual(await bill(first), { left: 8, reserved: 4, captured: 0, released: 2, open: 1 });
-  assert.equal(await count("call_pairs", first), 1);
+  assert.equal(await count("live_customers", first), 1);
 });

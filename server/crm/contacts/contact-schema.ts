@@ -9,6 +9,12 @@ export const ContactResponse = Type.Object({
   name: Type.String(),
   phone: Type.String({ description: "Exactly 10 digits; unique in the workspace" }),
   email: nullable(Type.String()),
+  timeZone: nullable(
+    Type.String({
+      description:
+        "IANA name: where the person is. Calls keep to the calling hours there instead of those of the phone's prefix; null: unknown",
+    }),
+  ),
   createdAt: timestamp("UTC"),
   updatedAt: timestamp("UTC"),
   bsuids: Type.Array(Type.String(), {
@@ -25,6 +31,7 @@ export const contact_columns = [
   "name",
   "phone",
   "email",
+  "time_zone",
   "created_at",
   "updated_at",
   sql<string[]>`array(
@@ -39,6 +46,7 @@ export function contactResponseOf(row: {
   name: string;
   phone: string;
   email: string | null;
+  time_zone: string | null;
   created_at: Date;
   updated_at: Date;
   bsuids: string[];
@@ -49,6 +57,7 @@ export function contactResponseOf(row: {
     name: row.name,
     phone: row.phone,
     email: row.email,
+    timeZone: row.time_zone,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     bsuids: row.bsuids,

@@ -1,8 +1,9 @@
-// Changes a contact's name or email, never the phone, by which leads find their contact.
+// Changes a contact's name, email or time zone, never the phone, by which leads find their contact.
 import Type, { type Static } from "typebox";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { notFound } from "../../lib/errors.ts";
+import { invalidField, notFound } from "../../lib/errors.ts";
+import { isTimeZone } from "../../lib/parse-time.ts";
 import { closed, nullable } from "../../lib/schemas.ts";
 import { contact_columns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
 
@@ -10,12 +11,23 @@ export const ContactPatch = closed(
   {
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     email: Type.Optional(nullable(Type.String({ format: "email", maxLength: 254 }))),
+    timeZone: Type.Optional(
+      nullable(
+        Type.String({
+          maxLength: 64,
+          description: "IANA name, such as America/Los_Angeles; null: unknown",
+        }),
+      ),
+    ),
   },
   { minProperties: 1, examples: [{ name: "Ada King" }] },
 );
 export type ContactPatch = Static<typeof ContactPatch>;
 
-/** Returns the changed contact; throws not-found if it does not exist in this workspace. */
+/**
+ * Returns the changed contact. Throws validation-failed on a time zone that does not exist, not-found if the contact
+ * does not exist in this workspace.
+ */
 export async function patchContact(
   tx: Tx,
   actor: Actor,
@@ -23,11 +35,14 @@ export async function patchContact(
   patch: ContactPatch,
   now: Date,
 ): Promise<ContactResponse> {
+  if (typeof patch.timeZone === "string" && !isTimeZone(patch.timeZone))
+    throw invalidField("timeZone", "must be an IANA time zone such as Asia/Kolkata, or null");
   const row = await tx
     .updateTable("contacts")
     .set({
       ...(patch.name === undefined ? {} : { name: patch.name }),
       ...(patch.email === undefined ? {} : { email: patch.email }),
+      ...(patch.timeZone === undefined ? {} : { time_zone: patch.timeZone }),
       updated_at: now,
     })
     .where("account_id", "=", actor.account_id)

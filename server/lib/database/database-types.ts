@@ -19,6 +19,7 @@ export interface Accounts {
   call_pulse_seconds: Generated<number>;
   calling_from: Generated<string>;
   calling_to: Generated<string>;
+  calls_per_customer_day: Generated<number | null>;
   calls_recorded: Generated<boolean>;
   chat_credit_low: Generated<number>;
   chat_error_percent: Generated<number>;
@@ -216,13 +217,6 @@ export interface CallMessages {
   node: string;
   recording: string;
   state: string;
-}
-
-export interface CallPairs {
-  account_id: number;
-  call_id: number;
-  from_number: string;
-  to_phone: string;
 }
 
 export interface Calls {
@@ -502,6 +496,7 @@ export interface Contacts {
   name: string;
   phone: string;
   phone_e164: string;
+  time_zone: string | null;
   updated_at: Date;
   workspace_id: number;
 }
@@ -709,6 +704,12 @@ export interface Leases {
   name: string;
 }
 
+export interface LiveCustomers {
+  account_id: number;
+  call_id: number;
+  phone_key: string;
+}
+
 export interface PersonBsuids {
   account_id: number;
   bsuid: string;
@@ -861,6 +862,7 @@ export interface VoiceCampaigns {
   send_to: string;
   started_at: Date | null;
   state: string;
+  time_zones: Generated<string[]>;
   total: number;
   trunk_id: number;
   voice_file_id: number;
@@ -880,6 +882,7 @@ export interface VoiceCounts {
   live_answers: Generated<number>;
   machine: Generated<number>;
   no_answer: Generated<number>;
+  skipped: Generated<number>;
   slot: number;
   suppressed: Generated<number>;
   synthesizing: Generated<number>;
@@ -960,8 +963,11 @@ export interface VoiceRecipients {
   id: number;
   number: string;
   phone: string;
+  priority: Generated<number>;
   retries: Generated<number>;
+  skip_reason: string | null;
   state: string;
+  time_zones: Generated<string>;
   variables: unknown | null;
 }
 
@@ -995,7 +1001,6 @@ export interface DB {
   call_legs: CallLegs;
   call_menu_steps: CallMenuSteps;
   call_messages: CallMessages;
-  call_pairs: CallPairs;
   call_transcripts: CallTranscripts;
   callback_attempts: CallbackAttempts;
   callback_deliveries: CallbackDeliveries;
@@ -1035,6 +1040,7 @@ export interface DB {
   lead_timeline: LeadTimeline;
   leads: Leads;
   leases: Leases;
+  live_customers: LiveCustomers;
   person_bsuids: PersonBsuids;
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;

@@ -187,9 +187,11 @@ test("a campaign completes once, when no recipient is synthesizing, waiting or c
   assert.equal(body.status, "completed");
   assert.equal(body.pending, 0);
   assert.ok(body.finished_at);
-  const { total, answered, machine, busy, no_answer, failed, suppressed, cancelled } = body;
+  const { total, answered, machine, busy, no_answer, failed, suppressed, skipped, cancelled } =
+    body;
   assert.deepEqual([total, machine, busy, suppressed], [3, 1, 1, 1]);
-  const counts = { total, answered, machine, busy, no_answer, failed, suppressed, cancelled };
+  const failures = { busy, no_answer, failed, suppressed, skipped, cancelled };
+  const counts = { total, answered, machine, ...failures };
   const { attempts, cost, talk_seconds } = body;
   const named = { campaign_id: id, id: public_id, name: "Spring" };
   assert.deepEqual(await events(account), [

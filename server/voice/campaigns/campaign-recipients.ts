@@ -1,10 +1,15 @@
 // The recipients of a campaign by id, each with the outcome of its last call.
 import { sql, type Kysely } from "kysely";
+import {
+  customerCallableFrom,
+  type CallingWindow,
+} from "../../accounts/accounts/calling-window.ts";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
+import { splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
 import type { RecipientState, VoiceRecipientResponse } from "./campaign-record-schema.ts";
 
 /** The filters of a list or an export of recipients; a recipient matches all that are given. */
@@ -19,18 +24,28 @@ export async function listRecipients(
   db: Kysely<DB>,
   key: CampaignKey,
   filter: RecipientFilter,
-  at: { limit: number; cursor?: string | undefined },
+  at: { limit: number; cursor?: string | undefined; now: Date },
 ): Promise<{ data: VoiceRecipientResponse[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  const found = await recipientsAfter(db, key, filter, { id: after, limit: at.limit + 1 });
+  const found = await recipientsAfter(db, key, filter, {
+    id: after,
+    limit: at.limit + 1,
+    now: at.now,
+  });
   const { rows, next } = page(found, at.limit);
   return { data: rows, next_cursor: next };
 }
 
-type RecipientRow = Omit<VoiceRecipientResponse, "due_at" | "finished_at" | "variables"> & {
+type RecipientRow = Omit<
+  VoiceRecipientResponse,
+  "due_at" | "finished_at" | "variables" | "time_zones" | "callable_from"
+> & {
   readonly variables: unknown;
   readonly due_at: Date;
   readonly finished_at: Date | null;
+  /** Joined by `&`. */
+  readonly time_zones: string;
+  readonly hours: CallingWindow;
 };
 
 /** Returns the next recipients after an id that match the filter. */
@@ -38,7 +53,7 @@ export async function recipientsAfter(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,
   filter: RecipientFilter,
-  after: { id: number; limit: number },
+  after: { id: number; limit: number; now: Date },
 ): Promise<VoiceRecipientResponse[]> {
   const conditions = [sql`r.account_id = ${account_id}`, sql`r.campaign_id = ${campaign_id}`];
   conditions.push(sql`r.id > ${after.id}`);
@@ -50,10 +65,13 @@ export async function recipientsAfter(
       select r.* from voice_recipients r
       where ${sql.join(conditions, sql` and `)} order by r.id limit ${after.limit}
     )
-    select r.id, r.number, r.phone, r.variables, r.state, r.attempts, r.call_id,
+    select r.id, r.number, r.phone, r.variables, r.state, r.skip_reason, r.attempts, r.call_id,
       c.disposition as outcome, c.ended_reason, c.talk_seconds, coalesce(c.dtmf, '') as dtmf,
-      m.menu_path, r.due_at, r.finished_at
+      m.menu_path, r.due_at, r.time_zones, r.finished_at,
+      json_build_object('time_zone', a.time_zone, 'night_calling', a.night_calling,
+        'calling_from', a.calling_from, 'calling_to', a.calling_to) as hours
     from page r
+    join accounts a on a.account_id = ${account_id}
     left join calls c on c.account_id = ${account_id} and c.id = r.call_id
     cross join lateral (
       select coalesce(json_agg(
@@ -61,15 +79,36 @@ export async function recipientsAfter(
       from call_menu_steps m where m.account_id = ${account_id} and m.call_id = r.call_id) m
     order by r.id`;
   const { rows } = await searches.use(account_id, () => query.execute(db));
-  return rows.map(recipientOf);
+  const opensAt = openOpenings(after.now);
+  return rows.map((row) => recipientOf(row, opensAt));
 }
 
-function recipientOf(row: RecipientRow): VoiceRecipientResponse {
+/** Opens a cache: most recipients of a page share a few lists of zones. */
+function openOpenings(now: Date): (row: RecipientRow) => Date | null {
+  const known = new Map<string, Date | null>();
+  return ({ hours, time_zones }) => {
+    const found = known.get(time_zones);
+    if (found !== undefined) return found;
+    const from = customerCallableFrom(hours, splitTimeZones(time_zones), now);
+    const opens_at = from && from > now ? from : null;
+    known.set(time_zones, opens_at);
+    return opens_at;
+  };
+}
+
+function recipientOf(
+  whole: RecipientRow,
+  opensAt: (row: RecipientRow) => Date | null,
+): VoiceRecipientResponse {
+  const { hours: _hours, ...row } = whole;
+  const isWaiting = row.state === "waiting";
   return {
     ...row,
+    time_zones: splitTimeZones(row.time_zones),
+    callable_from: isWaiting ? (opensAt(whole)?.toISOString() ?? null) : null,
     variables: row.variables as VoiceRecipientResponse["variables"],
     menu_path: row.menu_path.map(stepOf),
-    due_at: row.state === "waiting" ? row.due_at.toISOString() : null,
+    due_at: isWaiting ? row.due_at.toISOString() : null,
     finished_at: row.finished_at?.toISOString() ?? null,
   };
 }

@@ -26,13 +26,24 @@ export const recipient_states = [
   "no_answer",
   "failed",
   "suppressed",
+  "skipped",
   "cancelled",
 ] as const;
 export type RecipientState = (typeof recipient_states)[number];
 
 /** Why a running campaign that is not paused places no calls at the moment. */
-export const wait_reasons = ["no_trunk", "calling_window", "ai_agent", "speech", "retry"] as const;
+export const wait_reasons = [
+  "no_trunk",
+  "calling_window",
+  "recipient_hours",
+  "ai_agent",
+  "speech",
+  "retry",
+] as const;
 export type WaitReason = (typeof wait_reasons)[number];
+
+/** Why a recipient was skipped. */
+const skip_reasons = ["calls_per_customer_day"] as const;
 
 const time = (description: string) => nullable(timestamp(description));
 const count = (description: string) => Type.Integer({ description });
@@ -63,11 +74,11 @@ export const VoiceCampaignRecord = Type.Object({
       type: "string",
       description:
         "Why a running campaign places no calls: no usable trunk (inactive, or every node of it is inactive or lost), outside the account's calling window, " +
-        "the AI agent not available, scripts or prompts not synthesized yet, or the next attempt not due",
+        "outside it where its due recipients are, the AI agent not available, scripts or prompts not synthesized yet, or the next attempt not due",
     }),
   ),
   callable_from: time(
-    "UTC: when the account's calling window opens; set while waiting_for is calling_window",
+    "UTC: when a call may be placed again; set while waiting_for is calling_window or recipient_hours",
   ),
   total: count("Recipients in every state"),
   pending: count("Recipients not finished: synthesizing, waiting or being called"),
@@ -78,6 +89,7 @@ export const VoiceCampaignRecord = Type.Object({
   no_answer: count("Did not answer, at the last attempt"),
   failed: count("The call failed, or the script could not be synthesized"),
   suppressed: count("Not called because of a suppression"),
+  skipped: count("Not called for another reason: the recipient's skip_reason"),
   cancelled: count("Cancelled before they were called"),
   rejected: count("Rows that were not valid"),
   duplicates: count("Rows with the number of an earlier row"),
@@ -113,6 +125,13 @@ export const VoiceRecipientResponse = Type.Object({
   phone: Type.String({ description: "Digits with country code" }),
   variables: nullable(Type.Record(Type.String(), Type.String())),
   state: Type.Enum(recipient_states, { type: "string" }),
+  skip_reason: nullable(
+    Type.Enum(skip_reasons, {
+      type: "string",
+      description:
+        "Why a skipped recipient was not called: the customer had been called as often as the account's calls_per_customer_day allows",
+    }),
+  ),
   attempts: Type.Integer({ description: "Calls placed" }),
   call_id: nullable(id("The last call")),
   outcome: nullable(
@@ -123,7 +142,14 @@ export const VoiceRecipientResponse = Type.Object({
   dtmf: Type.String({ description: "The keys pressed on the last call" }),
   menu_path: Type.Array(MenuStep, { description: "The path through the menu on the last call" }),
   due_at: time("UTC: the earliest time of the next call; null unless waiting"),
+  time_zones: Type.Array(Type.String(), {
+    description:
+      "IANA names: the zones the recipient may be in, in all of which the calling window must be open; empty if unknown",
+  }),
   finished_at: time("UTC"),
+  callable_from: time(
+    "UTC: when the calling window, which is closed now, opens for the recipient; null unless waiting, or if it is open or never opens",
+  ),
 });
 export type VoiceRecipientResponse = Static<typeof VoiceRecipientResponse>;
 

@@ -48,7 +48,7 @@ async function count(
 test("a campaign is read by either id with exactly its fields, and its counts are the sums of its slots", async () => {
   const account = await newAccount();
   const states = ["calling", "answered", "machine", "busy", "no_answer", "failed"] as const;
-  const more = ["suppressed", "cancelled"] as const;
+  const more = ["suppressed", "skipped", "cancelled"] as const;
   const campaign = await makeVoiceCampaign(api.app, account, {
     campaign: {
       name: "Spring",
@@ -80,7 +80,7 @@ test("a campaign is read by either id with exactly its fields, and its counts ar
     holds: [],
     waiting_for: null,
     callable_from: null,
-    total: 9,
+    total: 10,
     pending: 1,
     in_progress: 1,
     answered: 2,
@@ -89,6 +89,7 @@ test("a campaign is read by either id with exactly its fields, and its counts ar
     no_answer: 1,
     failed: 1,
     suppressed: 1,
+    skipped: 1,
     cancelled: 1,
     rejected: 4,
     duplicates: 3,
@@ -272,6 +273,7 @@ test("recipients are listed and exported with the outcome of their last call", a
     phone: "919800000001",
     variables: null,
     state: "answered",
+    skip_reason: null,
     attempts: 1,
     call_id,
     outcome: "answered",
@@ -279,7 +281,9 @@ test("recipients are listed and exported with the outcome of their last call", a
     talk_seconds: 12,
     dtmf: "1#",
     due_at: null,
+    time_zones: [],
     finished_at: "2026-01-01T00:00:09.000Z",
+    callable_from: null,
   });
   assert.deepEqual(
     menu_path.map(({ node, key }: { node: string; key: string | null }) => [node, key]),
@@ -294,6 +298,7 @@ test("recipients are listed and exported with the outcome of their last call", a
     phone: "919811111111",
     variables: { name: "=Ada" },
     state: "waiting",
+    skip_reason: null,
     attempts: 0,
     call_id: null,
     outcome: null,
@@ -301,7 +306,9 @@ test("recipients are listed and exported with the outcome of their last call", a
     talk_seconds: null,
     dtmf: "",
     menu_path: [],
+    time_zones: [],
     finished_at: null,
+    callable_from: null,
   });
   const ids = async (query: string) =>
     (await get(account, `/${campaign.id}/recipients?${query}`)).body.data.map(

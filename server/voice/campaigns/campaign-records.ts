@@ -12,10 +12,11 @@ import {
   type CampaignStatus,
   type RecipientState,
   type VoiceCampaignRecord,
+  type WaitReason,
 } from "./campaign-record-schema.ts";
 import { shownCallerId } from "./internal/change-trunk.ts";
 import { hold_reasons, type HoldResponse } from "./internal/holds.ts";
-import { waitReasonOf } from "./internal/wait-reason.ts";
+import { dueCallableFrom, waitReasonOf } from "./internal/wait-reason.ts";
 
 /** The filters of a list of campaigns; a campaign matches all that are given. */
 export type CampaignFilter = {
@@ -58,8 +59,8 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly holds: readonly HoldResponse[];
   /** Whether its trunk is usable. */
   readonly has_trunk: boolean;
-  /** Whether a recipient is due. */
-  readonly has_due: boolean;
+  /** The distinct lists of zones of due recipients, joined by `&`. */
+  readonly due_time_zones: readonly string[];
   /** Why its last call ended; null unless it is running. */
   readonly last_ended_reason: string | null;
 };
@@ -132,10 +133,15 @@ async function findRows(
         join voice_nodes o on o.id = s.node_id
         where t.id = v.trunk_id and t.active and o.active and o.lost_at is null
           and (t.only_account_id is null or t.only_account_id = v.account_id)) as has_trunk,
-      v.state = 'running' and exists (
-        select from voice_recipients r
-        where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
-          and r.due_at <= ${search.now}) as has_due,
+      array(
+        select z.time_zones from unnest(v.time_zones) z (time_zones)
+        where v.state = 'running' and exists (
+          select from (values (0), (1), (2)) k (priority)
+          cross join lateral (
+            select from voice_recipients r
+            where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
+              and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= ${search.now}
+            limit 1) r)) as due_time_zones,
       case when v.state = 'running' then (
         select c.ended_reason from calls c
         where c.account_id = v.account_id and c.campaign_id = v.id and c.stage = 'ended'
@@ -164,6 +170,16 @@ function conditionsOf({ status, call_type, is_test = false }: CampaignFilter) {
   return conditions;
 }
 
+function callableFromOf(
+  row: CampaignRow,
+  waiting_for: WaitReason | null,
+  window: CallingWindow,
+  now: Date,
+): Date | null {
+  if (waiting_for === "recipient_hours") return dueCallableFrom(row, window, now);
+  return waiting_for === "calling_window" ? callableFrom(window, now) : null;
+}
+
 function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCampaignRecord {
   const iso = (time: Date | null) => time?.toISOString() ?? null;
   const { synthesizing, waiting, calling, answered, machine, busy, no_answer } = row;
@@ -183,7 +199,7 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     // PostgreSQL writes times in JSON with microseconds and an offset.
     holds: row.holds.map((held) => ({ ...held, set_at: new Date(held.set_at).toISOString() })),
     waiting_for,
-    callable_from: waiting_for === "calling_window" ? iso(callableFrom(window, now)) : null,
+    callable_from: iso(callableFromOf(row, waiting_for, window, now)),
     total: row.total,
     pending: synthesizing + waiting + calling,
     in_progress: calling,
@@ -193,6 +209,7 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     no_answer,
     failed: row.failed,
     suppressed: row.suppressed,
+    skipped: row.skipped,
     cancelled: row.cancelled,
     rejected: row.rejected,
     duplicates: row.duplicates,

@@ -19,7 +19,7 @@ import {
   type RecipientTerms,
   type VoiceRecipient,
 } from "./intake/recipient-format.ts";
-import { insertRecipients, insertRejects } from "./intake/store-recipients.ts";
+import { findTimeZones, insertRecipients, insertRejects } from "./intake/store-recipients.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import { recordCampaignEvents, type NewCampaignEvent } from "./internal/record-campaign-event.ts";
@@ -197,6 +197,7 @@ async function insertCampaign(
   { valid, invalid, duplicate }: IntakeSummary,
 ): Promise<string> {
   const { plan, source, scheduled_at, ...fields } = campaign;
+  const time_zones = await findTimeZones(tx, terms);
   const { public_id } = await tx
     .insertInto("voice_campaigns")
     .values({
@@ -211,6 +212,7 @@ async function insertCampaign(
       caller_id,
       state: scheduled_at ? "scheduled" : "running",
       scheduled_at,
+      time_zones,
       total: valid,
       rejected: invalid,
       duplicates: duplicate,

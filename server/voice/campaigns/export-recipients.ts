@@ -21,7 +21,11 @@ export function exportRecipients(
     header: columns,
     page_rows,
     next: (after, limit) =>
-      recipientsAfter(app.db.query, key, filter, { id: after?.id ?? 0, limit }),
+      recipientsAfter(app.db.query, key, filter, {
+        id: after?.id ?? 0,
+        limit,
+        now: app.clock.now(),
+      }),
     cells: (row) => columns.map((column) => row[column]),
   });
 }

@@ -199,13 +199,16 @@ test("busy, unanswered and unreachable numbers are redialed after the wait, othe
 test("calls and retries wait for the account's calling window, and a paused or cancelled campaign places no calls", async () => {
   const { app, account, api } = fixture;
   const now = app.clock.now();
-  const hour = (ms: number) => new Date(now.getTime() + ms).toISOString().slice(11, 16);
   const hour_ms = 3_600_000;
+  // The customers are in India, five and a half hours ahead.
+  const timeOfDay = (at_ms: number) => new Date(at_ms + 5.5 * hour_ms).toISOString().slice(11, 16);
+  const hour = (ms: number) => timeOfDay(now.getTime() + ms);
   // The calling window opens in two hours, for one hour.
   await setCalling(app, account, {
     night_calling: false,
     calling_from: hour(2 * hour_ms),
     calling_to: hour(3 * hour_ms),
+    time_zone: "Asia/Kolkata",
   });
   const campaign = await launch([to("486")], {}, { max_retry: 1, retry_after_minutes: 30 });
   const held = await launch([to(), to()]);
@@ -226,7 +229,7 @@ test("calls and retries wait for the account's calling window, and a paused or c
   api.clock.advance(23 * hour_ms);
   await settled(campaign, "busy");
   for (const { initiated_at } of await calls(campaign)) {
-    const at = initiated_at!.toISOString().slice(11, 16);
+    const at = timeOfDay(initiated_at!.getTime());
     assert.ok(isBetween(at, hour(2 * hour_ms), hour(3 * hour_ms)), at);
   }
   for (const one of [held, cancelled]) assert.deepEqual(await calls(one), []);

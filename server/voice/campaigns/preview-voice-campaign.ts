@@ -3,7 +3,7 @@ import type { Kysely } from "kysely";
 import type { Caller } from "../../accounts/caller.ts";
 import {
   callableFor,
-  callableFrom,
+  customerCallableFrom,
   type CallingWindow,
 } from "../../accounts/accounts/calling-window.ts";
 import type { Rejects } from "../../audience/intake/open-intake.ts";
@@ -12,6 +12,7 @@ import { call_outreach, suppressedAmong } from "../../audience/suppressions/supp
 import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
+import { phoneTimeZones, splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import type { VoiceCampaignPreview } from "./voice-campaign-schema.ts";
@@ -30,7 +31,7 @@ export async function previewVoiceCampaign(
   const db = app.db.query;
   return withRecipients(app, account, request, now, async (order, recipients) => {
     const { shares } = await requireTrunk(db, account.id, app.random());
-    const suppressed = await countSuppressed(app, account.id, recipients, now);
+    const { suppressed, callable } = await countRecipients(app, account.id, recipients, now);
     const summary = recipients.summary();
     const { valid: total, invalid: rejected, duplicate: duplicates, rejects } = summary;
     if (total === 0) throw noRecipients(order.source.send_to, summary);
@@ -38,9 +39,8 @@ export async function previewVoiceCampaign(
     const needed = total - suppressed;
     const calls_per_second = shares.reduce((sum, share) => sum + share.calls_per_second, 0);
     const window = await readWindow(db, account.id);
-    const starts_at = callableFrom(window, order.scheduled_at ?? now);
-    const lasts_ms = Math.ceil((needed / calls_per_second) * 1_000);
-    const finishes_at = starts_at && callableFor(window, starts_at, lasts_ms);
+    const from = order.scheduled_at ?? now;
+    const { starts_at, finishes_at } = scheduleOf(window, callable, calls_per_second, from);
     return {
       total,
       rejected,
@@ -55,18 +55,54 @@ export async function previewVoiceCampaign(
   });
 }
 
-async function countSuppressed(
+/** Counts the suppressed recipients, and the others by the zones they may be in, joined by `&`. */
+async function countRecipients(
   { db }: Pick<App, "db">,
   accountId: number,
   recipients: RecipientSource<unknown>,
   now: Date,
-): Promise<number> {
+): Promise<{ suppressed: number; callable: ReadonlyMap<string, number> }> {
   let suppressed = 0;
+  const callable = new Map<string, number>();
   for await (const chunk of recipients.lines(null)) {
     const phones = Buffer.from(chunk).toString("latin1").trimEnd().split("\n");
-    suppressed += (await suppressedAmong(db.pool, accountId, call_outreach, phones, now)).size;
+    const among = await suppressedAmong(db.pool, accountId, call_outreach, phones, now);
+    suppressed += among.size;
+    for (const phone of phones) {
+      if (among.has(phone)) continue;
+      const zones = phoneTimeZones(phone);
+      callable.set(zones, (callable.get(zones) ?? 0) + 1);
+    }
   }
-  return suppressed;
+  return { suppressed, callable };
+}
+
+/** Returns when the first recipient may be called, and when the last could have been; null if one never may. */
+function scheduleOf(
+  window: CallingWindow,
+  callable: ReadonlyMap<string, number>,
+  calls_per_second: number,
+  from: Date,
+): { readonly starts_at: Date | null; readonly finishes_at: Date | null } {
+  // If all are suppressed, the account's own window.
+  const starts = callable.size > 0 ? [] : [customerCallableFrom(window, [], from)];
+  const calls = [...callable.values()].reduce((sum, count) => sum + count, 0);
+  const ends = [callableFor(window, [], from, msFor(calls, calls_per_second))];
+  for (const [joined, count] of callable) {
+    const zones = splitTimeZones(joined);
+    starts.push(customerCallableFrom(window, zones, from));
+    ends.push(callableFor(window, zones, from, msFor(count, calls_per_second)));
+  }
+  const times = (dates: readonly (Date | null)[]) =>
+    dates.flatMap((date) => (date ? [date.getTime()] : []));
+  return {
+    starts_at: times(starts).length > 0 ? new Date(Math.min(...times(starts))) : null,
+    finishes_at: ends.includes(null) ? null : new Date(Math.max(...times(ends))),
+  };
+}
+
+function msFor(calls: number, calls_per_second: number): number {
+  return Math.ceil((calls / calls_per_second) * 1_000);
 }
 
 function samplesOf({ rows, values, reasons }: Rejects) {

@@ -172,11 +172,13 @@ export const VoiceCampaignPreview = Type.Object({
     }),
   }),
   starts_at: nullable(
-    timestamp("UTC: the earliest start; null if the account's calling window never opens"),
+    timestamp(
+      "UTC: when the first recipient may be called; null if the calling window never opens for any",
+    ),
   ),
   finishes_at: nullable(
     timestamp(
-      "UTC: the estimated end of the first attempts, within the calling window and without other traffic on the trunk",
+      "UTC: the estimated end of the first attempts, within the calling window where each recipient is and without other traffic on the trunk; null if it never opens for some",
     ),
   ),
   calls_per_second: Type.Integer({ description: "Of the trunk" }),

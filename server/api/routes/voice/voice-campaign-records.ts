@@ -234,7 +234,7 @@ const reportRoutes = [
     success: { 200: pageOf(VoiceRecipientResponse) },
     handle: async ({ app, caller, params: { id }, query }) => {
       const { limit = 50, cursor, ...filter } = query;
-      const at = { limit, cursor };
+      const at = { limit, cursor, now: app.clock.now() };
       const place = await findKey(app, caller, id);
       return listRecipients(app.db.query, place, readRecipientFilter(filter, caller.account), at);
     },

@@ -9,7 +9,10 @@ import { refuseCallback, type CallbackRefusal } from "../../state-machine/refuse
 const ahead_ms_min = 60_000;
 
 /** Returns the terms for the callbacks of a campaign's call. */
-export function callbackTerms(clock: Clock, call: Pick<Call, "settings" | "voice">): CallbackTerms {
+export function callbackTerms(
+  clock: Clock,
+  call: Pick<Call, "settings" | "voice" | "to_phone" | "contact_time_zones">,
+): CallbackTerms {
   const { time_zone } = call.settings;
   const window = describeWindow(call.settings);
   return {

@@ -100,9 +100,9 @@ test("does not ring a suppressed phone as the agent of a click-to-call", async (
 
 test("does not call a customer whose calling window closes while the agent's phone rings", async () => {
   const account = await makeCallingAccount(api.app);
-  await setCalling(api.app, account, { night_calling: false, time_zone: "UTC" });
-  api.clock.set("2026-11-02T20:59:59Z");
-  beforeAnswer = async () => api.clock.set("2026-11-02T21:00:00Z");
+  await setCalling(api.app, account, { night_calling: false, time_zone: "Asia/Kolkata" });
+  api.clock.set("2026-11-02T15:29:59Z");
+  beforeAnswer = async () => api.clock.set("2026-11-02T15:30:00Z");
   const record = await canceledRecord(account);
   beforeAnswer = async () => {};
   assert.deepEqual(endings(record), ["canceled", "night_window"]);

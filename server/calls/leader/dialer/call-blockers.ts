@@ -1,8 +1,8 @@
 // The reasons not to place or continue a call, checked when it is claimed, when its agent answers (after up
 // to half an hour of ringing), and just before the customer is dialed.
-import { mayCallAt } from "../../../accounts/accounts/calling-window.ts";
 import { call_outreach, isSuppressed } from "../../../audience/suppressions/suppressions.ts";
 import type { Call } from "../../state-machine/call.ts";
+import { mayCallCustomer } from "../../customer-hours.ts";
 import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { isCampaignOpen, type Claimed, type TrunkShare } from "../node/leader-statements.ts";
@@ -12,12 +12,13 @@ export const late_ms_max = 3_600_000;
 
 /** Returns why a claimed call must not be placed, or null. */
 export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): CallBlocker | null {
-  const { call, suppressed, pair_taken } = claimed;
+  const { call, suppressed, customer_taken, customer_limited } = claimed;
   if (at.getTime() - call.due_at.getTime() > late_ms_max) return "too_late";
   if (!call.settings.allowed || !isTrunkAllowed(trunk, call)) return "not_allowed";
   if (suppressed) return "suppressed";
-  if (pair_taken) return "already_in_call";
-  return mayCallAt(call.settings, at) ? null : "night_window";
+  if (customer_taken) return "already_in_call";
+  if (!mayCallCustomer(call, at)) return "night_window";
+  return customer_limited ? "calls_per_customer_day" : null;
 }
 
 /** Returns why the customer must not be called although the agent has answered, or null. */
@@ -26,7 +27,7 @@ export async function blockerBeforeCustomer(
   { call }: LiveCall,
 ): Promise<CallBlocker | null> {
   const now = app.clock.now();
-  if (!mayCallAt(call.settings, now)) return "night_window";
+  if (!mayCallCustomer(call, now)) return "night_window";
   return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
 }
 
@@ -43,7 +44,7 @@ export async function blockerAtDial(
   waited_ms: number,
 ): Promise<CallBlocker | null> {
   const now = app.clock.now();
-  if (!mayCallAt(call.settings, now)) return "night_window";
+  if (!mayCallCustomer(call, now)) return "night_window";
   if (!call.voice || waited_ms < waited_ms_max) return null;
   if (!(await isCampaignOpen(app.db.pool, call))) return "held";
   return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;

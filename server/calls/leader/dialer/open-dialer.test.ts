@@ -25,6 +25,8 @@ function people(count: number, code = "404"): RecipientToMake[] {
   });
 }
 
+const claimOf = { fence: 0, take: 1, caller_id: "0", time_zones: [""] };
+
 type Made = { readonly account_id: number; readonly id: number };
 
 /** Returns when its recipients were called, in order. */
@@ -104,7 +106,7 @@ test("does not call a recipient who opted out after the previous node leader die
     campaign: { trunk_id },
     recipients: [person!],
   });
-  const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
+  const claim = { ...claimOf, account_id, campaign_id: made.id, node_id };
   const [call] = await claimRecipients(app.db.pool, claim, app.clock.now());
   // The node leader dies here.
   const suppression = {
@@ -147,7 +149,7 @@ test("lets a recipient claimed by a dead node leader wait, uncounted, when the c
     campaign: { trunk_id },
     recipients: people(1),
   });
-  const claim = { account_id, campaign_id: made.id, node_id, fence: 0, take: 1, caller_id: "0" };
+  const claim = { ...claimOf, account_id, campaign_id: made.id, node_id };
   await claimRecipients(app.db.pool, claim, app.clock.now());
   // The node leader dies here.
   await fixture.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
@@ -173,4 +175,34 @@ test("continues with the credit that unanswered calls release", async () => {
   await allCalled([{ account_id: account.account_id, id }]);
   await leaders.stop();
   assert.equal((await order()).filter((one) => one === id).length, 6);
+});
+
+test("does not let due retries and promised callbacks wait behind 100,000 first calls", async () => {
+  const { app, trunk_id, node_id } = fixture;
+  const account = await makeCallingAccount(app);
+  const { account_id } = account;
+  const { id } = await makeVoiceCampaign(app, account, { campaign: { trunk_id }, recipients: [] });
+  // The first calls have been due for an hour, the retries and callbacks for a minute.
+  await app.db.pool.query(
+    `insert into voice_recipients (account_id, campaign_id, id, number, phone, state, due_at, attempts, callbacks)
+    select $1, $2, i, lpad(i::text, 10, '0'), '91' || lpad(i::text, 10, '0'), 'waiting',
+      $3::timestamptz - case when i > 100000 then interval '1 minute' else interval '1 hour' end,
+      case when i > 100000 then 1 else 0 end, case when i > 100040 then 1 else 0 end
+    from generate_series(1, 100042) i`,
+    [account_id, id, app.clock.now()],
+  );
+  const claim = { ...claimOf, account_id, campaign_id: id, node_id };
+  const take = async (count: number) =>
+    (await claimRecipients(app.db.pool, { ...claim, take: count }, app.clock.now())).map(
+      ({ voice }) => voice!.recipient_id,
+    );
+  assert.deepEqual(await take(1), [100_041]);
+  assert.deepEqual(await take(4), [100_042, 100_001, 1, 100_002]);
+  // A slot at a time, retries are half of the calls, or more.
+  assert.deepEqual(await take(1), [100_003]);
+  const most = await take(80);
+  assert.equal(most.filter((one) => one > 100_000).length, 37);
+  assert.deepEqual(await take(2), [45, 46]);
+  await app.db.pool.query("update voice_campaigns set state = 'failed', finished_at = now()");
+  await app.db.pool.query("update calls set stage = 'ended' where account_id = $1", [account_id]);
 });

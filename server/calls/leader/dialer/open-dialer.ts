@@ -1,6 +1,7 @@
 // The dialer: calls campaigns' recipients over the node's trunks, as many as there are slots, a few of each
 // account in rotation.
-import { mayCallAt } from "../../../accounts/accounts/calling-window.ts";
+import { mayCallCustomerAt } from "../../../accounts/accounts/calling-window.ts";
+import { splitTimeZones } from "../../../lib/phone-time-zones/phone-time-zones.ts";
 import type { Call } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
@@ -51,10 +52,11 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
           const take = Math.min(room?.take ?? 0, leader.gate.room(campaign));
           // The next poll finds a campaign again that has no due recipients or must not dial now.
           gone.add(campaign);
-          if (!trunk || take === 0 || !mayDial(leader, campaign, trunk)) continue;
-          const calls = await serializeClaim(leader, () =>
-            claimSome(leader, campaign, trunk, take),
-          );
+          const time_zones = openTimeZones(campaign, leader.app.clock.now());
+          if (!trunk || take === 0 || !isTrunkAllowed(trunk, campaign) || time_zones.length === 0)
+            continue;
+          const claim = { ...campaign, time_zones, take };
+          const calls = await serializeClaim(leader, () => claimSome(leader, claim, trunk));
           if (calls === 0) continue;
           served.add(account_id);
           if (calls < room!.take) continue;
@@ -92,21 +94,23 @@ function keyOf({ account_id, campaign_id }: DialableCampaign): string {
   return `${account_id}:${campaign_id}`;
 }
 
-function mayDial(leader: Leader, campaign: DialableCampaign, trunk: TrunkShare): boolean {
-  return isTrunkAllowed(trunk, campaign) && mayCallAt(campaign, leader.app.clock.now());
+/** Returns the lists of zones whose recipients may be called: the window is open in every zone of the list. */
+function openTimeZones(campaign: DialableCampaign, at: Date): string[] {
+  return campaign.due_time_zones.filter((zones) =>
+    mayCallCustomerAt(campaign, splitTimeZones(zones), at),
+  );
 }
 
 async function claimSome(
   leader: Leader,
-  { account_id, campaign_id }: DialableCampaign,
+  claim: DialableCampaign & { readonly time_zones: readonly string[]; readonly take: number },
   trunk: TrunkShare,
-  take: number,
 ): Promise<number> {
   const { app, node_id, lease } = leader;
   if (!lease.mayProceed()) return 0;
   // For a trunk without caller IDs the carrier sets one.
   const caller_id = trunk.caller_ids[0] ?? "0";
-  const of = { account_id, campaign_id, node_id, fence: lease.fence, take, caller_id };
+  const of = { ...claim, node_id, fence: lease.fence, caller_id };
   const calls = await claimRecipients(app.db.pool, of, app.clock.now());
   for (const call of calls) dial(leader, trackCall(leader, call, false), call);
   return calls.length;

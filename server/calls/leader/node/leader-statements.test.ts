@@ -25,7 +25,7 @@ after(async () => {
   await database.drop();
 });
 
-test("two node leaders that claim calls of the same pairs get each pair once, without a deadlock", async () => {
+test("two node leaders that claim calls to the same customers get each customer once, without a deadlock", async () => {
   const app = { db, clock };
   const account = await makeCallingAccount(app, { credits: 2_000 });
   const nodes = [await makeNode(app), await makeNode(app)];
@@ -41,7 +41,7 @@ test("two node leaders that claim calls of the same pairs get each pair once, wi
       for (const to_phone of inOrder) await makeCall(app, account, { place, call: { to_phone } });
     }
     const claimed = (await Promise.all(nodes.map(claimOn))).flat();
-    const taken = claimed.filter(({ pair_taken }) => !pair_taken);
+    const taken = claimed.filter(({ customer_taken }) => !customer_taken);
     assert.deepEqual(taken.map(({ call }) => call.to_phone).toSorted(), phones);
   }
 });

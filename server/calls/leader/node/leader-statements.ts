@@ -149,14 +149,17 @@ export async function adoptCallsOfNode(
   return adopted;
 }
 
-const selectClaimedCalls = statement<{ call: unknown; suppressed: boolean; pair_taken: boolean }>(
-  "select call, suppressed, pair_taken from claim_calls($1, $2, $3, $4, $5, $6)",
+const selectClaimedCalls = statement<Omit<Claimed, "call"> & { readonly call: unknown }>(
+  "select call, suppressed, customer_taken, customer_limited from claim_calls($1, $2, $3, $4, $5, $6)",
 );
 
 export type Claimed = {
   readonly call: Call;
   readonly suppressed: boolean;
-  readonly pair_taken: boolean;
+  /** The customer is on another live call. */
+  readonly customer_taken: boolean;
+  /** The customer was called as often as the account allows in a day. */
+  readonly customer_limited: boolean;
 };
 
 /** Claims up to `take` due calls of the account over the trunk. */
@@ -176,22 +179,24 @@ export type DialableCampaign = CallingWindow & {
   readonly campaign_id: number;
   readonly trunk_id: number;
   readonly is_test: boolean;
+  /** The distinct lists of zones that due recipients may be in, joined by `&`. */
+  readonly due_time_zones: readonly string[];
 };
 
 /** Finds campaigns over these trunks with due recipients, round robin by account, test calls first. */
 export const findDialable = statement<DialableCampaign>(
-  `select account_id, campaign_id, trunk_id, is_test, time_zone, night_calling,
+  `select account_id, campaign_id, trunk_id, is_test, due_time_zones, time_zone, night_calling,
     calling_from::text as calling_from, calling_to::text as calling_to
   from find_dialable($1, $2)`,
 );
 
 const selectClaimedRecipients = statement<{ call: unknown }>(
-  "select call from claim_recipients($1, $2, $3, $4, $5, $6, $7) as t(call)",
+  "select call from claim_recipients($1, $2, $3, $4, $5, $6, $7, $8) as t(call)",
 );
 
 /**
- * Claims up to `take` due recipients of the campaign, skips suppressed ones, reserves credit and creates
- * their calls. The caller dials the legs at once.
+ * Claims up to `take` due recipients of the campaign whose zones are in `time_zones`, skips suppressed ones and
+ * those at the limit of calls a day, reserves credit and creates their calls. The caller dials the legs at once.
  */
 export async function claimRecipients(
   db: Executor,
@@ -202,11 +207,12 @@ export async function claimRecipients(
     readonly fence: number;
     readonly take: number;
     readonly caller_id: string;
+    readonly time_zones: readonly string[];
   },
   now: Date,
 ): Promise<Call[]> {
-  const { account_id, campaign_id, node_id, fence, take, caller_id } = of;
-  const values = [account_id, campaign_id, node_id, fence, take, caller_id, now];
+  const { account_id, campaign_id, node_id, fence, take, caller_id, time_zones } = of;
+  const values = [account_id, campaign_id, node_id, fence, take, caller_id, time_zones, now];
   const rows = await selectClaimedRecipients(db, values);
   return rows.map(({ call }) => readCall(call));
 }

@@ -1,6 +1,6 @@
 // The end of a call: its outcome, its cost and its automatic retry.
-import { callableFrom } from "../../../accounts/accounts/calling-window.ts";
 import type { Ending, LegOutcome } from "../../../drivers/voice/driver.ts";
+import { customerDueFrom } from "../../customer-hours.ts";
 import { recordingPath, type Call, type CallStatus, type Leg } from "../call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
@@ -171,11 +171,11 @@ function retryDueAt(call: Call, ended_at: Date): Date | null {
   if (call.voice || call.retried_leg !== null) return null;
   // A retry that was claimed too late for the window has not called anyone.
   if (call.ended_reason === "night_window" && call.attempt > 1 && call.legs.length === 0)
-    return callableFrom(call.settings, ended_at);
+    return customerDueFrom(call, ended_at);
   const isRetryable = call.disposition !== null && retryable.has(call.disposition);
   if (call.attempt > max_retry || !isRetryable) return null;
   const due_at = new Date(ended_at.getTime() + retry_after_minutes * 60_000);
-  return callableFrom(call.settings, due_at);
+  return customerDueFrom(call, due_at);
 }
 
 function seconds(from: Date, to: Date): number {

@@ -132,6 +132,7 @@ test("ends a call when no key follows its message, and at once after a machine's
   assert.deepEqual([run.call.ended_reason, run.call.opted_out], ["played", false]);
   const machine = answer({ opt_out_key: "9", answering_machine: "play" });
   take(machine, { type: "detected", leg: 1, answered_by: "machine" });
+  timeout(machine);
   played(machine);
   assert.equal(machine.call.ended_reason, "played");
 });

@@ -1,6 +1,7 @@
 // The state of a campaign's recipient after a call to them.
 import type { LegOutcome } from "../../../drivers/voice/driver.ts";
 import type { Call } from "../call.ts";
+import { customerDueFrom } from "../../customer-hours.ts";
 import { isWithdrawn } from "../events-and-commands.ts";
 import { callbacks_max } from "../refuse-callback.ts";
 
@@ -26,6 +27,8 @@ export type RecipientOutcome = {
   readonly uncounted: boolean;
 };
 
+const day_ms = 86_400_000;
+
 /** Dispositions that are retried; a declined call or an unallocated number is not. */
 export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
   "busy",
@@ -42,12 +45,20 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   const otherwise = finalState(call);
   const ended = { state: otherwise, otherwise, due_at: null, callback: false, uncounted: false };
   const waiting = { ...ended, state: "waiting" } as const;
-  if (isWithdrawn(call)) return { ...waiting, due_at: ended_at, uncounted: true };
+  if (isWithdrawn(call))
+    return { ...waiting, due_at: dueAfterWithdrawal(call, ended_at), uncounted: true };
   if (call.opted_out) return ended;
   if (callback_at && voice.callbacks < callbacks_max)
     return { ...waiting, due_at: callback_at, callback: true };
   const due_at = retryAt(call);
   return due_at ? { ...waiting, due_at } : ended;
+}
+
+/** Returns when a recipient whose leg was not dialed is due: at night, when the customer's window opens. */
+function dueAfterWithdrawal(call: Call, ended_at: Date): Date {
+  if (call.ended_reason !== "night_window") return ended_at;
+  // The settings may change before a window that never opens is tried again.
+  return customerDueFrom(call, ended_at) ?? new Date(ended_at.getTime() + day_ms);
 }
 
 /** Returns when the retry is due, or null. */

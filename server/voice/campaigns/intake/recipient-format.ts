@@ -1,5 +1,6 @@
 import type { Recipient, RecipientFormat, Rejected } from "../../../audience/intake/open-intake.ts";
 import { copyText } from "../../../lib/csv/copy-line.ts";
+import { phoneTimeZones } from "../../../lib/phone-time-zones/phone-time-zones.ts";
 
 export type VoiceRecipient = Recipient & {
   /** The number as shown in call records. */
@@ -9,9 +10,9 @@ export type VoiceRecipient = Recipient & {
 /** The recipient format of voice; columns follow the prefix of the campaign. */
 export const voice_format: RecipientFormat<VoiceRecipient> = {
   copy_sql: `copy voice_recipients
-    (account_id, campaign_id, state, due_at, id, number, phone, variables) from stdin`,
+    (account_id, campaign_id, state, due_at, id, number, phone, time_zones, variables) from stdin`,
   columnsOf: ({ number, phone, variables }, position) =>
-    `${position}\t${number}\t${phone}\t${copyText(variables)}`,
+    `${position}\t${number}\t${phone}\t${phoneTimeZones(phone)}\t${copyText(variables)}`,
   rejects_max: 100_000,
   duplicate_reason: "has the number of an earlier row",
 };

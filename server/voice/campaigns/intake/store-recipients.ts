@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { Rejects } from "../../../audience/intake/open-intake.ts";
 import type { Tx } from "../../../lib/database/database.ts";
+import { phoneTimeZones } from "../../../lib/phone-time-zones/phone-time-zones.ts";
 import type { RecipientTerms, VoiceRecipient } from "./recipient-format.ts";
 
 /** Stores recipients in their order, in one statement; for lists short enough not to need COPY. */
@@ -12,14 +13,38 @@ export async function insertRecipients(
 ): Promise<void> {
   const numbers = recipients.map(({ number }) => number);
   const phones = recipients.map(({ phone }) => phone);
+  const time_zones = phones.map(phoneTimeZones);
   const variables = recipients.map((recipient) => recipient.variables);
   await sql`
-    insert into voice_recipients (account_id, campaign_id, state, due_at, id, number, phone, variables)
+    insert into voice_recipients
+      (account_id, campaign_id, state, due_at, id, number, phone, time_zones, variables)
     select ${account_id}::bigint, ${campaign_id}::bigint, ${state}, ${due_at}::timestamptz,
-      position, number, phone, variables::json
-    from unnest(${numbers}::text[], ${phones}::text[], ${variables}::text[])
-      with ordinality as sent (number, phone, variables, position)
+      position, number, phone, time_zones, variables::json
+    from unnest(${numbers}::text[], ${phones}::text[], ${time_zones}::text[], ${variables}::text[])
+      with ordinality as sent (number, phone, time_zones, variables, position)
     order by position`.execute(tx);
+}
+
+/**
+ * Replaces the zones of recipients who are contacts with a time zone, and returns the distinct zones of all, as the
+ * campaign stores them.
+ */
+export async function findTimeZones(
+  tx: Tx,
+  { account_id, campaign_id }: CampaignKey,
+): Promise<string[]> {
+  await sql`
+    update voice_recipients r set time_zones = c.time_zones
+    from (
+      select phone_e164, string_agg(distinct time_zone, '&' order by time_zone) as time_zones
+      from contacts where account_id = ${account_id} and time_zone is not null
+      group by phone_e164) c
+    where r.account_id = ${account_id} and r.campaign_id = ${campaign_id}
+      and '+' || r.phone = c.phone_e164`.execute(tx);
+  const { rows } = await sql<{ time_zones: string }>`
+    select distinct time_zones from voice_recipients
+    where account_id = ${account_id} and campaign_id = ${campaign_id}`.execute(tx);
+  return rows.map(({ time_zones }) => time_zones);
 }
 
 /** Stores the rejected rows with their reasons. */

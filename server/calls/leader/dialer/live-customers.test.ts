@@ -1,0 +1,156 @@
+// One live call per customer, and the limit of calls per customer and day, across campaigns and click-to-calls.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
+import { openCallClient, type CallClient } from "../../../../test/support/call-client.ts";
+import { eventually } from "../../../../test/support/eventually.ts";
+import { makeCallingAccount, setCalling } from "../../../../test/support/telephony-factory.ts";
+import { makeVoiceCampaign } from "../../../../test/support/voice-factory.ts";
+
+let fixture: CallFixture;
+
+before(async () => {
+  fixture = await openCallFixture();
+  fixture.startLeaders();
+});
+after(() => fixture.close());
+
+/** Opens an account of its own, with this limit of calls per customer and day. */
+async function openClient(calls_per_customer_day: number | null = null): Promise<CallClient> {
+  const account = await makeCallingAccount(fixture.app);
+  await setCalling(fixture.app, account, { calls_per_customer_day });
+  return openCallClient(fixture.api, account);
+}
+
+/** Launches a campaign with one recipient and returns its path. */
+async function launch(
+  { account }: CallClient,
+  phone: string,
+  more: { recipient?: Record<string, unknown>; campaign?: Record<string, unknown> } = {},
+): Promise<string> {
+  const { app, trunk_id } = fixture;
+  const { id } = await makeVoiceCampaign(app, account, {
+    campaign: { trunk_id, ...more.campaign },
+    recipients: [{ number: phone.slice(-10), phone, ...more.recipient }],
+  });
+  app.notifications.send("voice_work", String(trunk_id));
+  return `/api/v1/voice/campaigns/${id}`;
+}
+
+const statusOf = async (client: CallClient, path: string) => (await client.ask("GET", path)).body;
+const recipientOf = async (client: CallClient, path: string) =>
+  (await client.ask("GET", `${path}/recipients`)).body.data[0];
+
+/** Waits until the campaign's recipient waits for a later time, and returns the recipient. */
+async function deferred(client: CallClient, path: string) {
+  await eventually(
+    async () => new Date((await recipientOf(client, path)).due_at) > fixture.api.clock.now(),
+  );
+  return recipientOf(client, path);
+}
+
+const ended = (client: CallClient, path: string) =>
+  eventually(async () => (await statusOf(client, path)).pending === 0);
+
+test("never has two calls with one customer at once, across campaigns, click-to-calls and spellings of the number", async () => {
+  const client = await openClient();
+  await fixture.app.db.query
+    .updateTable("accounts")
+    .set({ country_code: "55" })
+    .where("account_id", "=", client.account.account_id)
+    .execute();
+  // Talks until another party hangs up; with the ninth digit, and without.
+  const [long, short] = ["5551987777900", "555187777900"];
+  const talking = await client.call({ to_number: short.slice(2), from_number: "101" });
+  const live = await client.awaitCall(talking, "in-progress");
+  const [first, second] = [await launch(client, long), await launch(client, short)];
+  const again = await client.call({ to_number: short.slice(2), from_number: "102" });
+  const { ended_reason, cost } = await client.awaitCall(again, "canceled");
+  assert.deepEqual([ended_reason, cost], ["already_in_call", 0]);
+  for (const path of [first, second]) {
+    const { state, attempts } = await deferred(client, path);
+    assert.deepEqual([state, attempts], ["waiting", 0]);
+  }
+  await client.ask("POST", `/api/v1/calls/${live.call_id}/hangup`);
+  await client.awaitCall(talking, "completed");
+  for (const path of [first, second]) await client.ask("POST", `${path}/cancel`);
+  // Another account's customer is another person's.
+  const other = await openClient();
+  const theirs = await other.call({ to_number: "9800777900", from_number: "101" });
+  await other.awaitCall(theirs, "in-progress");
+  const [call] = await other.callRecords(theirs);
+  await other.ask("POST", `/api/v1/calls/${call.call_id}/hangup`);
+  await other.awaitCall(theirs, "completed");
+});
+
+test("calls a recipient who was on another call a minute later", async () => {
+  const client = await openClient();
+  const talking = await client.call({ to_number: "9801777900", from_number: "101" });
+  const live = await client.awaitCall(talking, "in-progress");
+  const path = await launch(client, "919801777900");
+  await deferred(client, path);
+  await client.ask("POST", `/api/v1/calls/${live.call_id}/hangup`);
+  await client.awaitCall(talking, "completed");
+  fixture.api.clock.advance(60_000);
+  await eventually(async () => (await recipientOf(client, path)).attempts === 1);
+  const { call_id } = await recipientOf(client, path);
+  await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  await ended(client, path);
+});
+
+test("skips a recipient who was called as often as the account allows in a day, with the reason, and calls them a day later", async () => {
+  const client = await openClient(2);
+  const [number, phone] = ["9802777404", "919802777404"];
+  await ended(client, await launch(client, phone));
+  await client.awaitCall(await client.call({ to_number: number, from_number: "101" }), "failed");
+  const path = await launch(client, phone);
+  await ended(client, path);
+  const { skipped, attempts, total, pending } = await statusOf(client, path);
+  assert.deepEqual([skipped, attempts, total, pending], [1, 0, 1, 0]);
+  const [recipient] = (await client.ask("GET", `${path}/recipients?state=skipped`)).body.data;
+  assert.deepEqual([recipient.skip_reason, recipient.call_id], ["calls_per_customer_day", null]);
+  const blocked = await client.call({ to_number: number, from_number: "101" });
+  const record = await client.awaitCall(blocked, "canceled");
+  assert.deepEqual(
+    [record.ended_reason, record.legs, record.cost],
+    ["calls_per_customer_day", [], 0],
+  );
+  fixture.api.clock.advance(86_400_000);
+  const later = await launch(client, phone);
+  await ended(client, later);
+  assert.equal((await statusOf(client, later)).failed, 1);
+});
+
+test("keeps a callback that the customer asked for, and places test calls, beyond the limit of a day", async () => {
+  const client = await openClient(1);
+  const phone = "919803777404";
+  await ended(client, await launch(client, phone));
+  const promised = { recipient: { attempts: 1, callbacks: 1 } };
+  const trial = { campaign: { is_test: true } };
+  for (const more of [promised, trial]) {
+    const path = await launch(client, phone, more);
+    await ended(client, path);
+    assert.equal((await statusOf(client, path)).failed, 1);
+  }
+});
+
+test("limits the calls of a new account to seven per customer and day, which one request alone never reaches", async () => {
+  const client = await openClient();
+  await fixture.app.db.pool.query(
+    "update accounts set calls_per_customer_day = default where account_id = $1",
+    [client.account.account_id],
+  );
+  const read = async () => (await client.ask("GET", "/api/v1/account")).body.calls;
+  assert.equal((await read()).calls_per_customer_day, 7);
+  await client.ask("PATCH", "/api/v1/account", { calls: { calls_per_customer_day: null } });
+  assert.equal((await read()).calls_per_customer_day, null);
+  const refused = await client.ask("PATCH", "/api/v1/account", {
+    calls: { calls_per_customer_day: 0 },
+  });
+  assert.deepEqual(refused.body.errors, [
+    {
+      field: "calls.calls_per_customer_day",
+      reason: "must be 1 to 100 calls, or null for no limit",
+    },
+  ]);
+});
