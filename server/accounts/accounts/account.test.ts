@@ -51,6 +51,7 @@ test("an account reads itself and nothing else", async () => {
       customer_ring_seconds: 45,
       talk_minutes_max: 240,
       accept_voice_file_id: null,
+      calls_per_customer_day: 7,
       notice: null,
     },
     credits: { chat_low: 100, call_low: 100 },
@@ -193,6 +194,7 @@ test("call settings are changed field by field, and are audited by name", async 
     customer_ring_seconds: 120,
     talk_minutes_max: 30,
     accept_voice_file_id: await makeFullVoiceFile(api.app, own),
+    calls_per_customer_day: 3,
     notice: { chat_number_id: number.id, template_id },
   };
   const changed = await patch({ calls: settings }, own.token);
