@@ -186,13 +186,13 @@ test("finds a number with its name, quality and onboarding", async () => {
   stub.set({ numbers: [stub_number] });
 });
 
-test("rejects a number or account that the token cannot access with code 100", async () => {
+test("rejects a number or account that the token cannot access with code 33", async () => {
   for (const from of [
     { ...stub_number, phone_number_id: "1" },
     { ...stub_number, business_account_id: "1" },
   ]) {
     const error = await failureOf(driver.findNumber(from));
-    assert.deepEqual([error.failure, error.code], ["rejected", 100]);
+    assert.deepEqual([error.failure, error.code], ["rejected", 33]);
   }
 });
 
