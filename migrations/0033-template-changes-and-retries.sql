@@ -8,7 +8,3 @@ alter table chat_holds drop constraint chat_holds_reason_check;
 alter table chat_campaigns add column retried int not null default 0;
 -- How often the recipient was queued again: each allows one call beyond the campaign's own attempts.
 alter table voice_recipients add column retries int not null default 0;
-
--- 0029 allows the slot `inbound`; an earlier version of it did not.
-alter table chat_counts drop constraint chat_counts_slot_check,
-  add constraint chat_counts_slot_check check (slot in ('sender', 'inbound', 'controls'));

@@ -71,7 +71,7 @@ const pairLimit: Rule = (attempt, random) =>
         after_ms: backoff(6 * second_ms, attempt, random, 10 * minute_ms),
       };
 
-const tomorrow: Rule = (attempt) =>
+const retryNextDay: Rule = (attempt) =>
   attempt >= daily_attempts_max
     ? { state: "refused", error: "frequency_capped", after_ms: 0, recipient_side: true }
     : { state: "deferred", error: "frequency_capped", after_ms: day_ms };
@@ -121,7 +121,7 @@ const optedOut: Rule = () => ({
   recipient_side: true,
 });
 const wrongRow = refuse("invalid_parameter");
-const mediaOnceMore: Rule = (attempt) =>
+const retryMediaOnce: Rule = (attempt) =>
   attempt >= 2
     ? { state: "refused", error: "media_failed", after_ms: 0 }
     : { state: "deferred", error: "media_failed", after_ms: 5 * second_ms };
@@ -140,7 +140,7 @@ const rules: ReadonlyMap<number, Rule> = new Map<number, Rule>([
   ...each([4, 80007, 130429], overRate),
   [131057, upgrading],
   [131056, pairLimit],
-  [131049, tomorrow],
+  [131049, retryNextDay],
   ...each([131026, 131062, 137000, 130497], refuseRecipient("undeliverable")),
   [131050, optedOut],
   [131021, refuseRecipient("same_number")],
@@ -157,7 +157,7 @@ const rules: ReadonlyMap<number, Rule> = new Map<number, Rule>([
   [132015, paused],
   // 135000 is "an unknown error with your request parameters": the same request fails again.
   ...each([132000, 132005, 132008, 132012, 131008, 131009, 100, 131051, 135000], wrongRow),
-  [131053, mediaOnceMore],
+  [131053, retryMediaOnce],
   [131047, refuseRecipient("outside_window")],
   [131063, otherRoute],
 ]);
