@@ -56,7 +56,7 @@ const capture = "capture";
 const none = "";
 
 /**
- * Every allowed transition. Success overrides failure: a message that was unresolved, refused or
+ * Every allowed transition, but for a retry on request (retry_chat_recipients). Success overrides failure: a message that was unresolved, refused or
  * cancelled and is delivered nevertheless counts as delivered, and its refund stands. A delivery status
  * may arrive before the provider's response.
  */
