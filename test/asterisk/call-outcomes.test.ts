@@ -90,7 +90,8 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     });
 
     test(`an agent's ${sip} is reported as ${disposition}, and no customer is called`, async () => {
-      const request = { to_number: "9000000001", from_number: number };
+      // One live call per customer: each test has its own.
+      const request = { to_number: `9000000${sip}`, from_number: number };
       const report = await reportOn(request, status);
       assert.deepEqual(causes(report), wanted);
       assert.equal(report.ended_reason, `agent_${disposition}`);
@@ -101,15 +102,23 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
     });
   }
 
-  for (const [name, does, status, disposition, cause, sip] of [
-    ["busy", "is busy", "busy", "busy", 17, 486],
-    ["declines", "declines", "busy", "declined", 21, 603],
-    ["unavailable", "is unavailable", "no-answer", "no_answer", 19, 480],
-    ["rings_on", "rings until its ring time ends", "no-answer", "no_answer", 19, null],
-    ["unregistered", "is not registered", "failed", "unreachable", null, null],
+  for (const [to_number, name, does, status, disposition, cause, sip] of [
+    ["9000000010", "busy", "is busy", "busy", "busy", 17, 486],
+    ["9000000011", "declines", "declines", "busy", "declined", 21, 603],
+    ["9000000012", "unavailable", "is unavailable", "no-answer", "no_answer", 19, 480],
+    [
+      "9000000013",
+      "rings_on",
+      "rings until its ring time ends",
+      "no-answer",
+      "no_answer",
+      19,
+      null,
+    ],
+    ["9000000014", "unregistered", "is not registered", "failed", "unreachable", null, null],
   ] as const) {
     test(`an agent's phone that ${does} is reported as ${disposition}, and no customer is called`, async () => {
-      const request = { to_number: "9000000002", from_number: extensions[name] };
+      const request = { to_number, from_number: extensions[name] };
       const report = await reportOn(request, status);
       assert.deepEqual(
         [report.disposition, report.ended_reason, report.hangup_cause_q850, report.sip_status],
