@@ -80,12 +80,16 @@ export async function setTemplateStatus(
 
 type Times = Readonly<Record<"status" | "quality" | "category", Date | null>>;
 
-/** Returns the values that are not older than the known ones. */
+/**
+ * Returns the values that are not older than the known ones. Events are dated in whole seconds, responses
+ * are not: within one second, what arrives later counts.
+ */
 function withoutOlder(
   { at, status, reason, quality, category }: TemplateChange,
   known: Times,
 ): TemplateChange {
-  const isOlder = (time: Date | null) => at !== undefined && time !== null && at < time;
+  const isOlder = (time: Date | null) =>
+    at !== undefined && time !== null && secondsOf(at) < secondsOf(time);
   return {
     ...(at === undefined ? {} : { at }),
     ...(status === undefined || isOlder(known.status) ? {} : { status }),
@@ -93,6 +97,10 @@ function withoutOlder(
     ...(quality === undefined || isOlder(known.quality) ? {} : { quality }),
     ...(category === undefined || isOlder(known.category) ? {} : { category }),
   };
+}
+
+function secondsOf(time: Date): number {
+  return Math.floor(time.getTime() / 1_000);
 }
 
 /** Returns the new times. A value without an event is dated only when it differs. */

@@ -122,6 +122,17 @@ test("a template that may not be sent holds its campaigns until it is approved a
   assert.equal((await events()).length, 6);
 });
 
+test("an approval in the second of a pause releases the campaigns, although its event has no milliseconds", async () => {
+  const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
+  api.clock.set("2026-04-01T00:00:01.700Z");
+  await setStatus(template_id, { status: "PAUSED" });
+  await setStatus(template_id, { status: "APPROVED", at: new Date("2026-04-01T00:00:00Z") });
+  assert.equal((await holds()).length, 1);
+  await setStatus(template_id, { status: "APPROVED", at: new Date("2026-04-01T00:00:01Z") });
+  assert.deepEqual(await holds(), []);
+  api.clock.release();
+});
+
 test("an unchanged status records no event, and restores a hold that a person has lifted", async () => {
   const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
   assert.equal((await setStatus(template_id, { status: "APPROVED" })).changed, false);
