@@ -36,7 +36,7 @@ export async function createAiAgent(
 
 /** Refuses validation-failed on `name` if its unique constraint was violated; rethrows any other error. */
 export function refuseTakenAiAgent(error: unknown): never {
-  if (violatesUnique(error, "voice_agents_account_id_name_key"))
+  if (violatesUnique(error, "voice_ai_agents_account_id_name_key"))
     throw invalidField("name", "is already the name of an AI agent");
   throw error;
 }
