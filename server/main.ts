@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { saveLastUses } from "./accounts/tokens/save-last-uses.ts";
 import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
+import { openWaitingServer, type WaitingServer } from "./api/waiting-server.ts";
 import { openWebhookReceiver } from "./chat/inbound/webhook-receiver.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
 import { openAiAgentDrivers } from "./drivers/ai-agent/open-ai-agent-drivers.ts";
@@ -25,6 +26,7 @@ import { openLog, type Log } from "./lib/log.ts";
 import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
 import { migrate } from "./lib/database/migrate.ts";
 import { MigrationError } from "./lib/database/migration-error.ts";
+import { waitForDatabase } from "./lib/database/wait-for-database.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";
 import { startWorker, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";
@@ -49,7 +51,7 @@ async function start(config: Config): Promise<void> {
   const log = openLog(config.log_level);
   stopOnSignals(log);
   const database_url = config.database_url ?? (await startDatabase(config, log));
-  await migrate(database_url);
+  await migrateWhenAvailable(config, database_url, log);
   const db = openDatabase(database_url, log);
   stops.unshift(() => db.close());
   const notifications = openNotifications(database_url, log);
@@ -104,6 +106,21 @@ async function startDatabase(config: Config, log: Log): Promise<string> {
   });
   stops.unshift(() => postgres.stop());
   return postgres.url;
+}
+
+/** Waits for the database; an API process reports meanwhile that it is not ready. */
+async function migrateWhenAvailable(config: Config, url: string, log: Log): Promise<void> {
+  let waiting: WaitingServer | undefined;
+  await waitForDatabase(
+    log,
+    () => migrate(url),
+    async () => {
+      if (!config.roles.includes("api")) return;
+      waiting = await openWaitingServer(config);
+      ends.push(waiting.close);
+    },
+  );
+  await waiting?.close();
 }
 
 async function serve(config: Config, app: App): Promise<void> {

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFile, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 import pg from "pg";
+import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import type { Demo } from "../../server/seed-demo/seed-demo.ts";
 import { emptyDatabase } from "../support/database.ts";
+import { eventually } from "../support/eventually.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
 test("two processes that start at once on an empty database migrate and seed it once; each token of the demo file works as its name says, and the printed curl command creates a lead", async () => {
@@ -96,9 +99,47 @@ test("a failed start prints its reason in one sentence and stops PostgreSQL", as
   await assert.rejects(stat(`${service.data_dir}/postgres/postmaster.pid`), { code: "ENOENT" });
   blocker.close();
   await service.dispose();
+});
 
-  const unreachable = await spawnService({ DATABASE_URL: "postgres://user@127.0.0.1:1/none" });
-  assert.equal(await unreachable.ended(), 1);
-  assert.match(unreachable.output(), /^DATABASE_URL: the database cannot be reached/m);
-  await unreachable.dispose();
+test("processes that start while the database is away wait for it, alive and not ready, and then work", async () => {
+  const dataDir = scratchFolder("trunkline-start-");
+  const start = () => startEmbeddedPostgres({ dataDir, log: () => {} });
+  let postgres = await start();
+  await postgres.stop();
+  const url = (role: string) => `${postgres.url}?application_name=${role}`;
+  const api = await spawnService({ ROLES: "api", DATABASE_URL: url("api") });
+  const worker = await spawnService({ ROLES: "worker", DATABASE_URL: url("worker") });
+  const services = [api, worker];
+  await eventually(() =>
+    services.every(({ output }) =>
+      /the database is not available: .*ECONNREFUSED.*waiting/.test(output()),
+    ),
+  );
+  const path = "/api/v1/clickToCallApis/clickToCall";
+  const statusOf = async (method: "GET" | "POST", url_path: string) => {
+    const options = method === "POST" ? { json: {} } : {};
+    return (await api.send(method, url_path, options).catch(() => null))?.status;
+  };
+  await eventually(async () => (await statusOf("GET", "/health/live")) === 200);
+  assert.equal(await statusOf("GET", "/health/ready"), 503);
+  assert.equal(await statusOf("POST", "/api/v1/chat/campaigns"), 503);
+  const call = await api.send("POST", path, { json: {} });
+  assert.deepEqual(Object.keys(JSON.parse(call.text) as object), ["status", "message"]);
+
+  postgres = await start();
+  await eventually(async () => (await statusOf("GET", "/health/ready")) === 200);
+  assert.equal(await statusOf("POST", path), 401);
+  const client = new pg.Client({ connectionString: postgres.url });
+  await client.connect();
+  await eventually(async () => {
+    const { rows } = await client.query<{ count: number }>(
+      "select count(*)::int from pg_stat_activity where application_name = 'worker'",
+    );
+    return rows[0]!.count > 1;
+  });
+  await client.end();
+  assert.match(worker.output(), /the database is available/);
+  for (const service of services) await service.dispose();
+  await postgres.stop();
+  await rm(dataDir, { recursive: true, force: true });
 });

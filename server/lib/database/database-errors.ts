@@ -12,7 +12,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
       unavailable_codes.has(code)
     );
   }
-  return /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|connection error/i.test(
+  return /connection terminated|^timeout expired$|timeout exceeded when trying to connect|query read timeout|not queryable|connection error/i.test(
     error.message,
   );
 }
@@ -22,6 +22,9 @@ const unavailable_codes = new Set([
   "ECONNRESET",
   "EPIPE",
   "ENOTFOUND",
+  "EAI_AGAIN", // The name server does not answer yet.
+  "EHOSTUNREACH",
+  "ENETUNREACH",
   "ETIMEDOUT",
   "ENOENT", // A Unix socket that does not exist yet.
   "57014", // Our statement_timeout.

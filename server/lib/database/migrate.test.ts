@@ -86,6 +86,26 @@ test("four processes that migrate one empty database at once apply each migratio
   assert.deepEqual(await migrate(url), []);
 });
 
+test("a session that holds the lock for migrations stops no start on a current schema, and is named where a migration is missing", async () => {
+  const url = await fresh();
+  const copy = await folder("locked");
+  await migrate(url, copy);
+  await withClient(`${url}?application_name=frozen-trunkline`, async (holder) => {
+    await holder.query("select pg_advisory_lock(7286542001)");
+    const { rows } = await holder.query<{ pid: number }>("select pg_backend_pid() as pid");
+    assert.deepEqual(await migrate(url, copy), []);
+    await writeFile(join(copy, "9999-missing.sql"), "create table missing ();");
+    await assert.rejects(migrate(url, copy, 50), (error) => {
+      assert.ok(error instanceof MigrationError);
+      const session = `PostgreSQL session ${rows[0]!.pid} \\(application_name frozen-trunkline, `;
+      assert.match(error.message, new RegExp(session));
+      assert.match(error.message, new RegExp(`pg_terminate_backend\\(${rows[0]!.pid}\\)$`));
+      return true;
+    });
+  });
+  assert.deepEqual(await migrate(url, copy), ["9999-missing.sql"]);
+});
+
 test("a migration that changed after it ran stops the start and is named", async () => {
   const url = await fresh();
   const copy = await folder("changed");
@@ -202,6 +222,14 @@ test("a signature changes only when a migration drops the function with the old 
   await assert.rejects(migrate(url, newer), /answer has 2 signatures in the database and one in/);
   await writeFile(join(newer, "9999-drop.sql"), "drop function answer();");
   assert.deepEqual(await migrate(url, newer), ["9999-drop.sql", "functions/answer.sql"]);
+});
+
+test("a function that is missing in the database is defined again", async () => {
+  const url = await fresh();
+  const { older } = await twoVersions("missing-function");
+  await migrate(url, older);
+  await query(url, "drop function answer()");
+  assert.deepEqual(await migrate(url, older), ["functions/answer.sql"]);
 });
 
 test("a function that a migration dropped is defined again although its file did not change", async () => {

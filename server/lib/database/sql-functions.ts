@@ -55,17 +55,31 @@ export async function applyFunctions(
   // Removes the entries of functions that a numbered migration has dropped.
   await client.query(`delete from schema_functions f where not exists (
     select from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.proname = f.name)`);
-  const { rows } = await client.query<AppliedFunction>(
-    "select name, revision, checksum from schema_functions order by name",
-  );
-  refuseNewer(functions, rows);
-  const applied = new Map(rows.map((row) => [row.name, row.checksum]));
-  const changed = functions.filter(({ name, checksum }) => applied.get(name) !== checksum);
+  const changed = await changedFunctions(client, functions);
   // A function may call another that is defined after it.
   await client.query("set local check_function_bodies = off");
   for (const fn of changed) await apply(client, fn);
   await requireOneSignature(client, functions);
   return changed.map(({ name }) => fileOf(name));
+}
+
+/**
+ * Returns the functions that the database lacks or has from another file. Throws MigrationError if the database
+ * has a newer revision of a function or one without a file.
+ */
+export async function changedFunctions(
+  client: pg.Client,
+  functions: readonly SqlFunction[],
+): Promise<SqlFunction[]> {
+  const { rows } = await client.query<AppliedFunction>(
+    `select name, revision, checksum from schema_functions f
+     where exists (select from pg_proc p
+       where p.pronamespace = current_schema()::regnamespace and p.proname = f.name)
+     order by name`,
+  );
+  refuseNewer(functions, rows);
+  const applied = new Map(rows.map((row) => [row.name, row.checksum]));
+  return functions.filter(({ name, checksum }) => applied.get(name) !== checksum);
 }
 
 /** Returns the files of functions that the database lacks or has in an older revision. */

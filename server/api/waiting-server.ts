@@ -1,0 +1,39 @@
+// Answers for the API while the service waits for its database: alive, and not ready.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { unavailable } from "../lib/errors.ts";
+import { renderProblem } from "./checks/render-error.ts";
+import { routes } from "./routes.ts";
+
+export type WaitingServer = { close(): Promise<void> };
+
+/** Listens and answers every request with 503, but `/health/live` with 200. Throws if it cannot listen. */
+export async function openWaitingServer(address: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<WaitingServer> {
+  const server = createServer((request, response) => {
+    const path = request.url?.replace(/[?].*$/, "").replace(/[/]$/, "");
+    if (path === "/health/live") {
+      return response
+        .writeHead(200, { "content-type": "application/json", connection: "close" })
+        .end(JSON.stringify({ status: "ok" }));
+    }
+    const refusal = unavailable(new Error("the service waits for its database"));
+    const render = routes.find(({ url }) => url === path)?.renderError ?? renderProblem;
+    const { status, contentType, body } = render(refusal, "req_waiting");
+    return response
+      .writeHead(status, { ...refusal.headers, "content-type": contentType, connection: "close" })
+      .end(JSON.stringify(body));
+  });
+  server.listen(address);
+  await once(server, "listening");
+  return {
+    async close() {
+      if (!server.listening) return;
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
