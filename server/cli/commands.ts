@@ -10,6 +10,7 @@ import { tokenCommands } from "./token-commands.ts";
 import { trunkCommands } from "./trunk-commands.ts";
 import { userCommands } from "./user-commands.ts";
 import { webhookCommands } from "./webhook-commands.ts";
+import { whatsappCommands } from "./whatsapp-commands.ts";
 
 export const commands: readonly Command[] = [
   migrateCommand,
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   ...creditCommands,
   ...nodeCommands,
   ...trunkCommands,
+  ...whatsappCommands,
   ...webhookCommands,
   doctorCommand,
 ];

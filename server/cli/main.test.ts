@@ -166,6 +166,19 @@ test("only an operator changes the length of a pulse", async () => {
   assert.equal(account_now.body.calls.pulse_seconds, 30);
 });
 
+test("an operator adds a WhatsApp number to an account that may not add it itself", async () => {
+  const tenant = await makeAccount(api.app, { features: ["bulk_chat"] });
+  const id = unique("pn");
+  const bind = ["whatsapp", "bind", String(tenant.account_id), "--name", "Shop"];
+  const ids = ["--phone-number-id", id, "--business-account-id", unique("ba")];
+  const number = await done(bind, ["--phone-number", "+91 98765 43210"], ids);
+  const seen = await api.send("GET", `/api/v1/chat/numbers/${number.id}`, { token: tenant.token });
+  assert.deepEqual([seen.status, seen.body.provider_phone_number_id], [200, id]);
+  const taken = await run(bind, ["--phone-number", "+91 98765 43210"], ids);
+  assert.equal(taken.code, 1);
+  assert.match(taken.stderr, /provider_phone_number_id is already in use/);
+});
+
 test("an operator adds, changes and removes nodes and trunks, and the password is never shown", async () => {
   const file = join(data_dir, "ari-password");
   await writeFile(file, "s3cret\n");

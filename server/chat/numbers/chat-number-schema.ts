@@ -33,6 +33,11 @@ export const NewChatNumber = closed(
     provider_phone_number_id: optional(providerId("Of the number at WhatsApp")),
     business_account_id: optional(providerId("Of the number's WhatsApp business account")),
     rate_per_second: optional(rate),
+    account_id: optional(
+      id(
+        "The account that gets the number, by default the caller's; only operators may name another",
+      ),
+    ),
   },
   { examples: [{ name: "Support", phone_number: "+91 98765 43210", driver: "sandbox" }] },
 );

@@ -6,6 +6,7 @@ import { makeChatCampaign, makeChatTemplate } from "../../../test/support/chat-f
 import {
   makeAccount,
   makeCredits,
+  makeToken,
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
@@ -151,6 +152,41 @@ test("a provider's ID belongs to one account, and the owner is not disclosed", a
   assert.equal((await send("POST", "", sibling)).status, 201);
   const listed = await send("GET", "?limit=200", undefined, other);
   assert.ok(listed.body.data.every(({ name }: { name: string }) => name !== "Mine now"));
+});
+
+test("only an operator adds a WhatsApp number, and the account then has it", async () => {
+  const tenant = await makeAccount(api.app, { features: ["bulk_chat"] });
+  const theirs = whatsapp();
+  const refused = await send("POST", "", theirs, tenant);
+  assert.deepEqual([refused.status, refused.body.type.split("/").pop()], [403, "forbidden"]);
+  assert.deepEqual(await routesOf(theirs.provider_phone_number_id), []);
+  const elsewhere = sandbox({ account_id: account.account_id });
+  assert.equal((await send("POST", "", elsewhere, tenant)).status, 403);
+  const narrow = await makeToken(api.app, account, { scopes: ["chat.manage"] });
+  assert.equal((await send("POST", "", whatsapp(), { ...account, token: narrow })).status, 403);
+
+  const bound = await send("POST", "", { ...theirs, account_id: tenant.account_id });
+  assert.equal(bound.status, 201, bound.text);
+  const { id } = bound.body;
+  assert.equal((await send("GET", `/${id}`, undefined, tenant)).status, 200);
+  assert.equal((await send("GET", `/${id}`)).status, 404);
+  assert.deepEqual(await actions(id), ["chat_number.bound"]);
+  const trail = await api.send("GET", "/api/v1/audit?action=chat_number.created", {
+    token: tenant.token,
+  });
+  assert.deepEqual(
+    trail.body.data.map((entry: Record<string, unknown>) => [
+      entry["subject_id"],
+      entry["user_id"],
+    ]),
+    [[String(id), null]],
+  );
+  const nowhere = await send("POST", "", whatsapp({ account_id: 999_999_999 }));
+  assert.deepEqual(failingFields(nowhere), ["account_id"]);
+  // A sandbox number of the own account needs no operator.
+  const own = sandbox({ account_id: tenant.account_id });
+  assert.equal((await send("POST", "", own, tenant)).status, 201);
+  assert.equal((await send("POST", "", sandbox(), tenant)).status, 201);
 });
 
 test("only one of two accounts that claim the same ID concurrently gets it", async () => {

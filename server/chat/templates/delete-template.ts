@@ -15,7 +15,7 @@ export type TemplateName = {
 
 /**
  * Deletes a template in all its languages at the provider; a template that the provider does not know
- * counts as deleted. Errors: not-found; conflict while an unfinished campaign or a flow uses one of
+ * counts as deleted, and so does one of a business account that is no longer this account's. Errors: not-found; conflict while an unfinished campaign or a flow uses one of
  * them; unavailable when the provider is unreachable.
  */
 export async function deleteAtProvider(
@@ -33,13 +33,30 @@ export async function deleteAtProvider(
   const { business_account_id, name } = template;
   const named = { driver: template.driver as ChatDriverName, business_account_id, name };
   await refuseUsed(app.db.query, accountId, await idsOf(app.db.query, accountId, named));
-  if (template.provider_template_id !== null) {
+  if (template.provider_template_id !== null && (await isOwn(app.db.query, accountId, named))) {
     const driver = driverOf(app, named.driver);
     await callProvider("id", () =>
       driver.deleteTemplate(business_account_id, name).catch(ignoreUnknown),
     );
   }
   return named;
+}
+
+/** Returns whether the business account still belongs to the account: its last number may have been deleted. */
+async function isOwn(
+  db: Kysely<DB>,
+  accountId: number,
+  { driver, business_account_id }: TemplateName,
+): Promise<boolean> {
+  const own = await db
+    .selectFrom("chat_routes")
+    .select("account_id")
+    .where("driver", "=", driver)
+    .where("kind", "=", "business_account")
+    .where("provider_id", "=", business_account_id)
+    .where("account_id", "=", accountId)
+    .executeTakeFirst();
+  return own !== undefined;
 }
 
 /** Deletes the stored templates of that name. Errors: conflict when one of them is in use by now. */

@@ -283,6 +283,32 @@ test("deletes a template in all its languages, here and at the provider", async 
   assert.ok(!provider.templates.some((one) => one.name === name));
 });
 
+test("never deletes templates at the provider after their business account went to another account", async () => {
+  const former = await makeAccount(api.app);
+  const bind = (by: TestAccount, phone_id: string) =>
+    api.send("POST", "/api/v1/chat/numbers", {
+      token: by.token,
+      json: {
+        name: "Shop",
+        phone_number: "919876543210",
+        driver: "whatsapp",
+        provider_phone_number_id: phone_id,
+        business_account_id: "moved-business",
+      },
+    });
+  const { id: number_id } = (await bind(former, unique("pn"))).body;
+  const name = newName();
+  const kept = await send("POST", "", greeting({ name, chat_number_id: number_id }), former);
+  const freed = await api.send("DELETE", `/api/v1/chat/numbers/${number_id}`, {
+    token: former.token,
+  });
+  assert.equal(freed.status, 204);
+  assert.equal((await bind(other, unique("pn"))).status, 201);
+  assert.equal((await send("DELETE", `/${kept.body.id}`, undefined, former)).status, 204);
+  assert.ok(provider.templates.some((one) => one.name === name));
+  assert.equal((await send("GET", `/${kept.body.id}`, undefined, former)).status, 404);
+});
+
 test("deletes a template that the provider does not know", async () => {
   const id = await makeChatTemplate(api.app, account, sandbox);
   assert.equal((await send("DELETE", `/${id}`)).status, 204);

@@ -6,7 +6,7 @@ import {
   NewChatNumber,
 } from "../../../chat/numbers/chat-number-schema.ts";
 import { findChatNumber, listChatNumbers } from "../../../chat/numbers/chat-numbers.ts";
-import { createChatNumber } from "../../../chat/numbers/create-chat-number.ts";
+import { bindChatNumber } from "../../../chat/numbers/bind-chat-number.ts";
 import { deleteChatNumber } from "../../../chat/numbers/delete-chat-number.ts";
 import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
 import { askForNumber, recordNumberState } from "../../../chat/numbers/sync-chat-number.ts";
@@ -17,15 +17,33 @@ import {
   media_bytes_max,
   uploadChatMedia,
 } from "../../../chat/numbers/upload-chat-media.ts";
+import type { Caller } from "../../../accounts/caller.ts";
+import { Refusal } from "../../../lib/errors.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { receiveUpload } from "../../bodies/receive-upload.ts";
 import { route } from "../../route.ts";
+import { mayOperate } from "../shared/may-operate.ts";
 import { manageChat, seeChat } from "./chat-holds.ts";
 
 const numbers = "/api/v1/chat/numbers";
 const numberParams = closed({ id: pathId("The number") });
 const tag = "Chat numbers";
+
+/**
+ * Refuses forbidden: a provider's access token may reach the numbers of many businesses, so only an operator
+ * decides which account gets which number.
+ */
+function refuseUnlessOperator(caller: Caller, body: unknown): void {
+  const { driver, account_id } = (body ?? {}) as { driver?: unknown; account_id?: unknown };
+  const isOwnSandbox =
+    driver !== "whatsapp" && (account_id ?? caller.account.id) === caller.account.id;
+  if (isOwnSandbox || mayOperate(caller)) return;
+  throw new Refusal(
+    "forbidden",
+    "Only an operator adds WhatsApp numbers, and numbers of other accounts; ask the operator of this server",
+  );
+}
 
 export const chatNumberRoutes = [
   route({
@@ -43,16 +61,20 @@ export const chatNumberRoutes = [
     method: "POST",
     url: numbers,
     id: "createChatNumber",
-    summary: "Add a chat number",
+    summary: "Add a chat number; only operators add numbers of WhatsApp",
     tag,
     access: manageChat,
     body: NewChatNumber,
     success: { 201: ChatNumberResponse },
+    precheck: async ({ caller, body }) => refuseUnlessOperator(caller, body),
     validate: ({ body }) => validateNewChatNumber(body),
-    handle: async ({ app, caller, actor, body, write }) => {
-      const number = await write((tx) => createChatNumber(tx, actor, body, app.clock.now()));
-      notifyJob(app, caller.account.id);
-      return number;
+    handle: async ({ app, actor, body: { account_id, ...number }, write }) => {
+      const owner = account_id ?? actor.account_id;
+      const created = await write((tx) =>
+        bindChatNumber(tx, actor, owner, number, app.clock.now()),
+      );
+      notifyJob(app, owner);
+      return created;
     },
   }),
   route({
