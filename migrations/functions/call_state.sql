@@ -17,6 +17,13 @@ language sql stable as $$
           where k.account_id = p_account_id and k.name = r.audio_name)) end,
       'attempts_max', 1 + v.max_retry, 'callbacks', r.callbacks,
       'retry_after_minutes', v.retry_after_minutes, 'crm_workspace_id', v.crm_workspace_id) end,
+    -- Null: the requested caller ID may not be shown. A campaign's calls keep theirs as from_number.
+    'caller_id', case when v.id is null then (
+      select case
+        when c.cli_number is null then coalesce(default_caller_id(p_account_id, t),
+          case when allows_caller_id(p_account_id, t, c.from_number) then c.from_number end, '0')
+        when allows_caller_id(p_account_id, t, c.cli_number) then c.cli_number end
+      from trunks t where t.id = c.trunk_id) else c.from_number end,
     'contact_time_zones', coalesce((
       select jsonb_agg(distinct t.time_zone) from contacts t
       where t.account_id = p_account_id and t.phone_e164 = '+' || c.to_phone and t.time_zone is not null), '[]'),

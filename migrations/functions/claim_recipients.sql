@@ -29,6 +29,14 @@ begin
         select from voice_holds h where h.account_id = p_account_id and h.campaign_id = p_campaign_id)
     for share;
   if not found then return; end if;
+  v_campaign.caller_id := coalesce(v_campaign.caller_id, (
+    select default_caller_id(p_account_id, t) from trunks t where t.id = v_campaign.trunk_id), p_caller_id);
+  -- The caller ID was assigned to another account meanwhile: a worker pauses the campaign.
+  if v_campaign.caller_id <> '0' and not exists (
+    select from trunks t
+    where t.id = v_campaign.trunk_id and allows_caller_id(p_account_id, t, v_campaign.caller_id)) then
+    return;
+  end if;
   select a.calls_per_customer_day into v_calls_a_day from accounts a
     where a.account_id = p_account_id and not v_campaign.is_test;
 

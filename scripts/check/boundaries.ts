@@ -40,7 +40,7 @@ export const entities: Readonly<Record<string, Ladder>> = {
     ["holds", "messages", "recipients"],
   ],
   crm: [["contacts", "fields", "lead-imports"], ["leads"], ["workspaces"]],
-  telephony: [["trunks"], ["agent-groups", "extensions", "nodes"]],
+  telephony: [["trunks"], ["agent-groups", "extensions", "nodes", "numbers"]],
   voice: [["ai-agents", "campaigns"], ["menus"], ["files"]],
 };
 const folder_files_max = 25;

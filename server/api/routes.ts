@@ -33,6 +33,7 @@ import { picklistRoutes } from "./routes/crm/picklists.ts";
 import { workspaceRoutes } from "./routes/crm/workspaces.ts";
 import { agentGroupRoutes } from "./routes/telephony/agent-groups.ts";
 import { extensionRoutes } from "./routes/telephony/extensions.ts";
+import { phoneNumberRoutes } from "./routes/telephony/phone-numbers.ts";
 import { trunkRoutes } from "./routes/telephony/trunks.ts";
 import { voiceNodeRoutes } from "./routes/telephony/voice-nodes.ts";
 import { aiAgentRoutes } from "./routes/voice/ai-agents.ts";
@@ -83,6 +84,7 @@ export const routes: readonly Route[] = [
   // Telephony: switches and carriers
   ...voiceNodeRoutes,
   ...trunkRoutes,
+  ...phoneNumberRoutes,
   // Callbacks
   ...callbackEndpointRoutes,
   ...callbackDeliveryRoutes,

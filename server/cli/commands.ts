@@ -5,6 +5,7 @@ import { creditCommands } from "./credit-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { nodeCommands } from "./node-commands.ts";
+import { numberCommands } from "./number-commands.ts";
 import { roleCommands } from "./role-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
 import { trunkCommands } from "./trunk-commands.ts";
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   ...creditCommands,
   ...nodeCommands,
   ...trunkCommands,
+  ...numberCommands,
   ...whatsappCommands,
   ...webhookCommands,
   doctorCommand,

@@ -233,6 +233,16 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
   assert.equal(audit.body.data[0].subject_id, String(node.id));
 });
 
+test("an operator assigns phone numbers to accounts, lists them and removes them", async () => {
+  const to = ["--to", String(account.account_id)];
+  const assigned = await done("number", "assign", "+91 90000 00555", ...to, ...ofAccount());
+  assert.deepEqual([assigned.number, assigned.account_id], ["919000000555", account.account_id]);
+  assert.deepEqual((await done("number", "list")).data, [assigned]);
+  assert.equal((await run("number", "assign", "919000000555", ...to, ...ofAccount())).code, 1);
+  await done("number", "remove", assigned.number, ...ofAccount());
+  assert.deepEqual((await done("number", "list")).data, []);
+});
+
 test("reports what is invalid about a node or a trunk", async () => {
   const load = ["--calls-per-second", "10", "--calls-max", "100"];
   const node = ["node", "add", ...ofAccount(), "--name", "n"];
@@ -247,7 +257,6 @@ test("reports what is invalid about a node or a trunk", async () => {
     [["node", "set", "1", ...ofAccount(), "--active", "perhaps"], /must be yes or no/],
     [[...trunk, "--nodes", "1:x"], /nodes\.0/],
     [[...trunk, "--nodes", "99999999:1:1"], /nodes\.0\.node_id.*matches no node/],
-    [[...trunk, "--caller-ids-only", "yes"], /caller_ids/],
   ] as const) {
     const { code, stderr } = await run(...words);
     assert.notEqual(code, 0, words.join(" "));

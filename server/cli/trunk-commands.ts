@@ -31,8 +31,11 @@ const changes = {
   "only-account": { value: "id", about: `The only account that may use it; "" for every account` },
   "number-format": { value: "format", about: "e164, plus_e164 or national" },
   "number-prefix": { value: "digits", about: "Dialed before each number" },
-  "caller-ids": { value: "list", about: "Allowed caller IDs; the first is the default" },
-  "caller-ids-only": { value: "yes|no", about: "Whether the carrier refuses other caller IDs" },
+  "caller-ids": { value: "list", about: "Caller IDs that the carrier accepts" },
+  "caller-ids-only": {
+    value: "yes|no",
+    about: "Whether calls show only their account's phone numbers of the list (yes by default)",
+  },
   "fallback-trunk": {
     value: "id",
     about: `The trunk that its campaigns move to when it cannot be used; "" for none`,

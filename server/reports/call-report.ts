@@ -181,7 +181,7 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallReportQu
         // The caller ID that the node leader chooses (calls/leader/dialer/trunk-line.ts).
         parts: sql`case when c.recipient_id is not null then c.from_number else c.cli_number end as part,
           case when c.recipient_id is null and c.cli_number is null then c.trunk_id end as more`,
-        key: sql`coalesce(part, t.caller_ids[1])`,
+        key: sql`coalesce(part, default_caller_id(${account_id}, t))`,
         keyJoins: sql`left join trunks t on t.id = more`,
         sort: byRank,
         names: sql`key as caller_id`,

@@ -20,6 +20,7 @@ export async function seedSandboxTrunk(tx: Tx, now: Date): Promise<void> {
       endpoint: "sandbox",
       number_format: "e164",
       caller_ids: ["9000000000"],
+      caller_ids_only: false,
       ...stamps,
     })
     .returning("id")

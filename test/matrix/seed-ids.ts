@@ -78,6 +78,9 @@ export type Ids = {
   readonly agent_group_id: number;
   /** A member of the agent group. */
   readonly agent_member_id: number;
+  /** A phone number of the account. */
+  readonly owned_number: string;
+  readonly account_id: number;
   /** Inactive, without calls. */
   readonly voice_node_id: number;
   /** Inactive, on that node. */
@@ -127,6 +130,8 @@ export const unknownIds: Ids = {
   extension_id: 8_000_000_000_000_301,
   agent_group_id: 8_000_000_000_000_302,
   agent_member_id: 8_000_000_000_000_303,
+  owned_number: "999999999999999",
+  account_id: 8_000_000_000_000_306,
   voice_node_id: 8_000_000_000_000_304,
   trunk_id: 8_000_000_000_000_305,
   erasure_id: 8_000_000_000_000_601,

@@ -3,6 +3,7 @@ import {
   makeAgentGroup,
   makeExtension,
   makeNode,
+  makePhoneNumber,
   makeTrunk,
 } from "../support/telephony-factory.ts";
 import { unique, type TestAccount } from "../support/account-factory.ts";
@@ -13,13 +14,27 @@ export function freeExtension(): string {
   return String(100_000 + Number(unique("").slice(1)));
 }
 
-/** Creates an extension, an agent group with a member, and an inactive node with a trunk. */
+/** Returns a phone number that belongs to no account. */
+export function freeNumber(): string {
+  return `9190${String(10_000_000 + Number(unique("").slice(1)))}`;
+}
+
+/** Creates an extension, an agent group with a member, a phone number, and an inactive node with a trunk. */
 export async function seedTelephony(
   { app }: TestApi,
   account: TestAccount,
   mark: string,
 ): Promise<
-  Pick<Ids, "extension_id" | "agent_group_id" | "agent_member_id" | "voice_node_id" | "trunk_id">
+  Pick<
+    Ids,
+    | "account_id"
+    | "extension_id"
+    | "agent_group_id"
+    | "agent_member_id"
+    | "owned_number"
+    | "voice_node_id"
+    | "trunk_id"
+  >
 > {
   const number = freeExtension();
   const extension_id = await makeExtension(app, account, number);
@@ -39,7 +54,11 @@ export async function seedTelephony(
     .where("group_id", "=", agent_group_id)
     .executeTakeFirstOrThrow();
   const voice_node_id = await makeNode(app, { active: false });
+  const owned_number = freeNumber();
+  await makePhoneNumber(app, account, owned_number);
   return {
+    account_id,
+    owned_number,
     extension_id,
     agent_group_id,
     agent_member_id: member.id,

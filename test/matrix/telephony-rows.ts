@@ -1,7 +1,7 @@
 // The rows of routes for extensions and agent groups, and of the operator's routes for nodes and trunks.
 import { unique } from "../support/account-factory.ts";
 import type { RouteRow } from "./route-rows.ts";
-import { freeExtension } from "./seed-telephony.ts";
+import { freeExtension, freeNumber } from "./seed-telephony.ts";
 import type { Ids } from "./seed-ids.ts";
 
 const account = "/api/v1";
@@ -60,6 +60,8 @@ const agents: Record<string, RouteRow> = {
     json: { number: freeExtension(), position: 1 },
   })),
   moveAgentGroupMember: manage((ids) => ({ path: memberOf(ids), json: { position: 2 } })),
+  listPhoneNumbers: see(() => ({ path: `${account}/phone-numbers?limit=2` })),
+  readPhoneNumber: see((ids) => ({ path: `${account}/phone-numbers/${ids.owned_number}` })),
   removeAgentGroupMember: manage((ids) => ({ path: memberOf(ids) })),
 };
 
@@ -109,6 +111,14 @@ const operator: Record<string, RouteRow> = {
     },
   })),
   deleteTrunk: operate((ids) => ({ path: trunkOf(ids) })),
+  listNumberAssignments: operate(() => ({ path: `${account}/number-assignments?limit=2` })),
+  assignPhoneNumber: operate((ids) => ({
+    path: `${account}/number-assignments`,
+    json: { number: freeNumber(), account_id: ids.account_id },
+  })),
+  unassignPhoneNumber: operate((ids) => ({
+    path: `${account}/number-assignments/${ids.owned_number}`,
+  })),
 };
 
 export const telephonyRows: Record<string, RouteRow> = { ...agents, ...operator };

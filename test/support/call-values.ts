@@ -27,6 +27,7 @@ export function callValue(
     to_number: "9876543210",
     to_phone: "919876543210",
     cli_number: null,
+    caller_id: "9000000000",
     due_at: noon,
     queued_at: noon,
     initiated_at: null,

@@ -48,7 +48,7 @@ export async function makeNode(
   return id;
 }
 
-/** Creates a trunk on these nodes, by default for every account and with a maximum share; returns its ID. */
+/** Creates a trunk on these nodes, by default for every account, any caller ID and with a maximum share; returns its ID. */
 export async function makeTrunk(
   app: Pick<App, "db" | "clock">,
   nodes: readonly number[],
@@ -73,6 +73,7 @@ export async function makeTrunk(
       name: unique("trunk"),
       endpoint: "sandbox",
       number_format: "e164",
+      caller_ids_only: false,
       created_at: now,
       updated_at: now,
       ...rest,
@@ -180,4 +181,14 @@ export async function makeAgentGroup(
       .execute();
   }
   return group_id;
+}
+
+/** Assigns a phone number (E.164 digits) to the account. */
+export async function makePhoneNumber(
+  app: Pick<App, "db" | "clock">,
+  { account_id }: Account,
+  number: string,
+): Promise<void> {
+  const row = { number, account_id, assigned_at: app.clock.now() };
+  await app.db.query.insertInto("phone_numbers").values(row).execute();
 }

@@ -99,6 +99,8 @@ export type Call = {
   /** E.164 digits. */
   readonly to_phone: string;
   readonly cli_number: string | null;
+  /** The caller ID that the account may show; null: it may not show `cli_number`. Not stored. */
+  readonly caller_id: string | null;
   readonly due_at: Date;
   readonly queued_at: Date;
   readonly initiated_at: Date | null;

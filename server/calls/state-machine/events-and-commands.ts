@@ -91,6 +91,8 @@ export type CallBlocker =
   | "calls_per_customer_day"
   /** The account lost the feature, or the trunk. */
   | "not_allowed"
+  /** The account may not show the requested caller ID any more. */
+  | "caller_id_not_allowed"
   /** It waited for too long. */
   | "too_late"
   /** Its campaign was paused or cancelled. */

@@ -716,6 +716,12 @@ export interface PersonBsuids {
   phone_key: string | null;
 }
 
+export interface PhoneNumbers {
+  account_id: number;
+  assigned_at: Date;
+  number: string;
+}
+
 export interface PicklistOptions {
   account_id: number;
   archived_at: Date | null;
@@ -1042,6 +1048,7 @@ export interface DB {
   leases: Leases;
   live_customers: LiveCustomers;
   person_bsuids: PersonBsuids;
+  phone_numbers: PhoneNumbers;
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;
   roles: Roles;

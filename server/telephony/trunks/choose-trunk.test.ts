@@ -9,7 +9,6 @@ const trunk = (node_id: number, more: Partial<TrunkOnNode> = {}): TrunkOnNode =>
   connected: true,
   own: false,
   allows_caller_id: true,
-  caller_id: null,
   calls_per_second: 10,
   ...more,
 });

@@ -1,6 +1,6 @@
 // Chooses the trunk and node of a call, once, when the call is submitted.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
-import { statement } from "../../lib/database/database.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
 
 /** A trunk on one of its nodes that an account may use. */
 export type TrunkOnNode = {
@@ -12,8 +12,6 @@ export type TrunkOnNode = {
   readonly own: boolean;
   /** Whether the trunk allows the call's caller ID; true if the call names none. */
   readonly allows_caller_id: boolean;
-  /** The trunk's first caller ID; null: the carrier sets one. */
-  readonly caller_id: string | null;
   /** New calls per second of the trunk on the node. */
   readonly calls_per_second: number;
 };
@@ -22,9 +20,9 @@ export type TrunkOnNode = {
 export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
   select t.id as trunk_id, n.id as node_id, n.driver, n.connected_at is not null as connected,
     t.only_account_id is not null as own,
-    not t.caller_ids_only or ${callerIdOrNull}::text is null
-      or ${callerIdOrNull} = any (t.caller_ids) as allows_caller_id,
-    t.caller_ids[1] as caller_id, s.calls_per_second
+    ${callerIdOrNull}::text is null
+      or allows_caller_id(${accountId}, t, ${callerIdOrNull}) as allows_caller_id,
+    s.calls_per_second
   from trunks t
   join trunk_nodes s on s.trunk_id = t.id
   join voice_nodes n on n.id = s.node_id
@@ -33,6 +31,20 @@ export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
 
 /** Finds the trunks of account $1; $2 is a caller ID or null. */
 export const findTrunks = statement<TrunkOnNode>(trunksOnNodes("$1", "$2"));
+
+const findDefault = statement<{ caller_id: string | null }>(
+  "select default_caller_id($1, t) as caller_id from trunks t where t.id = $2",
+);
+
+/** Finds the caller ID that the account's calls show over the trunk by default; null: the carrier sets one. */
+export async function findDefaultCallerId(
+  db: Executor,
+  accountId: number,
+  trunkId: number,
+): Promise<string | null> {
+  const [found] = await findDefault(db, [accountId, trunkId]);
+  return found?.caller_id ?? null;
+}
 
 /**
  * Chooses a trunk at random, weighted by calls per second; prefers connected nodes, then the

@@ -8,7 +8,7 @@ import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
 /**
  * Creates a trunk with its limits per node; for operators. Refuses: validation-failed (name, endpoint,
- * only_account_id, caller_ids, fallback_trunk_id, nodes). The caller sends `call_work` for each of its nodes with
+ * only_account_id, fallback_trunk_id, nodes). The caller sends `call_work` for each of its nodes with
  * account 0 after the commit.
  */
 export async function createTrunk(
@@ -26,7 +26,7 @@ export async function createTrunk(
     number_format: rest.number_format ?? "e164",
     number_prefix: rest.number_prefix ?? "",
     caller_ids: rest.caller_ids ?? [],
-    caller_ids_only: rest.caller_ids_only ?? false,
+    caller_ids_only: rest.caller_ids_only ?? true,
     fallback_trunk_id: rest.fallback_trunk_id ?? null,
     active: rest.active ?? true,
   };

@@ -30,10 +30,13 @@ const fields = {
       maxItems: 1_000,
       uniqueItems: true,
       description:
-        "The caller IDs that cli_number may name; a call that names none shows the first",
+        "The caller IDs that the carrier accepts. A call that names none shows the first of its account's, else the first that belongs to no account",
     },
   ),
-  caller_ids_only: Type.Boolean({ description: "Whether the carrier rejects other caller IDs" }),
+  caller_ids_only: Type.Boolean({
+    description:
+      "Whether a call may show only those of caller_ids that are its account's phone numbers (true by default); an account without one shows the caller ID that the carrier sets. False: any number that is not another account's",
+  }),
   active: Type.Boolean({
     description:
       "An inactive trunk takes no new calls; its queued calls are still placed, and its campaigns move to its fall-back trunk or pause",

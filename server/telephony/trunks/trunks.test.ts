@@ -73,12 +73,12 @@ test("a trunk is created, read, listed, updated and deleted with its limits per 
     assert.equal((await request(method, `/${id}`, json)).status, 404, method);
 });
 
-test("a trunk serves every account and uses E.164 numbers by default", async () => {
+test("a trunk serves every account, uses E.164 numbers and shows only its accounts' own numbers by default", async () => {
   const { body } = await request("POST", "", { name: unique("t"), endpoint: "t", nodes: [] });
   const { only_account_id, number_format, number_prefix, caller_ids, caller_ids_only } = body;
   assert.deepEqual(
     [only_account_id, number_format, number_prefix, caller_ids, caller_ids_only],
-    [null, "e164", "", [], false],
+    [null, "e164", "", [], true],
   );
 });
 
@@ -91,14 +91,10 @@ test("every invalid field of a trunk is reported", async () => {
     [{}, ["name", "endpoint", "nodes"]],
     [{ ...good(), endpoint: "a/b" }, ["endpoint"]],
     [{ ...good(), endpoint: "a7-201" }, ["endpoint"]],
-    [
-      { ...good(), name, endpoint: "a0-", caller_ids_only: true },
-      ["name", "endpoint", "caller_ids"],
-    ],
+    [{ ...good(), name, endpoint: "a0-" }, ["name", "endpoint"]],
     [{ ...good(), number_format: "local" }, ["number_format"]],
     [{ ...good(), number_prefix: "+9" }, ["number_prefix"]],
     [{ ...good(), caller_ids: ["90", "+919000000000"] }, ["caller_ids.0", "caller_ids.1"]],
-    [{ ...good(), caller_ids_only: true }, ["caller_ids"]],
     [{ ...good(), nodes: [{ node_id }] }, ["nodes.0.calls_per_second", "nodes.0.calls_max"]],
     [{ ...good(), nodes: [0, 1].map(() => ({ node_id, ...load })) }, ["nodes.1.node_id"]],
     [
@@ -111,9 +107,6 @@ test("every invalid field of a trunk is reported", async () => {
     assert.deepEqual(failingFields(await request("POST", "", json)), fields, JSON.stringify(json));
   const { id } = held.body;
   assert.deepEqual(failingFields(await request("PATCH", `/${id}`, {})), ["body"]);
-  assert.deepEqual(failingFields(await request("PATCH", `/${id}`, { caller_ids_only: true })), [
-    "caller_ids",
-  ]);
   assert.deepEqual(failingFields(await request("PATCH", `/${id}`, { endpoint: "a7-x" })), [
     "endpoint",
   ]);

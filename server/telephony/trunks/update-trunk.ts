@@ -12,7 +12,7 @@ import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 /**
  * Updates a trunk; the leaders of its nodes restart. Queued calls on a removed node move to another
  * node of the trunk. Refuses: not-found; validation-failed (name, endpoint, only_account_id,
- * caller_ids, fallback_trunk_id, nodes); conflict if a removed node has calls of the trunk that cannot move. The caller
+ * fallback_trunk_id, nodes); conflict if a removed node has calls of the trunk that cannot move. The caller
  * sends `call_work` for `nodes` with account 0, and for `moved`, after the commit.
  */
 export async function updateTrunk(
@@ -26,8 +26,7 @@ export async function updateTrunk(
   await lockTrunk(tx, id);
   const earlier = await readTrunk(tx, id);
   const { nodes, ...own } = patch;
-  const { caller_ids, caller_ids_only } = { ...earlier, ...own };
-  await validateTrunk(tx, { ...patch, id, caller_ids, caller_ids_only });
+  await validateTrunk(tx, { ...patch, id });
   await tx
     .updateTable("trunks")
     .set({ ...own, updated_at: now })

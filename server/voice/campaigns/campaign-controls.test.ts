@@ -282,7 +282,7 @@ test("an open campaign whose trunk is deactivated, deleted, reserved for another
     [
       `the trunk ${names[0]} was deactivated`,
       "the trunk was deleted",
-      `the trunk ${names[1]} no longer has the caller ID 9000000001`,
+      `the trunk ${names[1]} no longer shows the caller ID 9000000001 for this account`,
     ],
   );
   const kept = (await ask(account, "GET", String(reordered.id))).body;

@@ -15,6 +15,7 @@ export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): C
   const { call, suppressed, customer_taken, customer_limited } = claimed;
   if (at.getTime() - call.due_at.getTime() > late_ms_max) return "too_late";
   if (!call.settings.allowed || !isTrunkAllowed(trunk, call)) return "not_allowed";
+  if (call.caller_id === null) return "caller_id_not_allowed";
   if (suppressed) return "suppressed";
   if (customer_taken) return "already_in_call";
   if (!mayCallCustomer(call, at)) return "night_window";

@@ -10,10 +10,10 @@ import {
   findDialable,
   type DialableCampaign,
   type NodeLimits,
-  type TrunkShare,
 } from "../node/leader-statements.ts";
 import { isTrunkAllowed } from "./call-blockers.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
+import { carrier_sets_caller_id } from "./trunk-line.ts";
 import { roomOn, serializeClaim, trackCall } from "./place-calls.ts";
 
 export type Dialer = {
@@ -56,7 +56,7 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
           if (!trunk || take === 0 || !isTrunkAllowed(trunk, campaign) || time_zones.length === 0)
             continue;
           const claim = { ...campaign, time_zones, take };
-          const calls = await serializeClaim(leader, () => claimSome(leader, claim, trunk));
+          const calls = await serializeClaim(leader, () => claimSome(leader, claim));
           if (calls === 0) continue;
           served.add(account_id);
           if (calls < room!.take) continue;
@@ -104,13 +104,10 @@ function openTimeZones(campaign: DialableCampaign, at: Date): string[] {
 async function claimSome(
   leader: Leader,
   claim: DialableCampaign & { readonly time_zones: readonly string[]; readonly take: number },
-  trunk: TrunkShare,
 ): Promise<number> {
   const { app, node_id, lease } = leader;
   if (!lease.mayProceed()) return 0;
-  // For a trunk without caller IDs the carrier sets one.
-  const caller_id = trunk.caller_ids[0] ?? "0";
-  const of = { ...claim, node_id, fence: lease.fence, caller_id };
+  const of = { ...claim, node_id, fence: lease.fence, caller_id: carrier_sets_caller_id };
   const calls = await claimRecipients(app.db.pool, of, app.clock.now());
   for (const call of calls) dial(leader, trackCall(leader, call, false), call);
   return calls.length;

@@ -8,8 +8,6 @@ const trunk: TrunkLine = {
   endpoint: "carrier",
   number_format: "e164",
   number_prefix: "",
-  caller_ids: [],
-  caller_ids_only: false,
 };
 
 test("formats a number for the carrier, after its prefix", () => {
@@ -25,23 +23,11 @@ test("formats a number for the carrier, after its prefix", () => {
   assert.equal(formatted("national", "9198765432"), "9198765432");
 });
 
-test("shows the call's caller ID unless the carrier rejects it, else the trunk's first, else the agent's number", () => {
-  const shown = (cli_number: string | null, more: Partial<TrunkLine> = {}) =>
-    resolveLine(callValue({ cli_number, from_number: "101" }), { ...trunk, ...more }).caller_id;
-  const listed = { caller_ids: ["8000000001", "8000000002"] };
-  const only = { ...listed, caller_ids_only: true };
-  assert.equal(shown("9000000000"), "9000000000");
-  assert.equal(shown("9000000000", listed), "9000000000");
-  assert.equal(shown("9000000000", only), "8000000001");
-  assert.equal(shown("8000000002", only), "8000000002");
-  assert.equal(shown(null, listed), "8000000001");
-  assert.equal(shown(null), "101");
-});
-
-test("shows a campaign's caller ID on its calls, whatever caller IDs the trunk has now", () => {
-  const call = callValue({ from_number: "9000000001", voice: {} as never });
-  const changed = { ...trunk, caller_ids: ["9000000002"], caller_ids_only: true };
-  assert.equal(resolveLine(call, changed).caller_id, "9000000001");
+test("shows the caller ID that the account may show; without one, the carrier sets it", () => {
+  const shown = (caller_id: string | null) =>
+    resolveLine(callValue({ caller_id }), trunk).caller_id;
+  assert.equal(shown("9000000001"), "9000000001");
+  assert.equal(shown(null), "0");
 });
 
 test("dials the customer over the trunk", () => {

@@ -7,10 +7,6 @@ export type TrunkLine = {
   readonly endpoint: string;
   readonly number_format: "e164" | "plus_e164" | "national";
   readonly number_prefix: string;
-  /** A call that names no caller ID shows the first. */
-  readonly caller_ids: readonly string[];
-  /** Whether the carrier rejects other caller IDs. */
-  readonly caller_ids_only: boolean;
 };
 
 /** Formats a phone number (E.164 digits) for the carrier; `national` drops only the account's country code. */
@@ -25,20 +21,15 @@ export function formatNumber(
   return number_prefix + (isShort ? phone.slice(countryCode.length) : phone);
 }
 
-/**
- * Returns how a call's customer is dialed. The caller ID of a campaign's call is the campaign's. That of a
- * click-to-call is its own if the carrier accepts it, else the trunk's first, else the agent's number, which
- * carriers replace with their own.
- */
+/** Shown as the caller ID where the carrier sets one. */
+export const carrier_sets_caller_id = "0";
+
+/** Returns how a call's customer is dialed, with the caller ID that the account may show. */
 export function resolveLine(
-  call: Pick<Call, "to_phone" | "cli_number" | "from_number" | "settings" | "voice">,
+  call: Pick<Call, "to_phone" | "caller_id" | "settings">,
   trunk: TrunkLine,
 ): Line {
-  const { caller_ids, caller_ids_only, endpoint } = trunk;
   const number = formatNumber(trunk, call.to_phone, call.settings.country_code);
-  const customer = { kind: "trunk", endpoint, number } as const;
-  if (call.voice) return { customer, caller_id: call.from_number };
-  const requested = call.cli_number;
-  const isAllowed = requested !== null && (!caller_ids_only || caller_ids.includes(requested));
-  return { customer, caller_id: isAllowed ? requested : (caller_ids[0] ?? call.from_number) };
+  const customer = { kind: "trunk", endpoint: trunk.endpoint, number } as const;
+  return { customer, caller_id: call.caller_id ?? carrier_sets_caller_id };
 }

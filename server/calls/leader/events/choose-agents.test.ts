@@ -26,8 +26,6 @@ const trunk: TrunkLine = {
   endpoint: "carrier",
   number_format: "national",
   number_prefix: "0",
-  caller_ids: [],
-  caller_ids_only: false,
 };
 
 let database: TestDatabase;

@@ -14,12 +14,10 @@ type Wanted = Pick<
 > & {
   /** Null for a new trunk. */
   readonly id: number | null;
-  readonly caller_ids: readonly string[];
-  readonly caller_ids_only: boolean;
 };
 
 /**
- * Reports every violation at once: validation-failed (name, endpoint, only_account_id, caller_ids,
+ * Reports every violation at once: validation-failed (name, endpoint, only_account_id,
  * fallback_trunk_id, nodes).
  */
 export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
@@ -34,11 +32,6 @@ export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
   const { only_account_id: account_id } = wanted;
   if (typeof account_id === "number" && !(await isAccount(tx, account_id)))
     violations.push({ field: "only_account_id", reason: "matches no account" });
-  if (wanted.caller_ids_only && wanted.caller_ids.length === 0)
-    violations.push({
-      field: "caller_ids",
-      reason: "must not be empty when caller_ids_only is true",
-    });
   violations.push(...(await validateFallback(tx, wanted)));
   violations.push(...(await validateNodes(tx, wanted.nodes ?? [])));
   if (violations.length > 0) throw invalid(violations);

@@ -30,7 +30,8 @@ export const strandedCampaigns = (more: string) => `
         when t.id is null then 'deleted'
         when not t.active then 'inactive'
         when t.only_account_id <> v.account_id then 'reserved'
-        when v.caller_id <> '${carriers_own}' and not v.caller_id = any (t.caller_ids) then 'caller_id'
+        when v.caller_id <> '${carriers_own}' and not (v.caller_id = any (t.caller_ids)
+          and allows_caller_id(v.account_id, t, v.caller_id)) then 'caller_id'
         when not exists (
           select from trunk_nodes s
           join voice_nodes n on n.id = s.node_id and n.active and n.lost_at is null
@@ -65,19 +66,20 @@ export function problemText({ problem, trunk, caller_id }: StrandedCampaign): st
     case "reserved":
       return `the trunk ${trunk} was reserved for another account`;
     case "caller_id":
-      return `the trunk ${trunk} no longer has the caller ID ${caller_id}`;
+      return `the trunk ${trunk} no longer shows the caller ID ${caller_id} for this account`;
     case "unreachable":
       return `every node of the trunk ${trunk} is inactive or lost`;
   }
 }
 
-const findTrunk = statement<{ name: string; caller_ids: string[] }>(
-  "select name, caller_ids from trunks where id = $1",
-);
+const findTrunk = statement<{ name: string; caller_id: string | null }>(`
+  select t.name, case when $3 = any (t.caller_ids) and allows_caller_id($1, t, $3) then $3
+    else default_caller_id($1, t) end as caller_id
+  from trunks t where t.id = $2`);
 
 /**
- * Continues a locked campaign over the trunk, and records the event. The caller ID stays if the trunk has it,
- * and otherwise becomes the trunk's first. The caller sends `voice_work` with the trunk after the commit.
+ * Continues a locked campaign over the trunk, and records the event. The caller ID stays if the account may
+ * show it over the trunk, and otherwise becomes the account's default there. The caller sends `voice_work` with the trunk after the commit.
  */
 export async function changeTrunk(
   tx: Tx,
@@ -86,10 +88,9 @@ export async function changeTrunk(
   now: Date,
 ): Promise<void> {
   const { account_id, id, trunk: previous_trunk, caller_id: previous } = campaign;
-  const [trunk] = await findTrunk(tx, [trunk_id]);
-  const { name, caller_ids } = trunk!;
-  const isKept = previous !== null && caller_ids.includes(previous);
-  const caller_id = isKept ? previous : (caller_ids[0] ?? carriers_own);
+  const [trunk] = await findTrunk(tx, [account_id, trunk_id, previous]);
+  const { name } = trunk!;
+  const caller_id = trunk!.caller_id ?? carriers_own;
   await tx
     .updateTable("voice_campaigns")
     .set({ trunk_id, caller_id })

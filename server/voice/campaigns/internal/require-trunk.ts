@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import {
   chooseTrunk,
+  findDefaultCallerId,
   findTrunks,
   type TrunkOnNode,
 } from "../../../telephony/trunks/choose-trunk.ts";
@@ -30,10 +31,10 @@ export async function requireTrunk(
       headers: { "retry-after": "60" },
       cause: new Error(`account ${accountId} has no active trunk on an active node`),
     });
-  const { trunk_id, caller_id } = chosen;
+  const { trunk_id } = chosen;
   return {
     trunk_id,
-    caller_id: caller_id ?? carriers_own,
+    caller_id: (await findDefaultCallerId(db, accountId, trunk_id)) ?? carriers_own,
     shares: trunks.filter((share) => share.trunk_id === trunk_id),
   };
 }
