@@ -29,6 +29,7 @@ test("an empty environment runs everything on this machine", () => {
     chat_settle_seconds: 3_600,
     node_lost_seconds: 60,
     callback_allow: [],
+    metrics_token: null,
     whatsapp: null,
     speech_command: null,
     speech_recognize_command: null,

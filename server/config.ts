@@ -26,6 +26,8 @@ export type Config = {
   readonly node_lost_seconds: number;
   /** Non-public addresses and networks that callbacks may go to, as parseOpening reads them. */
   readonly callback_allow: readonly string[];
+  /** Null: anyone who reaches the port reads the metrics. */
+  readonly metrics_token: string | null;
   /** Null: WhatsApp numbers cannot send from this process. */
   readonly whatsapp: WhatsappConfig | null;
   /** Null: espeak-ng from the PATH, or else from npm. */
@@ -114,6 +116,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       violation,
     ),
     callback_allow: readOpenings("CALLBACK_ALLOW", env["CALLBACK_ALLOW"] || "", violation),
+    metrics_token: readSecret(env, "METRICS_TOKEN", violation),
     whatsapp: readWhatsapp(env, violation),
     speech_command: env["SPEECH_COMMAND"]?.trim() || null,
     speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,

@@ -124,7 +124,7 @@ async function migrateWhenAvailable(config: Config, url: string, log: Log): Prom
 }
 
 async function serve(config: Config, app: App): Promise<void> {
-  const api = openApiApp(app);
+  const api = openApiApp(app, config.metrics_token);
   stops.unshift(saveLastUses(api.tokens, app.log));
   const server = await buildHttpServer(api);
   ends.push(() => server.close());

@@ -33,6 +33,8 @@ export async function checkCreated(
 
 /** Returns the service's counter of created leads. */
 export async function createdCount(fixture: Fixture): Promise<number> {
+  // The service answers with figures that may be a second old.
+  await wait(1_000);
   const { text } = await fixture.service.send("GET", "/metrics");
   return Number(/^trunkline_leads_created_total (\d+)$/m.exec(text)?.[1]);
 }

@@ -14,14 +14,17 @@ export type ApiApp = App & {
   readonly webhookReceiver: WebhookReceiver;
   readonly live: LiveEvents;
   readonly metrics: Metrics;
+  /** The token that `/metrics` requires; null: none. */
+  readonly metrics_token: string | null;
 };
 
 /** Opens the parts of the API on an app. */
-export function openApiApp(app: App): ApiApp {
+export function openApiApp(app: App, metrics_token: string | null = null): ApiApp {
   const metrics = openMetrics();
   return {
     ...app,
     metrics,
+    metrics_token,
     tokens: openTokenDirectory(app),
     workspaceSchemas: openWorkspaceSchemas(app),
     leadIntake: openLeadIntake(app, metrics),

@@ -50,3 +50,30 @@ test("serves every file of the docs page under its own policy, with a mobile vie
   for (const part of parts) assert.equal((await api.send("GET", `/docs${part}`)).status, 200, part);
   assert.match((await api.send("GET", "/docs/static/theme/page.js")).text, /width=device-width/);
 });
+
+test("the document and the docs page are generated once, compressed as the client accepts, and 304 if unchanged", async (t) => {
+  const generate = t.mock.method(api.server, "swagger");
+  const get = (path: string, headers: Record<string, string>) => api.send("GET", path, { headers });
+  for (const path of ["/openapi.json", "/docs/json", "/docs/static/swagger-ui-bundle.js"]) {
+    const identity = await get(path, { "accept-encoding": "identity" });
+    assert.equal(identity.headers.get("content-encoding"), null);
+    const tags = new Set([identity.headers.get("etag")]);
+    for (const [accepted, encoding] of [
+      ["br, gzip", "br"],
+      ["gzip, deflate, br;q=0", "gzip"],
+      ["GZIP;q=0.5", "gzip"],
+    ] as const) {
+      const answer = await get(path, { "accept-encoding": accepted });
+      assert.equal(answer.headers.get("content-encoding"), encoding, accepted);
+      assert.equal(answer.headers.get("vary"), "accept-encoding");
+      assert.equal(answer.text, identity.text);
+      assert.ok(Number(answer.headers.get("content-length")) < identity.text.length / 2);
+      const tag = answer.headers.get("etag")!;
+      tags.add(tag);
+      const again = await get(path, { "accept-encoding": accepted, "if-none-match": tag });
+      assert.deepEqual([again.status, again.text, again.headers.get("etag")], [304, "", tag]);
+    }
+    assert.equal(tags.size, 3, "two encodings have the same tag");
+  }
+  assert.ok(generate.mock.callCount() <= 1, "generated again");
+});

@@ -1,18 +1,11 @@
 // OpenAPI 3.1 at /openapi.json, generated from the schemas that validate, and a docs page at /docs.
 import fastifySwagger from "@fastify/swagger";
-import fastifySwaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifySchema } from "fastify";
+import { openSharedReads } from "./shared-reads.ts";
+import { publishDocsPage } from "./docs-page.ts";
+import { prepareDocument } from "./documents.ts";
 import type { Route } from "./route.ts";
 import { describeWebhooks } from "./describe-webhooks.ts";
-
-/** The page loads nothing from elsewhere; some of its styles are inline. */
-const docs_page_policy =
-  "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
-
-/** Swagger UI sets no viewport: without it the page is far too small on a phone. */
-const fit_small_screens =
-  "const meta = document.createElement('meta'); meta.name = 'viewport'; " +
-  "meta.content = 'width=device-width, initial-scale=1'; document.head.append(meta);";
 
 /** The rules that hold for all routes. */
 const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and click-to-call.
@@ -89,17 +82,18 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
         typeof json["$id"] === "string" ? json["$id"] : `def-${i}`,
     },
   });
-  await server.register(fastifySwaggerUi, {
-    routePrefix: "/docs",
-    staticCSP: docs_page_policy,
-    theme: {
-      title: "Trunkline API",
-      css: [{ filename: "page.css", content: ".swagger-ui .topbar { display: none }" }],
-      js: [{ filename: "page.js", content: fit_small_screens }],
-    },
-    uiConfig: { persistAuthorization: true, docExpansion: "list", displayRequestDuration: true },
-  });
+  publishDocsPage(server);
 }
+
+/** Returns the document of a server, generated and compressed on the first request. */
+export const openApiDocument = openSharedReads(
+  Number.POSITIVE_INFINITY,
+  async (server: FastifyInstance) =>
+    prepareDocument(
+      Buffer.from(JSON.stringify(server.swagger())),
+      "application/json; charset=utf-8",
+    ),
+);
 
 /** The schemas by which Fastify validates, serializes and documents a route. */
 export function openApiSchema(route: Route): FastifySchema {
@@ -108,6 +102,7 @@ export function openApiSchema(route: Route): FastifySchema {
   return {
     operationId: route.id,
     summary: route.summary,
+    ...(route.description ? { description: route.description } : {}),
     tags: [route.tag],
     ...(route.access === "public" ? { security: [] } : {}),
     ...(route.multipart ? { consumes: ["multipart/form-data"] } : {}),

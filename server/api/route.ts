@@ -34,6 +34,7 @@ type Common = {
   /** The operation's name in the OpenAPI and in stored idempotency keys: never changes. */
   readonly id: string;
   readonly summary: string;
+  readonly description?: string;
   readonly tag: string;
   /** The schema of each success; exactly one status, unless the handler replies by itself. */
   readonly success: Readonly<

@@ -53,6 +53,7 @@ export async function startApi(
     aiAgentDrivers?: AiAgentDrivers;
     speech?: SpeechDriver;
     callbackAllow?: readonly string[];
+    metricsToken?: string;
   } = {},
 ): Promise<TestApi> {
   const database = options.databaseUrl ? null : await cloneDatabase();
@@ -68,7 +69,7 @@ export async function startApi(
   const speech = options.speech ?? toneSpeech;
   // Callback receivers of tests listen on this machine.
   const outgoing = openOutgoingHttp(options.callbackAllow ?? ["127.0.0.1"]);
-  const app = openApiApp({
+  const parts = {
     db,
     clock,
     random: systemRandom,
@@ -79,7 +80,8 @@ export async function startApi(
     aiAgentDrivers: options.aiAgentDrivers ?? {},
     speech,
     outgoing,
-  });
+  };
+  const app = openApiApp(parts, options.metricsToken);
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;

@@ -61,7 +61,8 @@ export async function reauthorize(
   authorize(access, await authenticate(app, request));
 }
 
-function unauthorized(detail: string): Refusal {
+/** Returns a 401 with the header that it must have. */
+export function unauthorized(detail: string): Refusal {
   return new Refusal("unauthorized", detail, {
     headers: { "www-authenticate": 'Bearer realm="trunkline"' },
   });

@@ -1,10 +1,16 @@
 // Health, metrics and the OpenAPI document, without a token.
+import { createHash, timingSafeEqual } from "node:crypto";
 import Type from "typebox";
 import { measureNodes } from "../../telephony/nodes/measure-nodes.ts";
 import { throttledSeconds } from "../../chat/holds/throttled-seconds.ts";
 import { queueAge } from "../../engine/queue-age.ts";
 import { pendingMigrations } from "../../lib/database/migrate.ts";
 import { unavailable } from "../../lib/errors.ts";
+import { openSharedReads } from "../shared-reads.ts";
+import type { ApiApp } from "../api-app.ts";
+import { bearerToken, unauthorized } from "../checks/authenticate.ts";
+import { sendDocument } from "../documents.ts";
+import { openApiDocument } from "../openapi.ts";
 import { publicRoute } from "../route.ts";
 
 const Health = Type.Object({ status: Type.Literal("ok") });
@@ -16,6 +22,34 @@ const Readiness = Type.Object({
       "How long the oldest due work has been waiting: a job for a worker, or campaigns for the end of their number's throttling",
   }),
 });
+
+/** Anyone may send these requests, however often: they cost a query a second. */
+const fresh_ms = 1_000;
+
+const readReadiness = openSharedReads(fresh_ms, async ({ db, clock }: ApiApp) => {
+  const pending = await pendingMigrations(db.pool);
+  if (pending.length > 0)
+    throw unavailable(new Error(`migrations have not run: ${pending.join(", ")}`));
+  // Reported, but not a reason to be unready: waiting jobs are safe, and removing an API process from
+  // service would not run them.
+  const now = clock.now();
+  const queue_age_seconds = Math.max(
+    await queueAge(db.query, now),
+    await throttledSeconds(db.query, now),
+  );
+  return { status: "ok", queue_age_seconds };
+});
+
+const readMetrics = openSharedReads(fresh_ms, async (app: ApiApp) => {
+  await measureNodes(app, app.metrics);
+  return app.metrics.registry.metrics();
+});
+
+/** Compares digests, so that the time of the comparison does not depend on the tokens. */
+function isSameToken(one: string, other: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
 
 export const systemRoutes = [
   publicRoute({
@@ -34,31 +68,23 @@ export const systemRoutes = [
     summary: "Check whether the database answers and its schema is current",
     tag: "System",
     success: { 200: Readiness },
-    handle: async ({ app }) => {
-      const pending = await pendingMigrations(app.db.pool);
-      if (pending.length > 0)
-        throw unavailable(new Error(`migrations have not run: ${pending.join(", ")}`));
-      // Reported, but not a reason to be unready: waiting jobs are safe, and removing an API process from
-      // service would not run them.
-      const now = app.clock.now();
-      const queue_age_seconds = Math.max(
-        await queueAge(app.db.query, now),
-        await throttledSeconds(app.db.query, now),
-      );
-      return { status: "ok", queue_age_seconds };
-    },
+    handle: async ({ app }) => readReadiness(app),
   }),
   publicRoute({
     method: "GET",
     url: "/metrics",
     id: "readMetrics",
     summary: "Read the metrics of the process and its voice nodes, in the Prometheus text format",
+    description:
+      "At most a second old. Needs the bearer token of the setting METRICS_TOKEN, if there is one.",
     tag: "System",
     success: { 200: { contentType: "text/plain" } },
-    handle: async ({ app, reply }) => {
-      await measureNodes(app, app.metrics);
+    handle: async ({ app, request, reply }) => {
+      if (app.metrics_token !== null && !isSameToken(bearerToken(request), app.metrics_token))
+        throw unauthorized("The metrics need the token of the setting METRICS_TOKEN");
+      const text = await readMetrics(app);
       void reply.header("content-type", app.metrics.registry.contentType);
-      return app.metrics.registry.metrics();
+      return text;
     },
   }),
   publicRoute({
@@ -68,6 +94,7 @@ export const systemRoutes = [
     summary: "Read this document",
     tag: "System",
     success: { 200: Type.Unknown() },
-    handle: async ({ request }) => request.server.swagger(),
+    handle: async ({ request, reply }) =>
+      sendDocument(await openApiDocument(request.server), request, reply),
   }),
 ];

@@ -3,6 +3,8 @@ import { after, before, test } from "node:test";
 import { makeNode } from "../../../test/support/telephony-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
+import { openMetrics } from "../../lib/metrics.ts";
+import { measureNodes } from "./measure-nodes.ts";
 
 let fixture: CallFixture;
 
@@ -13,7 +15,10 @@ after(() => fixture.close());
 
 /** Returns a gauge of a node, or undefined. */
 async function gauge(name: string, node_id = fixture.node_id): Promise<number | undefined> {
-  const { text } = await fixture.ask("GET", "/metrics");
+  // Not by HTTP, where the figures may be a second old.
+  const metrics = openMetrics();
+  await measureNodes(fixture.app, metrics);
+  const text = await metrics.registry.metrics();
   const line = text.split("\n").find((each) => each.startsWith(`${name}{node="${node_id}"} `));
   return line === undefined ? undefined : Number(line.split(" ")[1]);
 }
