@@ -1,14 +1,18 @@
 import { openSlots, type Slots } from "./slots.ts";
 
-/** A limit on concurrent work, of which no holder has more than a share. */
-export type Shares = {
+/** A limit on concurrent work, of which no holder, such as an account, has more than a share. */
+export type Shares<Holder> = {
   /** Runs `work` when the holder's share and a slot are free; 503 if too many of the holder's are waiting. */
-  use<Answer>(holder: number, work: () => Promise<Answer>): Promise<Answer>;
+  use<Answer>(holder: Holder, work: () => Promise<Answer>): Promise<Answer>;
 };
 
 /** Opens `slots_max` slots, at most `share_max` per holder; at most `waiting_max` per holder wait. */
-export function openShares(slots_max: number, share_max: number, waiting_max: number): Shares {
-  const holders = new Map<number, { slots: Slots; users: number }>();
+export function openShares<Holder = number>(
+  slots_max: number,
+  share_max: number,
+  waiting_max: number,
+): Shares<Holder> {
+  const holders = new Map<Holder, { slots: Slots; users: number }>();
   // Bounded too: each holder's share limits what reaches this queue.
   const slots = openSlots(slots_max, Number.POSITIVE_INFINITY);
   return {

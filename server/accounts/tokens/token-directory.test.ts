@@ -17,6 +17,8 @@ before(async () => {
 after(() => api.close());
 
 let unknown = 0;
+/** From so many addresses that no address's own limit is reached. */
+const strangersAddress = () => `10.0.${unknown >> 8}.${unknown & 255}`;
 const strangersToken = () =>
   `trk_${++unknown + 1_000_000}_${unknown}_${randomBytes(32).toString("hex")}`;
 
@@ -49,17 +51,18 @@ test("a flood of well-formed unknown tokens uses two connections, and is 503 bey
   t.mock.method(performance, "now", () => now_ms);
   const flood: Promise<unknown>[] = [];
   await whileTokensAreLocked(async (waiting) => {
-    for (let i = 0; i < 3_000; i++) {
-      flood.push(api.app.tokens.find(strangersToken()).catch((error: unknown) => error));
+    for (let i = 0; i < 12_000; i++) {
+      const found = api.app.tokens.find(strangersToken(), strangersAddress);
+      flood.push(found.catch((error: unknown) => error));
     }
     await eventually(async () => (await waiting()) >= 2);
     assert.equal((await create()).status, 201);
     assert.equal(await waiting(), 2);
   });
   const found = await Promise.all(flood);
-  assert.equal(found.filter((caller) => caller === null).length, 1_002);
+  assert.equal(found.filter((caller) => caller === null).length, 10_000);
   const refused = found.filter((caller) => caller !== null);
-  assert.equal(refused.length, 1_998);
+  assert.equal(refused.length, 2_000);
   assert.ok(
     refused.every((error) => error instanceof Refusal && error.type === "unavailable"),
     "not all of the others are 503",
@@ -70,13 +73,46 @@ test("a known, outdated token is looked up before waiting unknown tokens", async
   assert.ok(await api.app.tokens.find(account.token));
   let answered = 0;
   const flood = Array.from({ length: 1_000 }, async () => {
-    await api.app.tokens.find(strangersToken());
+    await api.app.tokens.find(strangersToken(), strangersAddress);
     answered++;
   });
   api.app.notifications.send("token", accountTokensSubject(account.account_id));
   assert.ok(await api.app.tokens.find(account.token));
   assert.ok(answered < 200, `${answered} unknown tokens came first`);
   await Promise.all(flood);
+});
+
+test("a flood of unknown tokens from one address delays a new token from another by a few look-ups, and is 503 beyond its own queue", async () => {
+  const added = await makeToken(api.app, account);
+  let answered = 0;
+  let refused = 0;
+  const flood = Array.from({ length: 1_000 }, async () => {
+    await api.app.tokens
+      .find(strangersToken(), () => "192.0.2.1")
+      .then(
+        () => answered++,
+        () => refused++,
+      );
+  });
+  assert.ok(await api.app.tokens.find(added, () => "192.0.2.2"));
+  assert.ok(answered < 50, `${answered} unknown tokens came first`);
+  await Promise.all(flood);
+  assert.deepEqual([answered, refused], [101, 899]);
+});
+
+test("guesses at the tokens of others push no known token out, and cost no look-up of a known one", async (t) => {
+  const directory = openTokenDirectory(api.app, 2);
+  const now_ms = performance.now();
+  t.mock.method(performance, "now", () => now_ms);
+  const owner = await makeAccount(api.app);
+  assert.ok(await directory.find(owner.token));
+  const guess = (token: string) => token.replace(/[^_]+$/, randomBytes(32).toString("hex"));
+  for (let i = 0; i < 5; i++)
+    assert.equal(await directory.find(guess(await makeToken(api.app, owner))), null);
+  await whileTokensAreLocked(async () => {
+    assert.ok(await directory.find(owner.token), "it was no longer known");
+    assert.equal(await directory.find(guess(owner.token)), null);
+  });
 });
 
 test("concurrent requests with one new token cost one look-up", async () => {

@@ -4,28 +4,34 @@ import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
-import { openSlots } from "../../lib/slots.ts";
+import { unavailable } from "../../lib/errors.ts";
+import { openShares } from "../../lib/shares.ts";
 import type { Caller } from "../caller.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { openLastUses } from "./internal/last-uses.ts";
 import type { Feature, Permission } from "../permissions.ts";
-import { hashSecret, readToken } from "./internal/token-text.ts";
+import { hashSecret, readToken, type TokenParts } from "./internal/token-text.ts";
 
 export type TokenDirectory = {
   /**
    * Returns the caller of a token, or null if the token is malformed, unknown, expired or revoked; 503
-   * when too many uncached tokens wait to be looked up.
+   * when too many uncached tokens wait to be looked up, in all or from the sender's address.
    */
-  find(token: string): Promise<Caller | null>;
+  find(token: string, address?: () => string): Promise<Caller | null>;
   /** Saves when tokens were last used since the previous call. */
   saveLastUses(): Promise<void>;
 };
 
 const fresh_ms = 5_000;
 const entries_max = 20_000;
-/** Anyone can send unknown tokens, so these get few connections and a queue that ends in 503. */
+/**
+ * Anyone can send unknown tokens, so these get few connections and a queue that ends in 503. The addresses
+ * take turns: a flood from some delays the new tokens of another by a few look-ups.
+ */
 const unknown_lookups_max = 2;
-const strangers_waiting_max = 1_000;
+const lookups_of_address_max = 1;
+const waiting_of_address_max = 100;
+const strangers_max = 10_000;
 
 type Entry = {
   readonly caller: Caller;
@@ -34,11 +40,30 @@ type Entry = {
   readonly read_at_ms: number;
 };
 
+/** Returns a function that runs the look-ups of unknown tokens, each from an address. */
+function openStrangers() {
+  const lookups = openShares<string>(
+    unknown_lookups_max,
+    lookups_of_address_max,
+    waiting_of_address_max,
+  );
+  let strangers = 0;
+  return async <Answer>(address: string, work: () => Promise<Answer>): Promise<Answer> => {
+    if (strangers >= strangers_max) throw unavailable(new Error("too many unknown tokens wait"));
+    strangers++;
+    try {
+      return await lookups.use(address, work);
+    } finally {
+      strangers--;
+    }
+  };
+}
+
 /** Opens a directory that caches the callers of the `max` most recently used tokens. */
 export function openTokenDirectory(app: App, max = entries_max): TokenDirectory {
   const entries = new LRUCache<string, Entry>({ max });
   const reads = new Map<string, Promise<Entry | null>>();
-  const strangers = openSlots(unknown_lookups_max, strangers_waiting_max);
+  const lookUp = openStrangers();
   const lastUses = openLastUses(app.db);
 
   app.notifications.on("token", (subject) => {
@@ -46,7 +71,7 @@ export function openTokenDirectory(app: App, max = entries_max): TokenDirectory 
     const isMeant =
       token === all_tokens
         ? (key: string) => key.startsWith(`${account}:`)
-        : (key: string) => key === subject;
+        : (key: string) => key === subject || key.startsWith(`${subject}:`);
     // Outdated, not removed: known tokens do not wait in the queue of unknown ones.
     for (const key of [...entries.keys()].filter(isMeant))
       entries.set(key, { ...entries.peek(key)!, read_at_ms: Number.NEGATIVE_INFINITY });
@@ -54,35 +79,45 @@ export function openTokenDirectory(app: App, max = entries_max): TokenDirectory 
     for (const key of reads.keys()) if (isMeant(key)) reads.delete(key);
   });
 
-  const read = (subject: string, accountId: number, tokenId: number): Promise<Entry | null> => {
-    const underWay = reads.get(subject);
+  /** Reads a token's entry; null unless it has this secret. Guesses at other tokens are not cached. */
+  const read = (
+    { account_id, token_id }: Omit<TokenParts, "secret">,
+    secret_sha256: Buffer,
+    address: () => string,
+  ): Promise<Entry | null> => {
+    const subject = tokenSubject(account_id, token_id);
+    const key = `${subject}:${secret_sha256.toString("base64")}`;
+    const underWay = reads.get(key);
     if (underWay) return underWay;
-    const fromDatabase = () => readEntry(app, accountId, tokenId);
-    const reading = (entries.has(subject) ? fromDatabase() : strangers.use(fromDatabase))
-      .then((entry) => {
-        if (reads.get(subject) !== reading) return entry;
+    const fromDatabase = () => readEntry(app, account_id, token_id);
+    const reading = (entries.has(subject) ? fromDatabase() : lookUp(address(), fromDatabase))
+      .then((found) => {
+        const entry = found && timingSafeEqual(found.secret_sha256, secret_sha256) ? found : null;
+        if (reads.get(key) !== reading) return entry;
         if (entry) entries.set(subject, entry);
-        else entries.delete(subject);
+        else if (!found) entries.delete(subject);
         return entry;
       })
       .finally(() => {
-        if (reads.get(subject) === reading) reads.delete(subject);
+        if (reads.get(key) === reading) reads.delete(key);
       });
-    reads.set(subject, reading);
+    reads.set(key, reading);
     return reading;
   };
 
   return {
-    async find(token) {
+    async find(token, address = () => "") {
       const parts = readToken(token);
       if (!parts) return null;
       const subject = tokenSubject(parts.account_id, parts.token_id);
+      const secret_sha256 = hashSecret(parts.secret);
       let entry = entries.get(subject) ?? null;
+      // A token's secret never changes: a guess at a known token costs no look-up.
+      if (entry && !timingSafeEqual(entry.secret_sha256, secret_sha256)) return null;
       if (!entry || performance.now() - entry.read_at_ms > fresh_ms) {
-        entry = await read(subject, parts.account_id, parts.token_id);
+        entry = await read(parts, secret_sha256, address);
         if (!entry) return null;
       }
-      if (!timingSafeEqual(entry.secret_sha256, hashSecret(parts.secret))) return null;
       const now = app.clock.now();
       if (entry.expires_at && entry.expires_at <= now) return null;
       lastUses.note(parts.account_id, parts.token_id, now);

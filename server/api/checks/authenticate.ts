@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../accounts/caller.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
+import { addressGroup } from "./address-group.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
 import type { Access } from "../route.ts";
 
@@ -18,7 +19,7 @@ export function bearerToken({ headers }: FastifyRequest): string {
 
 /** Returns the caller of the token in the Authorization header; 401 without one (contract 5.1, 5.6). */
 async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
-  const caller = await app.tokens.find(bearerToken(request));
+  const caller = await app.tokens.find(bearerToken(request), () => addressGroup(request.ip));
   if (!caller) throw unauthorized("The access token is unknown, expired or revoked");
   return caller;
 }
