@@ -1,6 +1,7 @@
 -- Deletes calls that ended before p_before and whose recordings are deleted, with all their rows: at most
 -- p_rows_max rows. A click-to-call is deleted when its last attempt can be.
--- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
+-- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch. The
+-- locks therefore follow sorted arrays: an ORDER BY read the whole account instead.
 create or replace function purge_calls(
   p_account_id bigint, p_before timestamptz, p_rows_max int, out deleted int, out more boolean
 )
@@ -12,6 +13,7 @@ set enable_mergejoin = off
 set enable_sort = off
 as $$
 declare
+  v_id bigint;
   v_ids bigint[];
   v_campaigns bigint[];
   v_found int;
@@ -20,15 +22,17 @@ declare
 begin
   with oldest as materialized (
     select c.id, c.campaign_id, c.ended_at from calls c
+    -- Joined with LIMIT, because the planner would build a hash table of all the account's calls for EXISTS.
+    left join lateral (
+      select true as kept from call_messages m
+      where m.account_id = p_account_id and m.call_id = c.id and m.state <> 'deleted' limit 1) m on true
+    left join lateral (
+      select true as kept from calls o
+      where c.recipient_id is null and o.account_id = p_account_id and o.campaign_id = c.campaign_id
+        and (o.ended_at is null or o.ended_at >= p_before or o.recording_state in ('ready', 'failed'))
+      limit 1) o on true
     where c.account_id = p_account_id and c.stage = 'ended' and c.recording_state not in ('ready', 'failed')
-      and c.ended_at < p_before
-      and not exists (
-        select from call_messages m
-        where m.account_id = p_account_id and m.call_id = c.id and m.state <> 'deleted')
-      and (c.recipient_id is not null or not exists (
-        select from calls o
-        where o.account_id = p_account_id and o.campaign_id = c.campaign_id
-          and (o.ended_at is null or o.ended_at >= p_before or o.recording_state in ('ready', 'failed'))))
+      and c.ended_at < p_before and m.kept is null and o.kept is null
     order by c.ended_at, c.id limit v_calls_max
   ), weighed as (
     select o.id, o.campaign_id, row_number() over w as place, sum(
@@ -50,25 +54,33 @@ begin
   if deleted = 0 then return; end if;
 
   -- The CRM may be recording the outcome of one.
-  perform from calls c where c.account_id = p_account_id and c.id = any (v_ids) order by c.id for update;
-  delete from jobs j
-    where j.account_id = p_account_id and j.kind = 'crm.record_call'
-      and j.subject = any (array(select 'call:' || i from unnest(v_ids) i)) and j.lease_until is null;
-  delete from call_legs l where l.account_id = p_account_id and l.call_id = any (v_ids);
-  delete from call_events e where e.account_id = p_account_id and e.call_id = any (v_ids);
-  delete from call_menu_steps s where s.account_id = p_account_id and s.call_id = any (v_ids);
-  delete from call_transcripts t where t.account_id = p_account_id and t.call_id = any (v_ids);
-  delete from call_messages m where m.account_id = p_account_id and m.call_id = any (v_ids);
-  delete from call_commands k where k.account_id = p_account_id and k.call_id = any (v_ids);
-  delete from calls c where c.account_id = p_account_id and c.id = any (v_ids);
+  perform from unnest(v_ids) i cross join lateral (
+    select from calls c where c.account_id = p_account_id and c.id = i for update) c;
+  -- One by one: the ids may be far apart, and with a list of ids PostgreSQL before 17 may read all that the
+  -- account has.
+  foreach v_id in array v_ids loop
+    delete from jobs j
+      where j.account_id = p_account_id and j.kind = 'crm.record_call' and j.subject = 'call:' || v_id
+        and j.lease_until is null;
+    delete from call_legs l where l.account_id = p_account_id and l.call_id = v_id;
+    delete from call_events e where e.account_id = p_account_id and e.call_id = v_id;
+    delete from call_menu_steps s where s.account_id = p_account_id and s.call_id = v_id;
+    delete from call_transcripts t where t.account_id = p_account_id and t.call_id = v_id;
+    delete from call_messages m where m.account_id = p_account_id and m.call_id = v_id;
+    delete from call_commands k where k.account_id = p_account_id and k.call_id = v_id;
+    delete from calls c where c.account_id = p_account_id and c.id = v_id;
+  end loop;
 
   -- A request for another attempt locks the campaign too, and then finds no call to repeat.
   v_campaigns := array(
-    select m.id from call_campaigns m
-    where m.account_id = p_account_id and m.id = any (v_campaigns) and m.kind = 'click_to_call'
-      and not exists (
-        select from calls c where c.account_id = p_account_id and c.campaign_id = m.id)
-    order by m.id for update);
-  delete from click_to_calls p where p.account_id = p_account_id and p.campaign_id = any (v_campaigns);
-  delete from call_campaigns m where m.account_id = p_account_id and m.id = any (v_campaigns);
+    select m.id from unnest(v_campaigns) i cross join lateral (
+      select m.id from call_campaigns m
+      where m.account_id = p_account_id and m.id = i and m.kind = 'click_to_call'
+        and not exists (
+          select from calls c where c.account_id = p_account_id and c.campaign_id = m.id)
+      for update) m);
+  foreach v_id in array v_campaigns loop
+    delete from click_to_calls p where p.account_id = p_account_id and p.campaign_id = v_id;
+    delete from call_campaigns m where m.account_id = p_account_id and m.id = v_id;
+  end loop;
 end $$;

@@ -1,7 +1,10 @@
 -- Deletes the oldest events before p_before by seq, with their deliveries and attempts: at most p_rows_max
 -- rows, but at least one event. Events without a seq stay. `more`: there may be others. Locks events,
 -- endpoints, deliveries in this order, as make_deliveries and record_and_claim_deliveries do.
--- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
+-- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch. The
+-- locks therefore follow sorted arrays: an ORDER BY read the whole account instead (52 s among 2,000,000 events).
+-- Deletes are bounded besides their list of ids: PostgreSQL before 17 may read all that the account has and
+-- filter by the list, when accounts are small on average.
 create or replace function purge_events(
   p_account_id bigint, p_before timestamptz, p_rows_max int, out deleted int, out more boolean
 )
@@ -14,6 +17,7 @@ set enable_sort = off
 as $$
 declare
   v_ids bigint[];
+  v_endpoints bigint[];
 begin
   with oldest as materialized (
     select e.id, e.seq, e.occurred_at from events e
@@ -34,12 +38,16 @@ begin
   deleted := cardinality(v_ids);
   if deleted = 0 then return; end if;
 
-  perform from events e where e.account_id = p_account_id and e.id = any (v_ids) order by e.id for update;
-  perform from callback_endpoints c
-    where c.account_id = p_account_id and c.id in (
-      select d.endpoint_id from callback_deliveries d
-      where d.account_id = p_account_id and d.event_id = any (v_ids))
-    order by c.id for no key update;
-  delete from callback_deliveries d where d.account_id = p_account_id and d.event_id = any (v_ids);
-  delete from events e where e.account_id = p_account_id and e.id = any (v_ids);
+  perform from unnest(v_ids) i cross join lateral (
+    select from events e where e.account_id = p_account_id and e.id = i for update) e;
+  select array_agg(distinct d.endpoint_id) into v_endpoints from callback_deliveries d
+    where d.account_id = p_account_id and d.event_id = any (v_ids)
+      and d.event_id between v_ids[1] and v_ids[deleted];
+  perform from unnest(v_endpoints) i cross join lateral (
+    select from callback_endpoints c where c.account_id = p_account_id and c.id = i for no key update) c;
+  delete from callback_deliveries d
+    where d.account_id = p_account_id and d.event_id = any (v_ids)
+      and d.event_id between v_ids[1] and v_ids[deleted];
+  delete from events e
+    where e.account_id = p_account_id and e.id = any (v_ids) and e.id between v_ids[1] and v_ids[deleted];
 end $$;

@@ -1,6 +1,8 @@
 -- Deletes recipients and replies of chat campaigns that finished before p_before, and older replies without a
 -- campaign: at most p_rows_max rows. The campaigns' counts stay.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
+-- Deletes are bounded besides their list of ids: PostgreSQL before 17 may read all that the account has and
+-- filter by the list, when accounts are small on average.
 create or replace function purge_messages(
   p_account_id bigint, p_before timestamptz, p_rows_max int, p_now timestamptz,
   out deleted int, out more boolean
@@ -36,14 +38,17 @@ begin
       order by r.id limit p_rows_max - deleted
       for update);
     delete from chat_recipients r
-      where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id = any (v_ids);
+      where r.account_id = p_account_id and r.campaign_id = v_campaign.id and r.id = any (v_ids)
+        and r.id between v_ids[1] and v_ids[cardinality(v_ids)];
     deleted := deleted + cardinality(v_ids);
     if deleted < p_rows_max then
       v_replies := array(
         select r.id from chat_replies r
         where r.account_id = p_account_id and r.campaign_id = v_campaign.id
         order by r.id limit p_rows_max - deleted);
-      delete from chat_replies r where r.account_id = p_account_id and r.id = any (v_replies);
+      delete from chat_replies r
+        where r.account_id = p_account_id and r.id = any (v_replies)
+          and r.id between v_replies[1] and v_replies[cardinality(v_replies)];
       deleted := deleted + cardinality(v_replies);
     end if;
     update chat_campaigns c set purged_at = coalesce(c.purged_at, p_now),
@@ -58,7 +63,9 @@ begin
     select r.id from chat_replies r
     where r.account_id = p_account_id and r.campaign_id is null and r.received_at < p_before
     order by r.received_at limit p_rows_max - deleted);
-  delete from chat_replies r where r.account_id = p_account_id and r.id = any (v_replies);
+  delete from chat_replies r
+    where r.account_id = p_account_id and r.id = any (v_replies)
+      and r.id >= (select min(i) from unnest(v_replies) i) and r.id <= (select max(i) from unnest(v_replies) i);
   deleted := deleted + cardinality(v_replies);
   delete from chat_unread_webhooks u where u.account_id = p_account_id and u.received_at < p_before;
   more := deleted = p_rows_max;
