@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { leadResponseOf, selectLeads } from "./lead-record.ts";
+import { describeLeads, leadResponseOf, selectLeads } from "./lead-record.ts";
 import type { LeadResponse } from "./lead-schema.ts";
 
 /** Returns a lead of the workspace; throws not-found if it is missing, elsewhere or another account's. */
@@ -11,9 +11,8 @@ export async function findLead(
   workspaceId: number,
   leadId: number,
 ): Promise<LeadResponse> {
-  const row = await selectLeads(db, accountId, workspaceId)
-    .where("l.id", "=", leadId)
-    .executeTakeFirst();
+  const lead = selectLeads(db, accountId, workspaceId).where("l.id", "=", leadId).limit(1);
+  const row = await describeLeads(db, lead).executeTakeFirst();
   if (!row) throw notFound();
   return leadResponseOf(row);
 }

@@ -5,10 +5,22 @@ import { jsonArrayFrom } from "kysely/helpers/postgres";
 import type { DB } from "../../lib/database/database.ts";
 import type { LeadResponse } from "./lead-schema.ts";
 
-/** Selects leads of one workspace with everything in their responses; the caller adds conditions. */
+/** Selects leads of one workspace; the caller adds conditions, and describeLeads everything in a response. */
 export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: number) {
   return db
     .selectFrom("leads as l")
+    .where("l.account_id", "=", accountId)
+    .where("l.workspace_id", "=", workspaceId)
+    .selectAll("l");
+}
+
+/**
+ * Adds options, contacts and collaborators to selected leads. Joins them to the selected rows only: joined before
+ * the limit, the first page of 5 million leads took 7 s.
+ */
+export function describeLeads(db: Kysely<DB>, selected: ReturnType<typeof selectLeads>) {
+  return db
+    .selectFrom(selected.as("l"))
     .innerJoin("contacts as c", (join) =>
       join.onRef("c.account_id", "=", "l.account_id").onRef("c.id", "=", "l.contact_id"),
     )
@@ -23,8 +35,6 @@ export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: numb
         .onRef("priority.account_id", "=", "l.account_id")
         .onRef("priority.id", "=", "l.priority_id"),
     )
-    .where("l.account_id", "=", accountId)
-    .where("l.workspace_id", "=", workspaceId)
     .selectAll("l")
     .select((eb) => [
       "c.name as contact_name",
@@ -52,8 +62,8 @@ export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: numb
     ]);
 }
 
-/** One row of selectLeads. */
-export type LeadRecord = Awaited<ReturnType<ReturnType<typeof selectLeads>["execute"]>>[number];
+/** One row of describeLeads. */
+export type LeadRecord = Awaited<ReturnType<ReturnType<typeof describeLeads>["execute"]>>[number];
 
 /** Returns the nineteen fields of the contract (2.1). */
 export function leadResponseOf(row: LeadRecord): LeadResponse {

@@ -6,7 +6,13 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { App } from "../../engine/app.ts";
-import { leadResponseOf, partOf, selectLeads, type LeadRecord } from "./lead-record.ts";
+import {
+  describeLeads,
+  leadResponseOf,
+  partOf,
+  selectLeads,
+  type LeadRecord,
+} from "./lead-record.ts";
 import type { LeadResponse } from "./lead-schema.ts";
 import { phonePrefixRange } from "./phone-prefix.ts";
 
@@ -77,6 +83,7 @@ export async function leadsBefore(
       eb.or([eb("l.name", "ilike", partOf(q)), eb("l.email", "ilike", partOf(q))]),
     );
   }
-  const found = query.orderBy("l.id", "desc").limit(before.limit);
+  const first = query.orderBy("l.id", "desc").limit(before.limit);
+  const found = describeLeads(db, first).orderBy("l.id", "desc");
   return searches.use(accountId, () => found.execute());
 }

@@ -1,0 +1,95 @@
+// What a page, a filter and a background loop read does not depend on how much lies behind it: one heavy account
+// beside small ones. The limits are rows read, which do not depend on the machine.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import pg from "pg";
+import { leadsBefore } from "../server/crm/leads/list-leads.ts";
+import { findLead } from "../server/crm/leads/find-lead.ts";
+import { makeAccount, type TestAccount } from "./support/account-factory.ts";
+import { startApi, type TestApi } from "./support/api.ts";
+import { makeChatNumber, makeChatTemplate } from "./support/chat-factory.ts";
+import { fillDepth } from "./support/fill-depth.ts";
+import { rowsRead } from "./support/rows-read.ts";
+import { makeSandboxTrunk } from "./support/telephony-factory.ts";
+
+const rows = 20_000;
+
+let api: TestApi;
+let heavy: TestAccount;
+before(async () => {
+  api = await startApi();
+  api.clock.set(new Date());
+  heavy = await makeAccount(api.app);
+  const number = await makeChatNumber(api.app, heavy);
+  const template_id = await makeChatTemplate(api.app, heavy, number);
+  const trunk = await makeSandboxTrunk(api.app, heavy);
+  const db = new pg.Client({ connectionString: api.database_url });
+  await db.connect();
+  const place = { ...heavy, ...trunk, chat_number_id: number.id, template_id };
+  await fillDepth(db, place, { rows, small_accounts: 50 });
+  await db.query("analyze");
+  await db.end();
+});
+after(() => api.close());
+
+async function readsPage(limit: number): Promise<void> {
+  const { account_id, workspace_id } = heavy;
+  const statusId = (await optionsOf("status"))[0]!;
+  for (const [id, filter] of [
+    [null, {}],
+    [rows / 2, {}],
+    [null, { statusId }],
+  ] as const) {
+    const read = await rowsRead(api.app, (app) =>
+      leadsBefore(app.db.query, account_id, workspace_id, filter, { id, limit }),
+    );
+    assert.ok(read >= limit && read < 50 * limit, `read ${read} rows`);
+  }
+}
+
+test("a page of 51 leads reads only its rows, at the start, in the middle and by status", () =>
+  readsPage(51));
+
+test("a page of an export of leads reads only its rows", () => readsPage(201));
+
+test("a single lead reads only its rows", async () => {
+  const { account_id, workspace_id } = heavy;
+  const read = await rowsRead(api.app, (app) =>
+    findLead(app.db.query, account_id, workspace_id, rows / 2),
+  );
+  assert.ok(read > 0 && read < 20, `read ${read} rows`);
+});
+
+async function purgesBatch(setting: "events" | "calls" | "messages"): Promise<void> {
+  await api.app.db.pool.query(
+    `update accounts set retention_${setting}_days = 30 where account_id = $1`,
+    [heavy.account_id],
+  );
+  let purged = 0;
+  const read = await rowsRead(api.app, async ({ db, clock }) => {
+    const batch = await sql<{ purged: number; more: boolean }>`
+      select * from apply_retention(${heavy.account_id}, ${setting}, 1000, ${clock.now()})
+    `.execute(db.query);
+    purged = batch.rows[0]!.purged;
+  });
+  assert.ok(purged >= 50, `${purged} rows were deleted`);
+  assert.ok(read >= purged && read < 5_000, `read ${read} rows`);
+}
+
+test("a batch of retention reads only the events that it deletes", () => purgesBatch("events"));
+
+test("a batch of retention reads only the calls that it deletes", () => purgesBatch("calls"));
+
+test("a batch of retention reads only the messages that it deletes", () => purgesBatch("messages"));
+
+async function optionsOf(picklist: string): Promise<number[]> {
+  const options = await api.app.db.query
+    .selectFrom("picklist_options")
+    .select("id")
+    .where("account_id", "=", heavy.account_id)
+    .where("picklist", "=", picklist)
+    .orderBy("position")
+    .execute();
+  return options.map(({ id }) => id);
+}
