@@ -273,11 +273,12 @@ suite("legs on Asterisk", { concurrency: true }, () => {
     const leg = await answered(overTrunk(farEnd("speaks")));
     const played = () => of(leg, "played").map(({ playback, ok }) => [playback, ok]);
     const broken = {
+      owner: "1",
       name: "b".repeat(64),
       duration_ms: 100,
       read: async () => Buffer.alloc(1_600),
     };
-    mkdirSync(join(asterisk.sounds_dir, `${broken.name}.sln`));
+    mkdirSync(join(asterisk.sounds_dir, `1-${broken.name}.sln`));
     await session.play(leg, "trk-1-broken", broken);
     const whole = { ...broken, name: "c".repeat(64) };
     await session.play(leg, "trk-1-whole", whole);
@@ -299,7 +300,8 @@ test("a later session reports the end of an earlier one's playback and knows the
     await answered(overTrunk(farEnd("speaks"))),
   ];
   const audio = (name: string, duration_ms: number): Audio => {
-    return { name: name.repeat(64), duration_ms, read: async () => Buffer.alloc(duration_ms * 16) };
+    const read = async () => Buffer.alloc(duration_ms * 16);
+    return { owner: "1", name: name.repeat(64), duration_ms, read };
   };
   await session.play(leg, "trk-1-earlier", audio("e", 400_000));
   const later_events: VoiceEvent[] = [];
@@ -492,6 +494,7 @@ test("a leg that is answered without a connection waits and can be controlled af
 test("a playback whose end was missed plays again on request and is reported", async () => {
   const leg = await answered(overTrunk(farEnd("speaks")));
   const audio = {
+    owner: "1",
     name: "c".repeat(64),
     duration_ms: 300,
     read: async () => Buffer.alloc(300 * 16),

@@ -115,6 +115,7 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       return dial.leg;
     };
     const audioOf = (duration_ms: number): Audio => ({
+      owner: "1",
       name: createHash("sha256").update(`${duration_ms} ms`).digest("hex"),
       duration_ms,
       read: async () => Buffer.alloc(duration_ms * bytes_per_ms),

@@ -35,7 +35,8 @@ export async function storeAudio(
   samples: Buffer,
   now: Date,
 ): Promise<{ name: string; duration_ms: number }> {
-  const name = createHash("sha256").update(samples).digest("hex");
+  // With a prefix, so that no samples have the name of a synthesized text.
+  const name = createHash("sha256").update("upload:").update(samples).digest("hex");
   return insertAudio(db, { account_id, name, samples, synthesized: false, now });
 }
 
@@ -76,7 +77,7 @@ export async function purgeUnusedAudio(app: Pick<App, "db" | "clock">): Promise<
   return purged;
 }
 
-/** Returns a name that depends on everything that affects the sound. */
+/** Returns a name that depends on everything that affects the sound; see `storeAudio`. */
 function synthesizedName(voice: string, { language, text }: Utterance): string {
   return createHash("sha256")
     .update(JSON.stringify([voice, language, text]))
@@ -152,6 +153,7 @@ function audioOf(
   { name, duration_ms }: { name: string; duration_ms: number },
 ): Audio {
   return {
+    owner: String(account_id),
     name,
     duration_ms,
     read: async () => {

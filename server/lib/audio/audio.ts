@@ -4,7 +4,9 @@ export const bytes_per_ms = (sample_rate_hz * 2) / 1_000;
 
 /** Audio that can be played on calls. */
 export type Audio = {
-  /** 64 hex digits that identify the samples; audio with the same name never differs. */
+  /** Whose audio it is, such as an account's ID: letters and digits. */
+  readonly owner: string;
+  /** 64 hex digits that identify the samples; audio of one owner with the same name never differs. */
   readonly name: string;
   readonly duration_ms: number;
   /** Returns the samples; called only where they are not stored yet. */

@@ -120,6 +120,26 @@ test("synthesizes a text once for concurrent requests, and stores the audio for 
   await assert.rejects(synthesizeAudio(api.app, account_id, en(" ")), { failure: "rejected" });
 });
 
+test("uploaded samples never get the name of a synthesized text", async () => {
+  const { account_id } = account;
+  const samples = Buffer.from(JSON.stringify([speech.voice, "en", "Your code is 12"]));
+  const crafted = await storeAudio(api.app.db.query, account_id, samples, new Date());
+  const script = await synthesizeAudio(api.app, account_id, en("Your code is 12"));
+  assert.notEqual(crafted.name, script.name);
+  assert.deepEqual(synthesized, ["Your code is 12"]);
+});
+
+test("a call plays the audio of its own account, also where accounts share a node", async () => {
+  const other = await makeAccount(api.app);
+  const audio = await Promise.all(
+    [account, other].map(({ account_id }) => synthesizeAudio(api.app, account_id, en("Hello"))),
+  );
+  assert.deepEqual(
+    audio.map(({ owner }) => owner),
+    [String(account.account_id), String(other.account_id)],
+  );
+});
+
 test("retries a failed synthesis on the next request, and stores nothing of the failed one", async () => {
   failures = { Hello: "failed" };
   const { account_id } = account;

@@ -13,6 +13,7 @@ const times = 3;
 const pause_ms = 4_000;
 
 const pause: Audio = {
+  owner: "trunkline",
   name: createHash("sha256").update(`${pause_ms} ms of silence`).digest("hex"),
   duration_ms: pause_ms,
   read: async () => Buffer.alloc(pause_ms * bytes_per_ms),

@@ -68,7 +68,7 @@ async function audioOf({ app }: Leader, { call }: LiveCall, prompt: Prompt): Pro
     if (!audio) throw new VoiceError("refused", `the audio ${prompt.audio.name} no longer exists`);
     return audio.read();
   };
-  return { ...prompt.audio, read };
+  return { ...prompt.audio, owner: String(account_id), read };
 }
 
 function wait(leader: Leader, live: LiveCall, visit: number, ms: number): void {

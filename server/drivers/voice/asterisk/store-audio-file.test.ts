@@ -9,14 +9,14 @@ import { openAudioFolder } from "./store-audio-file.ts";
 const folder = await mkdtemp(join(tmpdir(), "trunkline-audio-"));
 after(() => rm(folder, { recursive: true }));
 
-function audioOf(name: string) {
+function audioOf(name: string, owner = "1") {
   const samples = Buffer.alloc(32_000, name);
   let reads = 0;
   const read = async () => {
     reads += 1;
     return samples;
   };
-  const audio: Audio = { name: name.repeat(64), duration_ms: 2_000, read };
+  const audio: Audio = { owner, name: name.repeat(64), duration_ms: 2_000, read };
   return { audio, samples, reads: () => reads };
 }
 
@@ -26,21 +26,30 @@ test("a file is written once, completely and readable by all users, however many
   const here = openAudioFolder(folder);
   const paths = await Promise.all([here.store(audio), here.store(audio), here.store(audio)]);
   process.umask(umask);
-  assert.deepEqual(new Set(paths), new Set([join(folder, audio.name)]));
+  assert.deepEqual(new Set(paths), new Set([join(folder, `1-${audio.name}`)]));
   assert.equal(reads(), 1);
   // Another process finds the file.
   assert.equal(await openAudioFolder(folder).store(audio), paths[0]);
   assert.equal(reads(), 1);
   assert.deepEqual(await readFile(`${paths[0]}.sln`), samples);
   assert.equal((await stat(`${paths[0]}.sln`)).mode & 0o777, 0o644);
-  assert.deepEqual(await readdir(folder), [`${audio.name}.sln`]);
+  assert.deepEqual(await readdir(folder), [`1-${audio.name}.sln`]);
 });
 
 test("concurrent writes by several processes, or an empty file of a failed one, result in a complete file", async () => {
   const { audio, samples } = audioOf("b");
-  await writeFile(join(folder, `${audio.name}.sln`), "");
+  await writeFile(join(folder, `1-${audio.name}.sln`), "");
   await Promise.all(Array.from({ length: 8 }, () => openAudioFolder(folder).store(audio)));
-  assert.deepEqual(await readFile(join(folder, `${audio.name}.sln`)), samples);
+  assert.deepEqual(await readFile(join(folder, `1-${audio.name}.sln`)), samples);
+});
+
+test("audio of two owners is two files, also under one name", async () => {
+  const here = openAudioFolder(folder);
+  const [first, second] = [audioOf("d", "1"), audioOf("d", "2")];
+  const other: Audio = { ...second.audio, read: async () => Buffer.alloc(32_000, "e") };
+  const paths = await Promise.all([here.store(first.audio), here.store(other)]);
+  assert.deepEqual(await readFile(`${paths[0]}.sln`), first.samples);
+  assert.deepEqual(await readFile(`${paths[1]}.sln`), Buffer.alloc(32_000, "e"));
 });
 
 test("a failed write is refused, a failed read throws its own error, and no files are left behind", async () => {

@@ -23,11 +23,12 @@ export function openAudioFolder(sounds_dir: string | null): AudioFolder {
   return {
     async store(audio) {
       if (sounds_dir === null) throw new VoiceError("refused", "the node has no `sounds_dir`");
-      const path = join(sounds_dir, audio.name);
-      let written = writing.get(audio.name);
+      // By owner, because accounts share the folder.
+      const path = join(sounds_dir, `${audio.owner}-${audio.name}`);
+      let written = writing.get(path);
       if (written === undefined) {
-        written = writeOnce(`${path}.sln`, audio).finally(() => writing.delete(audio.name));
-        writing.set(audio.name, written);
+        written = writeOnce(`${path}.sln`, audio).finally(() => writing.delete(path));
+        writing.set(path, written);
       }
       await written;
       return path;

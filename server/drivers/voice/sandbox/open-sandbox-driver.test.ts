@@ -216,6 +216,7 @@ test("the length of a recording is the time for which its bridge was recorded", 
 });
 
 const audio = (seconds: number): Audio => ({
+  owner: "1",
   name: "a".repeat(64),
   duration_ms: seconds * 1_000,
   read: () => assert.fail("the sandbox does not read samples"),
