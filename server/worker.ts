@@ -18,12 +18,13 @@ import { drainCampaign } from "./chat/campaigns/drain-campaign.ts";
 import { recordCallOutcome } from "./crm/leads/record-call-outcome.ts";
 import { recordMissedCall } from "./crm/leads/record-missed-call.ts";
 import { runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
+import { openAccountPlaces, type AccountPlaces } from "./engine/account-places.ts";
 import type { App } from "./engine/app.ts";
-import type { JobKind } from "./engine/add-job.ts";
 import { lease_times, type LeaseTimes } from "./engine/leases.ts";
+import type { NotificationChannel } from "./engine/notifications.ts";
 import { relayEvents } from "./engine/relay-events.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
-import { workJobs, type JobHandler } from "./engine/work-jobs.ts";
+import { workJobs, type JobHandlers } from "./engine/work-jobs.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
 import { erasePerson } from "./retention/erase-person.ts";
 import { purgeRecordings } from "./retention/purge-recordings.ts";
@@ -39,28 +40,57 @@ export type BackgroundWork = {
   stop(): Promise<void>;
 };
 
-/** The handler of each kind of job. */
-const jobHandlers: Readonly<Partial<Record<JobKind, JobHandler>>> = {
-  "chat.start_campaign": startCampaign,
-  "chat.drain_campaign": drainCampaign,
-  "chat.settle_unknown": settleUnknown,
-  "chat.sync_templates": syncTemplatesDaily,
-  "chat.notify_call": notifyCall,
-  "chat.end_throttling": endThrottling,
-  "chat.wake_campaigns": wakeCampaigns,
-  "chat.end_restriction": endExpiredRestriction,
-  "voice.decode_file": decodeFile,
-  "voice.start_campaign": startVoiceCampaign,
-  "voice.drain_campaign": drainVoiceCampaign,
-  "crm.record_call": recordCallOutcome,
-  "crm.record_missed_call": recordMissedCall,
-  "retention.erase_person": erasePerson,
-  "callbacks.clear_endpoint": clearEndpoint,
-  "callbacks.replay": replayEvents,
+type JobQueue = {
+  readonly name: string;
+  readonly handlers: JobHandlers;
+  /** Jobs of the queue that run at once in this process, and those of one account. */
+  readonly loops: number;
+  readonly account_loops: number;
 };
 
-/** Jobs that run at once, so that a long one does not delay the others. */
-const job_loops = 4;
+/** Long work and work that others wait for have queues of their own; one account never has all loops of one. */
+export const job_queues: readonly JobQueue[] = [
+  {
+    name: "audio-jobs",
+    loops: 2,
+    account_loops: 1,
+    handlers: { "voice.decode_file": decodeFile },
+  },
+  {
+    name: "erasures",
+    loops: 2,
+    account_loops: 1,
+    handlers: { "retention.erase_person": erasePerson },
+  },
+  {
+    name: "campaign-jobs",
+    loops: 2,
+    account_loops: 1,
+    handlers: {
+      "chat.start_campaign": startCampaign,
+      "voice.start_campaign": startVoiceCampaign,
+      "chat.wake_campaigns": wakeCampaigns,
+      "chat.end_throttling": endThrottling,
+      "chat.end_restriction": endExpiredRestriction,
+    },
+  },
+  {
+    name: "jobs",
+    loops: 4,
+    account_loops: 2,
+    handlers: {
+      "chat.drain_campaign": drainCampaign,
+      "chat.settle_unknown": settleUnknown,
+      "chat.sync_templates": syncTemplatesDaily,
+      "chat.notify_call": notifyCall,
+      "voice.drain_campaign": drainVoiceCampaign,
+      "crm.record_call": recordCallOutcome,
+      "crm.record_missed_call": recordMissedCall,
+      "callbacks.clear_endpoint": clearEndpoint,
+      "callbacks.replay": replayEvents,
+    },
+  },
+];
 
 export type WorkerSettings = SenderSettings & {
   readonly leases: LeaseTimes;
@@ -120,11 +150,12 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       poll_ms: 1_000,
       iterate: (stopping) => applyWebhooks(app, stopping, settings.leases),
     }),
-    runLoop(app, {
+    ...sharedLoops(app, {
       name: "lead-imports",
       channel: "lead_import",
-      poll_ms: 2_000,
-      iterate: (stopping) => runLeadImports(app, stopping),
+      loops: 2,
+      account_loops: 1,
+      iterate: (stopping, places) => runLeadImports(app, stopping, places),
     }),
     runLoop(app, {
       name: "retention",
@@ -149,13 +180,13 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       poll_ms: 500,
       iterate: () => deliverers.startDue(),
     }),
-    ...Array.from({ length: job_loops }, () =>
-      runLoop(app, {
-        name: "jobs",
+    ...job_queues.flatMap(({ handlers, ...queue }) =>
+      sharedLoops(app, {
+        ...queue,
         channel: "job",
-        poll_ms: 1_000,
         // Leased like chat numbers: the jobs of a killed worker are delayed no longer.
-        iterate: (stopping) => workJobs(app, jobHandlers, stopping, settings.leases),
+        iterate: (stopping, places) =>
+          workJobs(app, handlers, stopping, { times: settings.leases, places }),
       }),
     ),
   ];
@@ -166,6 +197,28 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       await Promise.all([...holders, ...loops].map((part) => part.stop()));
     },
   };
+}
+
+/** Loops that share their accounts' places. One of them is notified, so that a notification causes one query. */
+function sharedLoops(
+  app: App,
+  work: {
+    readonly name: string;
+    readonly channel: NotificationChannel;
+    readonly loops: number;
+    readonly account_loops: number;
+    readonly iterate: (stopping: AbortSignal, places: AccountPlaces) => Promise<number>;
+  },
+): Loop[] {
+  const places = openAccountPlaces(work.account_loops);
+  return Array.from({ length: work.loops }, (_, i) =>
+    runLoop(app, {
+      name: work.name,
+      ...(i === 0 ? { channel: work.channel } : {}),
+      poll_ms: 1_000,
+      iterate: (stopping) => work.iterate(stopping, places),
+    }),
+  );
 }
 
 /** The loops for calls and voice campaigns. */
@@ -191,11 +244,12 @@ function callLoops(app: App, leaders: ReturnType<typeof openNodeLeaders>): Loop[
       poll_ms: 1_000,
       iterate: () => completeCampaigns(app),
     }),
-    runLoop(app, {
+    ...sharedLoops(app, {
       name: "voice-scripts",
       channel: "voice_work",
-      poll_ms: 1_000,
-      iterate: (stopping) => synthesizeScripts(app, stopping),
+      loops: 2,
+      account_loops: 1,
+      iterate: (stopping, places) => synthesizeScripts(app, stopping, places),
     }),
     runLoop(app, {
       name: "unused-audio",

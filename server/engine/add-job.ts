@@ -3,23 +3,25 @@ import type { DB } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
 
 /** The kinds of delayed work; worker.ts lists the handler of each. */
-export type JobKind =
-  | "chat.start_campaign"
-  | "chat.drain_campaign"
-  | "chat.settle_unknown"
-  | "chat.sync_templates"
-  | "chat.notify_call"
-  | "chat.end_throttling"
-  | "chat.wake_campaigns"
-  | "chat.end_restriction"
-  | "voice.decode_file"
-  | "voice.start_campaign"
-  | "voice.drain_campaign"
-  | "crm.record_call"
-  | "crm.record_missed_call"
-  | "callbacks.replay"
-  | "callbacks.clear_endpoint"
-  | "retention.erase_person";
+export const job_kinds = [
+  "chat.start_campaign",
+  "chat.drain_campaign",
+  "chat.settle_unknown",
+  "chat.sync_templates",
+  "chat.notify_call",
+  "chat.end_throttling",
+  "chat.wake_campaigns",
+  "chat.end_restriction",
+  "voice.decode_file",
+  "voice.start_campaign",
+  "voice.drain_campaign",
+  "crm.record_call",
+  "crm.record_missed_call",
+  "callbacks.replay",
+  "callbacks.clear_endpoint",
+  "retention.erase_person",
+] as const;
+export type JobKind = (typeof job_kinds)[number];
 
 export type NewJob = {
   readonly account_id: number;

@@ -7,7 +7,9 @@ import { passTime } from "../../test/support/pass-time.ts";
 import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import { systemRandom } from "../lib/random.ts";
-import { addJob, notifyJob, type NewJob } from "./add-job.ts";
+import { job_queues } from "../worker.ts";
+import { openAccountPlaces } from "./account-places.ts";
+import { addJob, job_kinds, notifyJob, type NewJob } from "./add-job.ts";
 import type { App } from "./app.ts";
 import { openNotifications } from "./notifications.ts";
 import { isLeaseLost } from "./leases.ts";
@@ -75,7 +77,7 @@ const onlyOpen = async () => {
 };
 /** Runs one iteration that starts campaigns by `handle`. */
 const iterate = (handle: JobHandler) =>
-  workJobs(app, { "chat.start_campaign": handle }, going, times);
+  workJobs(app, { "chat.start_campaign": handle }, going, { times });
 /** Expires every current claim. */
 const expireClaims = () =>
   app.db.pool.query(
@@ -175,11 +177,16 @@ test("a job that fails is retried with a backoff of up to ten minutes and is nev
   assert.deepEqual(await open(), []);
 });
 
-test("a job without a handler is kept and retried after a minute", async () => {
+test("a job is left to the workers that have a handler for its kind", async () => {
   await add({ kind: "chat.sync_templates" });
-  assert.equal(await iterate(async () => {}), 1);
-  const { run_at, attempts } = await onlyOpen();
-  assert.deepEqual([run_at, attempts], [later(1), 0]);
+  assert.equal(await iterate(async () => assert.fail("it is of another kind")), 0);
+  const { run_at, attempts, lease_until } = await onlyOpen();
+  assert.deepEqual([run_at, attempts, lease_until], [noon, 0, null]);
+});
+
+test("every kind of job belongs to one queue of the worker", () => {
+  const kinds = job_queues.flatMap(({ handlers }) => Object.keys(handlers));
+  assert.deepEqual(kinds.toSorted(), [...job_kinds].toSorted());
 });
 
 test("four workers run two hundred jobs of three accounts once each", async () => {
@@ -215,8 +222,48 @@ test("an account's slow jobs do not delay another account's job", async () => {
   const done: string[] = [];
   const handle: JobHandler = async (_app, { subject }) => void done.push(subject);
   const handlers = { "chat.start_campaign": handle };
-  assert.equal(await workJobs(app, handlers, going, times, 0), 2);
+  assert.equal(await workJobs(app, handlers, going, { times, ms_max: 0 }), 2);
   assert.deepEqual([done.length, done.includes("4")], [2, true]);
+});
+
+test("an account never has all loops of a queue, however long its jobs take", async () => {
+  for (const subject of ["1", "2", "3"]) await add({ subject });
+  await add({ account_id: 2, subject: "4", run_at: later(0.5) });
+  clock.set(later(1));
+  const { promise: end, resolve: letEnd } = Promise.withResolvers<void>();
+  const { promise: other, resolve: otherDone } = Promise.withResolvers<void>();
+  let running = 0;
+  let running_max = 0;
+  const handle: JobHandler = async (_app, { account_id }) => {
+    if (account_id === 2) return otherDone();
+    running_max = Math.max(running_max, ++running);
+    await end;
+    running--;
+  };
+  const places = openAccountPlaces(1);
+  const work = () =>
+    workJobs(app, { "chat.start_campaign": handle }, going, { times, ms_max: 0, places });
+  const loops = [work(), work()];
+  await other;
+  letEnd();
+  await Promise.all(loops);
+  while ((await work()) > 0);
+  assert.equal(running_max, 1);
+  assert.deepEqual(await open(), []);
+});
+
+test("an account's backlog of one kind does not hide another account's job of another kind", async () => {
+  await app.db.pool.query(
+    `insert into jobs (account_id, kind, subject, run_at, created_at)
+     select 1 + i % 2, 'chat.start_campaign', i::text, $1, $1 from generate_series(1, 2400) i`,
+    [later(-60)],
+  );
+  await add({ account_id: 2, kind: "voice.start_campaign", subject: "other" });
+  const ran: string[] = [];
+  const handle: JobHandler = async (_app, { subject }) => void ran.push(subject);
+  const handlers = { "chat.start_campaign": handle, "voice.start_campaign": handle };
+  assert.equal(await workJobs(app, handlers, going, { times, ms_max: 60_000 }), 21);
+  assert.ok(ran.includes("other"));
 });
 
 test("a handler that takes longer than the lease keeps its claim by renewing it", async (t) => {
@@ -308,7 +355,7 @@ test("a stop lets the running job finish and starts no other", async () => {
     assert.ok(stopping.aborted);
     return { again_at: noon };
   };
-  assert.equal(await workJobs(app, { "chat.start_campaign": handle }, stop.signal, times), 1);
+  assert.equal(await workJobs(app, { "chat.start_campaign": handle }, stop.signal, { times }), 1);
   assert.equal((await open()).filter(({ attempts }) => attempts === 0).length, 5);
 });
 

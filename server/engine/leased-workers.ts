@@ -1,6 +1,7 @@
 // Pools of leased workers: finds the resources that have work (chat numbers, voice nodes, callback endpoints),
 // acquires the lease of each, and runs a worker under it. Every process has such pools; because of the lease
 // only one of them works for a resource.
+import { openAccountPlaces } from "./account-places.ts";
 import type { App } from "./app.ts";
 import { acquireLease, lease_times, type Lease, type LeaseTimes } from "./leases.ts";
 
@@ -74,8 +75,8 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
   const { workers = Infinity, account_workers, account_failing_workers } = options.limits ?? {};
   const stopping = new AbortController();
   const running = new Map<string, Running<Handle>>();
-  const all = countPlaces(account_workers);
-  const failing = countPlaces(account_failing_workers);
+  const all = openAccountPlaces(account_workers);
+  const failing = openAccountPlaces(account_failing_workers);
   const isFull = () => stopping.signal.aborted || running.size >= workers;
 
   /** Returns false when all places for the worker are taken. */
@@ -148,19 +149,4 @@ async function runWorker<Handle extends WorkerHandle>(
     // A lost lease is left to expire: an expired lease shows the next holder that work was interrupted.
     if (!lease.lost.aborted) await lease.release();
   }
-}
-
-/** Counts the workers of each account, of at most `max`. */
-function countPlaces(max = Infinity) {
-  const counts = new Map<number, number>();
-  const isFull = (account_id: number) => (counts.get(account_id) ?? 0) >= max;
-  return {
-    add(account_id: number, change: 1 | -1) {
-      const count = (counts.get(account_id) ?? 0) + change;
-      if (count > 0) counts.set(account_id, count);
-      else counts.delete(account_id);
-    },
-    isFull,
-    full: () => [...counts.keys()].filter(isFull),
-  };
 }

@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { statement, type Tx } from "../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import type { JobKind } from "./add-job.ts";
+import { openAccountPlaces, type AccountPlaces } from "./account-places.ts";
 import type { App } from "./app.ts";
 import { keepLease, leaseEnd, type LeaseTimes } from "./keep-lease.ts";
 import { renewalStatement } from "./renewal-statement.ts";
@@ -33,39 +34,69 @@ export type JobHandler = (
 ) => Promise<void | { readonly again_at: Date }>;
 
 const job_times: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 10_000 };
-/** Per iteration, so that one account's backlog does not delay other accounts. */
+/** Of a kind, per iteration, so that one account's backlog does not delay other accounts. */
 const jobs_of_account_max = 10;
 /** After this time no further job of the account starts: decoding one audio file takes seconds. */
-const account_ms_max = 5_000;
+const account_ms_max = 1_000;
 const retry_first_ms = 1_000;
 const retry_max_ms = 600_000;
-/** A worker of another version may have a handler for the kind. */
-const unknown_kind_ms = 60_000;
+export type WorkOptions = {
+  readonly times?: LeaseTimes;
+  /** After this time no further job of an account starts in this iteration. */
+  readonly ms_max?: number;
+  /** Shared by the loops of a queue. */
+  readonly places?: AccountPlaces;
+};
+
+export type JobHandlers = Readonly<Partial<Record<JobKind, JobHandler>>>;
 
 /**
- * Runs up to 10 due jobs of each account, one after the other, and returns how many it ran. A job that fails
- * is logged and retried without limit, after 1 s doubling to 10 min.
+ * Runs due jobs of the kinds that have a handler, up to 10 of each account and kind, one after the other, and
+ * returns how many it ran. Skips the accounts that have all their places. A job that fails is logged and retried
+ * without limit, after 1 s doubling to 10 min.
  */
 export async function workJobs(
   app: App,
-  handlers: Readonly<Partial<Record<JobKind, JobHandler>>>,
+  handlers: JobHandlers,
   stopping: AbortSignal,
-  times: LeaseTimes = job_times,
-  ms_max = account_ms_max,
+  options: WorkOptions = {},
 ): Promise<number> {
+  const { times = job_times, ms_max = account_ms_max, places = openAccountPlaces() } = options;
   let worked = 0;
-  for (const accountId of await dueAccounts(app)) {
-    const until_ms = performance.now() + ms_max;
-    for (let i = 0; i < jobs_of_account_max && !stopping.aborted; i++) {
-      if (i > 0 && performance.now() >= until_ms) break;
-      try {
-        if (!(await workNext(app, accountId, handlers, stopping, times))) break;
-        worked++;
-      } catch (err) {
-        if (isDatabaseUnavailable(err)) throw err;
-        app.log.error({ err, account_id: accountId }, "could not claim or complete a job");
-        break;
-      }
+  for (const due of await findDue(app, Object.keys(handlers), places)) {
+    if (places.isFull(due.account_id)) continue;
+    places.add(due.account_id, 1);
+    try {
+      worked += await workAccount(app, due, { handlers, stopping, times, ms_max });
+    } finally {
+      places.add(due.account_id, -1);
+    }
+  }
+  return worked;
+}
+
+/** An account that has due jobs of a kind. */
+type Due = { readonly account_id: number; readonly kind: string };
+type Run = {
+  readonly handlers: Readonly<Partial<Record<string, JobHandler>>>;
+  readonly stopping: AbortSignal;
+  readonly times: LeaseTimes;
+  readonly ms_max: number;
+};
+
+async function workAccount(app: App, due: Due, run: Run): Promise<number> {
+  const until_ms = performance.now() + run.ms_max;
+  let worked = 0;
+  while (worked < jobs_of_account_max && !run.stopping.aborted) {
+    if (worked > 0 && performance.now() >= until_ms) break;
+    try {
+      if (!(await workNext(app, due, run))) break;
+      worked++;
+    } catch (err) {
+      if (isDatabaseUnavailable(err)) throw err;
+      const about = { account_id: due.account_id, role: due.kind };
+      app.log.error({ err, ...about }, "could not claim or complete a job");
+      break;
     }
   }
   return worked;
@@ -80,42 +111,51 @@ export async function checkJob(tx: Tx, job: Job): Promise<void> {
 const due_rows_max = 1_000;
 const due_rounds_max = 20;
 
-/** The longest waiting first. Each round excludes the accounts found so far, so that a backlog hides no other account. */
-async function dueAccounts(app: App): Promise<number[]> {
-  const accounts: number[] = [];
+/**
+ * The longest waiting first. Each round excludes the accounts and kinds found so far, so that a backlog hides no
+ * other account.
+ */
+async function findDue(
+  app: App,
+  kinds: readonly string[],
+  places: AccountPlaces,
+): Promise<readonly Due[]> {
+  const due: Due[] = [];
+  const now = app.clock.now();
   for (let round = 0; round < due_rounds_max; round++) {
-    const values = [app.clock.now(), accounts, due_rows_max];
+    const known = due.map(({ account_id, kind }) => `${kind}:${account_id}`);
+    const values = [now, kinds, places.full(), known, due_rows_max];
     const found = await findDueAccounts(app.db.pool, values);
-    accounts.push(...found.map(({ account_id }) => account_id));
+    due.push(...found);
     if (found.reduce((sum, { jobs }) => sum + jobs, 0) < due_rows_max) break;
   }
-  return accounts;
+  return due;
 }
 
-const findDueAccounts = statement<{ account_id: number; jobs: number }>(`
-  select account_id, count(*) as jobs
-  from (
-    select account_id, run_at from jobs
-    where run_at <= $1 and (lease_until is null or lease_until <= now())
-      and account_id <> all ($2::bigint[])
-    order by run_at limit $3
+// By kind, from an index, so that a backlog of other kinds is not read.
+const findDueAccounts = statement<Due & { jobs: number }>(`
+  select due.account_id, k.kind, count(*) as jobs
+  from unnest($2::text[]) k (kind)
+  cross join lateral (
+    select j.account_id, j.run_at from jobs j
+    where j.kind = k.kind and j.run_at <= $1 and (j.lease_until is null or j.lease_until <= now())
+      and j.account_id <> all ($3::bigint[]) and k.kind || ':' || j.account_id <> all ($4::text[])
+    order by j.run_at limit $5
   ) due
-  group by account_id order by min(run_at)`);
+  group by due.account_id, k.kind order by min(due.run_at)`);
 
-/** Returns false when the account has no unclaimed due job. */
+/** Returns false when the account has no unclaimed due job of the kind. */
 async function workNext(
   app: App,
-  accountId: number,
-  handlers: Readonly<Partial<Record<string, JobHandler>>>,
-  stopping: AbortSignal,
-  times: LeaseTimes,
+  { account_id: accountId, kind }: Due,
+  { handlers, stopping, times }: Run,
 ): Promise<boolean> {
   const end = leaseEnd(times);
-  const values = [accountId, app.clock.now(), times.lease_ms];
+  const values = [accountId, kind, app.clock.now(), times.lease_ms];
   const [claimed] = await claimJob(app.db.pool, values);
   if (!claimed) return false;
   const key = [accountId, claimed.id, claimed.fence];
-  const { id: job_id, kind, attempts: attempt } = claimed;
+  const { id: job_id, attempts: attempt } = claimed;
   const about = { account_id: accountId, job_id, role: kind, attempt };
   const kept = keepLease(
     times,
@@ -124,12 +164,8 @@ async function workNext(
     (reason) => app.log.warn(about, `claim of a running job lost: ${reason}`),
   );
   try {
-    const handle = handlers[kind];
-    if (!handle) app.log.warn(about, "this worker has no handler for the job's kind");
     const job = { ...claimed, account_id: accountId, mayProceed: kept.mayProceed };
-    const answer = handle
-      ? await handle(app, job, AbortSignal.any([stopping, kept.lost]))
-      : { again_at: new Date(app.clock.now().getTime() + unknown_kind_ms) };
+    const answer = await handlers[kind]!(app, job, AbortSignal.any([stopping, kept.lost]));
     await endJob(app, key, answer?.again_at);
   } catch (err) {
     app.log.error({ err, ...about }, "job failed; retrying later");
@@ -160,12 +196,12 @@ type Claim = Pick<Job, "id" | "kind" | "subject" | "payload" | "attempts" | "fen
 const claimJob = statement<Claim>(`
   with next as materialized (
     select id from jobs
-    where account_id = $1 and run_at <= $2 and (lease_until is null or lease_until <= now())
+    where account_id = $1 and kind = $2 and run_at <= $3 and (lease_until is null or lease_until <= now())
     order by run_at, id limit 1
     for update skip locked
   )
-  update jobs j set lease_until = now() + $3 * interval '1 ms', fence = j.fence + 1,
-    attempts = j.attempts + 1, again_at = case when j.again_at > $2 then j.again_at end
+  update jobs j set lease_until = now() + $4 * interval '1 ms', fence = j.fence + 1,
+    attempts = j.attempts + 1, again_at = case when j.again_at > $3 then j.again_at end
   from next where j.account_id = $1 and j.id = next.id
   returning j.id, j.kind, j.subject, j.payload, j.attempts, j.fence`);
 

@@ -95,7 +95,7 @@ const workers: Readonly<Record<string, () => Promise<void>>> = {
   hold,
   jobs: async () => {
     for (let i = 0; i < 3; i++) {
-      const iterate = () => workJobs(app, { "chat.start_campaign": run }, never_stops, times);
+      const iterate = () => workJobs(app, { "chat.start_campaign": run }, never_stops, { times });
       runLoop(app, { name: "jobs", poll_ms: 50, iterate });
     }
   },

@@ -41,7 +41,7 @@ function ask(account: TestAccount, endpointId: number, body: Partial<NewReplay> 
 const going = new AbortController().signal;
 /** Runs each account's due job once. */
 const work = (handler: JobHandler) =>
-  workJobs(api.app, { "callbacks.replay": handler }, going, lasting_lease, 0);
+  workJobs(api.app, { "callbacks.replay": handler }, going, { times: lasting_lease, ms_max: 0 });
 /** Runs exactly one batch. */
 const takeStep: JobHandler = (app, job, stopping) => replayEvents(app, job, stopping, 0);
 

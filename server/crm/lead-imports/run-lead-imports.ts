@@ -2,6 +2,7 @@
 // together with its leads, so a crash neither repeats nor loses rows. Any number of workers may run; one at
 // a time has an import.
 import { sql, type Kysely, type Selectable } from "kysely";
+import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
 import { cellText } from "../../lib/csv/cell-text.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
@@ -29,17 +30,26 @@ type Reject = Row & { errors: FieldError[] };
 
 /**
  * Runs one iteration: a batch of each account's oldest open imports that no other worker has. Returns how
- * many imports it processed. A failing import is logged, retried in the next iteration and delays no other.
+ * many imports it processed. Skips the accounts that have all their places. A failing import is logged, retried
+ * in the next iteration and delays no other.
  */
-export async function runLeadImports(app: App, stopping: AbortSignal): Promise<number> {
+export async function runLeadImports(
+  app: App,
+  stopping: AbortSignal,
+  places: AccountPlaces = openAccountPlaces(),
+): Promise<number> {
   let worked = 0;
   for (const { account_id, id } of await oldestOpen(app.db.query)) {
     if (stopping.aborted) break;
+    if (places.isFull(account_id)) continue;
+    places.add(account_id, 1);
     try {
       if (await workBatch(app, account_id, id)) worked++;
     } catch (err) {
       if (isDatabaseUnavailable(err) && !isOfOneStatement(err)) throw err;
       app.log.error({ err, account_id, subject_id: id }, "a batch of a lead import failed");
+    } finally {
+      places.add(account_id, -1);
     }
   }
   return worked;

@@ -4,6 +4,7 @@ import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
 import { canSynthesize } from "../../calls/audio/prepare-speech.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
+import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -19,25 +20,44 @@ const window_rows = 256;
 const failures_max = 3;
 
 /**
- * Runs one iteration: synthesizes one batch for each campaign that dials soon, and returns how many
- * recipients are now waiting or failed. A recipient whose text cannot be synthesized fails; while TTS is
- * unavailable, all remain `synthesizing`.
+ * Runs one iteration: synthesizes one batch of each account with campaigns that dial soon, and returns how many
+ * recipients are now waiting or failed. Skips the accounts that have all their places. A recipient whose text
+ * cannot be synthesized fails; while TTS is unavailable, all remain `synthesizing`.
  */
-export async function synthesizeScripts(app: App, stopping: AbortSignal): Promise<number> {
+export async function synthesizeScripts(
+  app: App,
+  stopping: AbortSignal,
+  places: AccountPlaces = openAccountPlaces(),
+): Promise<number> {
   const now = app.clock.now();
   const soon = new Date(now.getTime() + early_ms);
+  const campaigns = await findCampaignsToSynthesize(app.db.pool, [now, soon, ahead_max]);
+  const accounts = Map.groupBy(campaigns, ({ account_id }) => account_id);
   let moved = 0;
-  for (const campaign of await findCampaignsToSynthesize(app.db.pool, [now, soon, ahead_max])) {
+  for (const [account_id, own] of accounts) {
     if (stopping.aborted) break;
-    moved += await synthesizeBatch(app, campaign);
+    if (places.isFull(account_id)) continue;
+    places.add(account_id, 1);
+    try {
+      moved += await synthesizeBatch(app, nextOf(app, own));
+    } finally {
+      places.add(account_id, -1);
+    }
   }
   return moved;
+}
+
+/** Returns the account's test call, or any of its campaigns. */
+function nextOf(app: App, campaigns: readonly Campaign[]): Campaign {
+  const test = campaigns.find(({ is_test }) => is_test);
+  return test ?? campaigns[Math.floor(app.random() * campaigns.length)]!;
 }
 
 type Campaign = {
   readonly account_id: number;
   readonly id: number;
   readonly trunk_id: number;
+  readonly is_test: boolean;
   readonly plan: VoicePlan;
 };
 type Recipient = {
@@ -131,7 +151,7 @@ async function moveSynthesized(
 
 // Recipients that wait for a later attempt do not count against $3, the most that are synthesized ahead.
 const findCampaignsToSynthesize = statement<Campaign>(`
-  select v.account_id, v.id, v.trunk_id, v.plan
+  select v.account_id, v.id, v.trunk_id, v.is_test, v.plan
   from voice_campaigns v
   where v.finished_at is null and v.call_type = 'obd_smartvoice'
     and (v.state = 'running' or (v.state = 'scheduled' and v.scheduled_at <= $2))

@@ -293,11 +293,11 @@ test("reports every violation of a menu at once with its path: shape, graph and 
 
 test("a name that another AI agent has is refused on creation and on change", async () => {
   await make("agents", { name: "taken agent", greeting: "Hello" });
-  const other = await make("agents", { name: "other agent", greeting: "Hello" });
+  const second = await make("agents", { name: "other agent", greeting: "Hello" });
   const json = { name: "taken agent", greeting: "Hello" };
   const reasons = ["name: is already the name of an AI agent"];
   assert.deepEqual(await refuse("POST", "agents", { json }), reasons);
-  assert.deepEqual(await refuse("PATCH", `agents/${other}`, { json }), reasons);
+  assert.deepEqual(await refuse("PATCH", `agents/${second}`, { json }), reasons);
 });
 
 test("an AI agent has defaults, and every violation of its body is reported at once", async () => {
