@@ -6,19 +6,23 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
 import { Refusal, unavailable } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
+import { systemTimers, type Timers } from "../lib/timers.ts";
 import type { ApiApp } from "./api-app.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { openIdempotency, type KeyedRequest, type StoredResponse } from "./checks/idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
+import { openBodyWatch, type BodyRate, type BodyWatch } from "./bodies/watch-bodies.ts";
+import { small_bytes_max } from "./bodies/hold-body.ts";
+import { answerOnSocket, rendersOn } from "./checks/answer-on-socket.ts";
 import {
   clearRateHeaders,
   openRateCounter,
-  rateHeadersOn,
   setDefaultRateHeaders,
   type RateLimit,
 } from "./checks/rate-limit.ts";
+import { limitConnections } from "./limit-connections.ts";
 import { registerRoutes } from "./register-routes.ts";
-import { renderProblem, sendError, type RenderError } from "./checks/render-error.ts";
+import { sendError, type RenderError } from "./checks/render-error.ts";
 import type { Route } from "./route.ts";
 import { routes as allRoutes } from "./routes.ts";
 import { openTransactions } from "./checks/transactions.ts";
@@ -47,29 +51,38 @@ declare module "fastify" {
 export type HttpOptions = {
   /** Defaults to every route of the service. */
   readonly routes?: readonly Route[];
-  readonly limits?: HttpLimits;
+  readonly limits?: Partial<HttpLimits>;
+  readonly timers?: Timers;
 };
 
 export type HttpLimits = {
   /** How long a client may take to send its headers, and its whole request. */
   readonly headers_timeout_ms: number;
   readonly request_timeout_ms: number;
+  /** The least that must arrive of a body. */
+  readonly body_rate: BodyRate;
+  readonly connections_max: number;
 };
 
-const default_limits: HttpLimits = { headers_timeout_ms: 10_000, request_timeout_ms: 120_000 };
-const body_bytes_max = 1_048_576;
+const default_limits: HttpLimits = {
+  headers_timeout_ms: 10_000,
+  request_timeout_ms: 120_000,
+  body_rate: { window_ms: 10_000, bytes: 10_000 },
+  connections_max: 8_192,
+};
 /** The largest CSV upload, in bytes. */
 const file_bytes_max = 256 * 1_048_576;
 
 /** Builds a server that is ready to listen; closing it lets requests in flight finish. */
 export async function buildHttpServer(
   app: ApiApp,
-  { routes = allRoutes, limits = default_limits }: HttpOptions = {},
+  { routes = allRoutes, limits: given = {}, timers = systemTimers }: HttpOptions = {},
 ): Promise<FastifyInstance> {
+  const limits = { ...default_limits, ...given };
   const server = Fastify({
     genReqId: nextRequestId,
     requestIdHeader: false,
-    bodyLimit: body_bytes_max,
+    bodyLimit: small_bytes_max,
     // A longer id in a path would be answered by the router instead of the route.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     requestTimeout: limits.request_timeout_ms,
@@ -91,10 +104,13 @@ export async function buildHttpServer(
   server.setValidatorCompiler(compileValidator);
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, app.log));
   server.setNotFoundHandler((request, reply) => {
-    sendError(new Refusal("not-found", "This path does not exist"), request, reply, app.log);
+    sendError(unknownPath(), request, reply, app.log);
   });
   parseJson(server);
-  addHooks(server, app);
+  limitConnections(server.server, limits.connections_max);
+  const watch = openBodyWatch(timers, limits.body_rate);
+  server.server.once("close", watch.close);
+  addHooks(server, app, watch);
   await server.register(fastifyMultipart, {
     limits: { files: 1, fileSize: file_bytes_max, fields: 50, fieldSize: 65_536 },
   });
@@ -145,7 +161,7 @@ const security_headers = {
   "cache-control": "no-store",
 };
 
-function addHooks(server: FastifyInstance, app: ApiApp): void {
+function addHooks(server: FastifyInstance, app: ApiApp, watch: BodyWatch): void {
   let stopping = false;
   const closeSilent = silentConnectionCloser(server);
   server.addHook("preClose", (done) => {
@@ -164,11 +180,14 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
     const { rateLimit, renderError } = request.routeOptions.config;
     if (renderError) rendersOn.set(request.raw.socket, renderError);
     if (rateLimit) setDefaultRateHeaders(rateLimit, request, reply);
-    if (!stopping) return done();
+    watch.start(request, reply);
+    // Before the body is read.
+    if (!stopping) return request.is404 ? done(unknownPath()) : done();
     void reply.header("connection", "close");
     done(unavailable(new Error("the server is stopping")));
   });
   server.addHook("onResponse", (request, reply, done) => {
+    watch.answered(request);
     if (request.routeOptions.config.rateLimit) clearRateHeaders(request);
     if (request.routeOptions.config.renderError) rendersOn.delete(request.raw.socket);
     const route = request.routeOptions.url ?? "unknown";
@@ -183,6 +202,10 @@ function addHooks(server: FastifyInstance, app: ApiApp): void {
   });
 }
 
+function unknownPath(): Refusal {
+  return new Refusal("not-found", "This path does not exist");
+}
+
 /** Closes connections that never sent a byte, as browsers open in advance: Node counts them as busy. */
 function silentConnectionCloser({ server }: FastifyInstance): () => void {
   const open = new Set<Socket>();
@@ -194,9 +217,6 @@ function silentConnectionCloser({ server }: FastifyInstance): () => void {
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
   };
 }
-
-/** How to render errors of the request in progress on a connection, where its route has its own way. */
-const rendersOn = new WeakMap<Socket, RenderError>();
 
 const process_prefix = randomBytes(6).toString("hex");
 let request_number = 0;
@@ -217,15 +237,5 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
         "bad-request",
         large ? "The headers are too large" : "The request is not valid HTTP",
       );
-  const requestId = nextRequestId();
-  const render = rendersOn.get(socket) ?? renderProblem;
-  const { contentType, body } = render(refusal, requestId);
-  const text = JSON.stringify(body);
-  const more = Object.entries(rateHeadersOn(socket)).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
-  socket.end(
-    `HTTP/1.1 ${slow ? "408 Request Timeout" : "400 Bad Request"}\r\ncontent-type: ${contentType}\r\n` +
-      `${more.join("")}x-request-id: ${requestId}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
-  );
+  answerOnSocket(socket, refusal, nextRequestId());
 }

@@ -8,7 +8,7 @@ import { guard } from "./checks/authenticate.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { findReplay, openHandler, openPublicHandler } from "./checks/serve-request.ts";
 import { sendStored } from "./checks/idempotency.ts";
-import { openLargeBodies } from "./bodies/large-bodies.ts";
+import { openBodyHold } from "./bodies/hold-body.ts";
 import type { Writing } from "./checks/request-context.ts";
 import { openApiSchema } from "./openapi.ts";
 import type { RateCounter } from "./checks/rate-limit.ts";
@@ -25,7 +25,7 @@ export function registerRoutes(
   shared: Shared,
   routes: readonly Route[],
 ): void {
-  const holdLargeBody = openLargeBodies();
+  const holdBody = openBodyHold();
   for (const route of routes) {
     const status = successStatus(route);
     const handle =
@@ -34,9 +34,8 @@ export function registerRoutes(
       method: route.method,
       url: route.url,
       schema: openApiSchema(route),
-      ...(route.body_bytes_max
-        ? { bodyLimit: route.body_bytes_max, preParsing: unlessUpload(holdLargeBody) }
-        : {}),
+      ...(route.body_bytes_max ? { bodyLimit: route.body_bytes_max } : {}),
+      ...(route.method === "GET" ? {} : { preParsing: holdBody }),
       config: {
         ...(route.renderError ? { renderError: route.renderError } : {}),
         ...(route.raw_body ? { rawBody: true } : {}),
@@ -60,16 +59,14 @@ export function registerRoutes(
   refuseOtherMethods(server, routes);
 }
 
-function guardOf(app: ApiApp, counter: RateCounter, { access, rate_limit }: Route) {
-  return access === "public" ? {} : { onRequest: guard(app, counter, { access, rate_limit }) };
-}
-
-/** An upload is not held in memory, and receiveUpload limits concurrent uploads. */
-function unlessUpload(hook: (request: FastifyRequest, reply: FastifyReply) => Promise<void>) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const isUpload = /^multipart\//i.test(request.headers["content-type"] ?? "");
-    if (!isUpload) await hook(request, reply);
-  };
+/** The checks before the body is read. */
+function guardOf(app: ApiApp, counter: RateCounter, route: Route) {
+  if (route.access !== "public") {
+    const { access, rate_limit } = route;
+    return { onRequest: guard(app, counter, { access, rate_limit }) };
+  }
+  const { before_body } = route;
+  return before_body ? { onRequest: async () => before_body(app) } : {};
 }
 
 /** The schema of a body that its route parses only documents it. */

@@ -139,8 +139,12 @@ export type PublicContext<Query> = Pick<
   "app" | "query" | "body" | "request" | "reply"
 >;
 
+/** Refuses requests before their body is read, such as those for what is not configured. */
+type BeforeBody = { readonly before_body?: (app: ApiApp) => void };
+
 export type PublicRoute = Common &
-  AnySchemas & {
+  AnySchemas &
+  BeforeBody & {
     readonly access: "public";
     readonly handle: (context: PublicContext<never>) => Promise<unknown>;
   };
@@ -164,10 +168,11 @@ export function route<P extends TSchema, Q extends TSchema, B extends TSchema, P
 
 /** Declares a route that needs no token: health, metrics. */
 export function publicRoute<Q extends TSchema>(
-  definition: Common & {
-    readonly query?: Q;
-    readonly handle: (context: PublicContext<Static<Q>>) => Promise<unknown>;
-  },
+  definition: Common &
+    BeforeBody & {
+      readonly query?: Q;
+      readonly handle: (context: PublicContext<Static<Q>>) => Promise<unknown>;
+    },
 ): Route {
   return { ...definition, access: "public" };
 }

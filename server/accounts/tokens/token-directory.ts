@@ -26,7 +26,7 @@ const fresh_ms = 5_000;
 const entries_max = 20_000;
 /**
  * Anyone can send unknown tokens, so these get few connections and a queue that ends in 503. The addresses
- * take turns: a flood from some delays the new tokens of another by a few look-ups.
+ * alternate: a flood from some delays the new tokens of another by a few look-ups.
  */
 const unknown_lookups_max = 2;
 const lookups_of_address_max = 1;

@@ -1,20 +1,27 @@
-// Receives a multipart upload, its parts in any order. The file is written to a temporary file that is
-// unlinked before its first byte arrives, so that nothing is left behind, whatever happens.
-import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+// Receives a multipart upload, its parts in any order. The file is written to a temporary file.
+import type { FileHandle } from "node:fs/promises";
 import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import { closestName } from "../../lib/closest-name.ts";
 import { Refusal, invalid, unavailable, type FieldError } from "../../lib/errors.ts";
 import { unstorable } from "../../lib/json-body.ts";
 import { openShares } from "../../lib/shares.ts";
+import { openBodyBudget, type HeldBody } from "./body-budget.ts";
+import { cutOff } from "./cut-off.ts";
+import { counted, isOutOfSpace, openTemporary } from "./spool-file.ts";
 
 /** The largest file, in bytes, unless the route sets a lower limit. */
 const file_bytes_max = 256 * 1_048_576;
 const field_bytes_max = 65_536;
+const uploads_of_account_max = 3;
 /** Bounds the temporary space of a process, and the share of one account. */
-const uploads = openShares(8, 3, 0);
+const arrivals = openBodyBudget({
+  bodies_max: 1_000,
+  bytes_max: 8 * file_bytes_max,
+  bodies_of_holder_max: uploads_of_account_max,
+});
+/** Uploads that are processed at once: an upload takes its slot when it has arrived. */
+const processing = openShares(8, uploads_of_account_max, 0);
 
 export type Upload = {
   /** The fields that arrived and are valid. */
@@ -35,23 +42,18 @@ export async function receiveUpload<Answer>(
   expected: ExpectedParts,
   use: (upload: Upload) => Promise<Answer>,
 ): Promise<Answer> {
-  return uploads.use(accountId, async () => {
+  const held = arrivals.open(String(accountId), (why) => cutOff(request, why));
+  try {
     const handle = await openTemporary();
     try {
-      return await use(await receive(request, expected, handle));
+      const upload = await receive(request, expected, { handle, held });
+      held.arrived();
+      return await processing.use(accountId, () => use(upload));
     } finally {
       await handle.close();
     }
-  });
-}
-
-/** Opens a temporary file without a name. */
-async function openTemporary(): Promise<FileHandle> {
-  const dir = await mkdtemp(join(tmpdir(), "trunkline-upload-"));
-  try {
-    return await open(join(dir, "upload"), "wx+", 0o600);
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    held.release();
   }
 }
 
@@ -69,7 +71,7 @@ export type ExpectedParts = {
 async function receive(
   request: FastifyRequest,
   expected: ExpectedParts,
-  handle: FileHandle,
+  { handle, held }: { readonly handle: FileHandle; readonly held: HeldBody },
 ): Promise<Upload> {
   const violations: FieldError[] = [];
   const fields = new Map<string, string>();
@@ -90,13 +92,15 @@ async function receive(
       const reason = reasonToReject(part, expected, seen);
       if (reason !== null) violations.push({ field: part.fieldname, reason });
       if (part.type === "field") {
-        field_characters += textOf(part.value).length;
+        const { length } = textOf(part.value);
+        held.add(length);
+        field_characters += length;
         if (expected.fields_bytes_max && field_characters > fieldSize)
           throw tooLarge("form", fieldSize);
         if (reason === null) fields.set(part.fieldname, textOf(part.value));
       } else if (reason === null) {
         // Not through a stream on the descriptor: one that is destroyed closes it, whatever autoClose says.
-        await handle.writeFile(part.file);
+        await handle.writeFile(counted(part.file, held));
         if (part.file.truncated) throw tooLarge("file", bytes_max);
         file = { fd: handle.fd, name: part.filename };
       } else part.file.resume();
@@ -144,6 +148,6 @@ function refusalOf(error: unknown, bytes_max: number): unknown {
   if (/^FST_(?:PARTS|FILES|FIELDS)_LIMIT$/.test(code)) {
     return new Refusal("body-too-large", "The body has too many parts");
   }
-  if (code === "ENOSPC" || code === "EDQUOT" || code === "EMFILE") return unavailable(error);
+  if (isOutOfSpace(error)) return unavailable(error);
   return new Refusal("bad-request", "The multipart body could not be read", { cause: error });
 }

@@ -37,6 +37,7 @@ export const providerHookRoutes = [
     id: "takeWhatsappHook",
     summary: "Receive a webhook signed by Meta",
     tag: "Provider webhooks",
+    before_body: (app) => void whatsappOf(app),
     raw_body: true,
     body_bytes_max: hook_bytes_max,
     success: { 200: Type.Object({ status: Type.Literal("ok") }) },

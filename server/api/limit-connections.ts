@@ -1,0 +1,24 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import { addressGroup } from "./checks/address-group.ts";
+
+/**
+ * Closes new connections beyond `connections_max`, of which one address has at most half, so that a flood
+ * from one does not shut out the others.
+ */
+export function limitConnections(server: Server, connections_max: number): void {
+  const of_address_max = Math.ceil(connections_max / 2);
+  const open = new Map<string, number>();
+  server.maxConnections = connections_max;
+  server.on("connection", (socket: Socket) => {
+    const address = addressGroup(socket.remoteAddress);
+    const count = (open.get(address) ?? 0) + 1;
+    open.set(address, count);
+    socket.once("close", () => {
+      const left = open.get(address)! - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+    if (count > of_address_max) socket.destroy();
+  });
+}

@@ -1,0 +1,48 @@
+// Clients that begin a request and do not finish it.
+import { connect, type Socket } from "node:net";
+import { rawRequest } from "./raw-http.ts";
+
+export type StalledRequest = {
+  readonly socket: Socket;
+  /** Resolves with what the server sent until it closed the connection: "" for nothing. */
+  readonly answer: Promise<string>;
+  /** Whether the server has closed the connection. */
+  isClosed(): boolean;
+};
+
+/** Sends the head of a request that announces `bytes` of body, and the body's beginning; then nothing. */
+export function stallRequest(
+  url: string,
+  line: string,
+  options: {
+    readonly headers?: Record<string, string>;
+    readonly bytes: number;
+    readonly beginning: string | Buffer;
+    readonly localAddress?: string;
+  },
+): StalledRequest {
+  const { hostname, port } = new URL(url);
+  const { localAddress } = options;
+  const socket = connect({
+    host: hostname,
+    port: Number(port),
+    ...(localAddress ? { localAddress } : {}),
+  });
+  const { promise: answer, resolve } = Promise.withResolvers<string>();
+  let text = "";
+  let closed = false;
+  socket.on("data", (chunk) => (text += chunk.toString()));
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    closed = true;
+    resolve(text);
+  });
+  const headers = {
+    "content-length": String(options.bytes),
+    connection: "keep-alive",
+    ...options.headers,
+  };
+  socket.write(rawRequest(line, headers));
+  socket.write(options.beginning);
+  return { socket, answer, isClosed: () => closed };
+}
