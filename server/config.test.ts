@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { test_secret_key } from "../test/support/secrets.ts";
 import { ConfigError, readConfig } from "./config.ts";
 
 function violationsOf(env: NodeJS.ProcessEnv): readonly string[] {
@@ -21,6 +22,7 @@ test("an empty environment runs everything on this machine", () => {
     port: 8080,
     data_dir: resolve("data"),
     database_url: null,
+    secret_keys: null,
     roles: ["api", "worker"],
     log_level: "info",
     public_url: "http://127.0.0.1:8080",
@@ -131,6 +133,7 @@ test("reports every violation at once and never echoes the database's password",
     new Set(named),
     new Set([
       "DATABASE_URL",
+      "TRUNKLINE_SECRET_KEY",
       "PORT",
       "ROLES",
       "LOG_LEVEL",
@@ -141,7 +144,7 @@ test("reports every violation at once and never echoes the database's password",
       "NODE_LOST_SECONDS",
     ]),
   );
-  assert.equal(violations.length, 9);
+  assert.equal(violations.length, 10);
   assert.doesNotMatch(violations.join("\n"), /hunter2/);
 });
 
@@ -153,7 +156,10 @@ test("a secret comes from a variable or a file, not both, and an unreadable file
   const dir = mkdtempSync(join(tmpdir(), "trunkline-config-"));
   const file = join(dir, "url");
   writeFileSync(file, "postgres://u:p@db/trunkline\n");
-  assert.equal(readConfig({ DATABASE_URL_FILE: file }).database_url, "postgres://u:p@db/trunkline");
+  assert.equal(
+    readConfig({ DATABASE_URL_FILE: file, TRUNKLINE_SECRET_KEY: test_secret_key }).database_url,
+    "postgres://u:p@db/trunkline",
+  );
   assert.match(
     violationsOf({ DATABASE_URL_FILE: file, DATABASE_URL: "postgres://x/y" }).join(),
     /both set/,
@@ -162,9 +168,34 @@ test("a secret comes from a variable or a file, not both, and an unreadable file
   rmSync(dir, { recursive: true });
 });
 
+test("a database of one's own needs a key for its secrets, and keys have 32 bytes", () => {
+  const DATABASE_URL = "postgres://u@db/t";
+  assert.match(violationsOf({ DATABASE_URL }).join(), /TRUNKLINE_SECRET_KEY: is required with/);
+  const keys = [1, 2].map((byte) => Buffer.alloc(32, byte));
+  const [first, second] = keys.map((key) => key.toString("base64"));
+  const both = { DATABASE_URL, TRUNKLINE_SECRET_KEY: `${first},${second}` };
+  assert.deepEqual(readConfig(both).secret_keys, { keys });
+  for (const text of ["short", `${first},short`, `${first}!`, ","]) {
+    const [violation, ...rest] = violationsOf({ ...both, TRUNKLINE_SECRET_KEY: text });
+    assert.match(violation!, /TRUNKLINE_SECRET_KEY: each key must be 32 bytes in base64/);
+    assert.deepEqual(rest, []);
+    assert.ok(!violation!.includes(first!));
+  }
+  const file = "/nowhere/key";
+  const missing = violationsOf({ DATABASE_URL, TRUNKLINE_SECRET_KEY_FILE: file });
+  assert.deepEqual(missing, ["TRUNKLINE_SECRET_KEY_FILE: cannot read /nowhere/key (ENOENT)"]);
+});
+
 test("a process with one role needs a shared database", () => {
   assert.match(violationsOf({ ROLES: "api" }).join(), /needs DATABASE_URL/);
-  assert.deepEqual(violationsOf({ ROLES: "worker", DATABASE_URL: "postgres://u@db/t" }), []);
+  assert.deepEqual(
+    violationsOf({
+      ROLES: "worker",
+      DATABASE_URL: "postgres://u@db/t",
+      TRUNKLINE_SECRET_KEY: test_secret_key,
+    }),
+    [],
+  );
 });
 
 test(".env.example lists every setting, and nothing else", () => {

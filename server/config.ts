@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseOpening } from "./lib/outgoing/parse-opening.ts";
+import { parseSecretKeys, type SecretKeySource } from "./lib/secrets/secret-keys.ts";
 
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
 export type Role = "api" | "worker";
@@ -13,6 +14,8 @@ export type Config = {
   readonly data_dir: string;
   /** Null: the embedded PostgreSQL in `data_dir`. */
   readonly database_url: string | null;
+  /** The keys that seal stored secrets; null: those in the data folder of the embedded PostgreSQL. */
+  readonly secret_keys: SecretKeySource | null;
   readonly roles: readonly Role[];
   readonly log_level: LogLevel;
   /** The address at which users and webhooks reach the service, without a trailing slash. */
@@ -91,6 +94,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     port,
     data_dir: resolve(env["DATA_DIR"] || "./data"),
     database_url: readDatabaseUrl(readSecret(env, "DATABASE_URL", violation), violation),
+    secret_keys: readSecretKeys(env, violation),
     roles: readRoles(env["ROLES"] || "api,worker", violation),
     log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", logLevels, violation),
     public_url: env["PUBLIC_URL"]
@@ -122,6 +126,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,
     realtime: readRealtime(env, violation),
   };
+  if (config.database_url !== null && config.secret_keys === null) violation(key_needed);
   if (config.roles.length === 1 && config.database_url === null) {
     violation(
       "ROLES: one process with a single role needs DATABASE_URL, so that the others reach its database",
@@ -143,6 +148,20 @@ function readSecret(env: NodeJS.ProcessEnv, name: string, violation: Violation):
     violation(`${name}_FILE: cannot read ${file} (${(error as NodeJS.ErrnoException).code})`);
     return null;
   }
+}
+
+const key_form = "32 bytes in base64, such as the output of: openssl rand -base64 32";
+const key_needed = `TRUNKLINE_SECRET_KEY: is required with DATABASE_URL, to seal the secrets in the database: ${key_form}`;
+
+/** Reads keys from the environment or names their file, which is read again after a rotation. */
+function readSecretKeys(env: NodeJS.ProcessEnv, violation: Violation): SecretKeySource | null {
+  const name = "TRUNKLINE_SECRET_KEY";
+  const file = env[`${name}_FILE`];
+  const text = readSecret(env, "TRUNKLINE_SECRET_KEY", violation);
+  if (text === null) return file ? { file } : null;
+  const keys = parseSecretKeys(text);
+  if (keys === null) violation(`${name}: each key must be ${key_form}`);
+  return file ? { file } : { keys: keys ?? [] };
 }
 
 function readPort(text: string, violation: Violation): number {

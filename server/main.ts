@@ -22,6 +22,9 @@ import {
   EmbeddedPostgresError,
   startEmbeddedPostgres,
 } from "./embedded-postgres/start-embedded-postgres.ts";
+import { keyReader, secretKeySource } from "./lib/secrets/secret-keys.ts";
+import { openSecrets, SecretError } from "./lib/secrets/secrets.ts";
+import { requireKeys, sealStoredSecrets } from "./lib/secrets/stored-secrets.ts";
 import { openLog, type Log } from "./lib/log.ts";
 import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
 import { migrate } from "./lib/database/migrate.ts";
@@ -54,6 +57,10 @@ async function start(config: Config): Promise<void> {
   await migrateWhenAvailable(config, database_url, log);
   const db = openDatabase(database_url, log);
   stops.unshift(() => db.close());
+  const secrets = openSecrets(keyReader(secretKeySource(config)));
+  await requireKeys(db, secrets);
+  // Those that an older version stored as they are.
+  await sealStoredSecrets(db, secrets);
   const notifications = openNotifications(database_url, log);
   stops.unshift(() => notifications.close());
   const sandbox = openSandboxDriver({
@@ -79,6 +86,7 @@ async function start(config: Config): Promise<void> {
     log,
     notifications,
     outgoing,
+    secrets,
     ...drivers,
   };
   const receiver = openWebhookReceiver(app);
@@ -157,7 +165,8 @@ function explain(error: unknown): unknown {
   if (
     error instanceof ConfigError ||
     error instanceof EmbeddedPostgresError ||
-    error instanceof MigrationError
+    error instanceof MigrationError ||
+    error instanceof SecretError
   ) {
     return error.message;
   }

@@ -8,6 +8,7 @@ import { startWorker } from "../../server/worker.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
 import { serveCommands } from "../lib/child.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("error");
@@ -36,6 +37,7 @@ startWorker({
   aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
+  secrets: testSecrets,
 });
 /** Returns the number of the deliverers' iterations so far, and their total duration with the round trip. */
 serveCommands(async () => iterations);

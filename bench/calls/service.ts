@@ -17,6 +17,7 @@ import { machineTime_ms } from "../lib/machine-clock.ts";
 import { request_header } from "./submit-calls.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const roles = process.env["ROLES"]!.split(",");
@@ -45,6 +46,7 @@ const app = openApiApp({
   aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
+  secrets: testSecrets,
 });
 const work = roles.includes("worker") ? startWorker(app) : null;
 // The lease is released, so that the next leader need not wait until it expires.

@@ -9,6 +9,7 @@ import { default_settings, startWorker } from "../../server/worker.ts";
 import { serveCommands } from "../lib/child.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("warn");
@@ -43,6 +44,7 @@ const app = {
   aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
+  secrets: testSecrets,
 };
 startWorker(app, { ...default_settings, in_flight_max: Number(process.env["IN_FLIGHT"]) });
 /** Returns the number of the sender's iterations so far, and their total duration with the round trip. */

@@ -15,6 +15,7 @@ import { openLog } from "../../server/lib/log.ts";
 import { openTestWhatsapp } from "../../test/support/chat-webhooks.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 const hello = publicRoute({
   method: "POST",
@@ -40,6 +41,7 @@ const app = openApiApp({
   aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
+  secrets: testSecrets,
 });
 const loop =
   process.env["APPLY"] === "1"

@@ -6,6 +6,7 @@ import { openLog } from "../../server/lib/log.ts";
 import { systemRandom } from "../../server/lib/random.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 /** Opens an app for the factories of test/support; it runs no loops and serves no requests. */
 export function openBenchApp(
@@ -26,6 +27,7 @@ export function openBenchApp(
     aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
+    secrets: testSecrets,
     async close() {
       await notifications.close();
       await db.close();

@@ -1,8 +1,9 @@
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { key_file } from "../lib/secrets/secret-keys.ts";
 
 /** Files with secrets that may be in the data folder. */
-const secret_files = ["demo.json", "postgres-password"];
+const secret_files = ["demo.json", "postgres-password", key_file];
 
 /** Checks that the data folder is writable and that only this user can read its secrets; throws an Error that says what to do. */
 export async function checkDataDir(dir: string): Promise<string> {

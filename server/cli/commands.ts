@@ -7,6 +7,7 @@ import { migrateCommand } from "./migrate-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { numberCommands } from "./number-commands.ts";
 import { roleCommands } from "./role-commands.ts";
+import { secretCommands } from "./secret-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
 import { trunkCommands } from "./trunk-commands.ts";
 import { userCommands } from "./user-commands.ts";
@@ -25,5 +26,6 @@ export const commands: readonly Command[] = [
   ...numberCommands,
   ...whatsappCommands,
   ...webhookCommands,
+  ...secretCommands,
   doctorCommand,
 ];

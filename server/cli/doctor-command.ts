@@ -2,6 +2,7 @@
 import { access, constants } from "node:fs/promises";
 import type { Config } from "../config.ts";
 import { pendingMigrations } from "../lib/database/migrate.ts";
+import { findClosedSecrets } from "../lib/secrets/stored-secrets.ts";
 import { checkDataDir } from "./check-data-dir.ts";
 import type { Command } from "./command.ts";
 import { databaseExists } from "./find-database.ts";
@@ -60,6 +61,7 @@ const database_checks: readonly Check[] = [
   { name: "migrations", run: compareSchema, needed: true },
   { name: "owners", run: findOwnerless },
   { name: "workspaces", run: findWithoutDefaults },
+  { name: "secrets", run: openSecretsStored },
   { name: "voice nodes", run: findFaultyNodes },
   { name: "realtime models", run: findRefusedModels },
 ];
@@ -129,6 +131,13 @@ async function findWithoutDefaults(session: Session): Promise<string> {
     ({ account_id, id, picklist }) => `workspace ${id} of account ${account_id} (${picklist})`,
   );
   throw new Error(`no default in ${listed.join(", ")}`);
+}
+
+/** Opens every stored secret: a key may be missing, or a value may have been changed. */
+async function openSecretsStored(session: Session): Promise<string> {
+  const problems = await findClosedSecrets(await session.database(), session.secrets());
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return "the keys open every stored secret";
 }
 
 type Asterisk = {

@@ -16,7 +16,9 @@ import {
   type TestAccount,
 } from "../../test/support/account-factory.ts";
 import { makeTrunk } from "../../test/support/telephony-factory.ts";
-import { startService } from "../../test/support/service-process.ts";
+import { test_secret_key } from "../../test/support/secrets.ts";
+import { findVoiceNode } from "../telephony/nodes/find-voice-node.ts";
+import { startService, type ServiceProcess } from "../../test/support/service-process.ts";
 import { commands } from "./commands.ts";
 import { commandHelp } from "./help.ts";
 
@@ -49,7 +51,8 @@ const main = join(import.meta.dirname, "main.ts");
 function runIn(env: Record<string, string>, ...args: string[]): Promise<Ran> {
   const { promise, resolve } = Promise.withResolvers<Ran>();
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const options = { env: { PATH, NODE_COMPILE_CACHE, DATA_DIR: data_dir, ...env } };
+  const key = env["DATABASE_URL"] ? { TRUNKLINE_SECRET_KEY: test_secret_key } : {};
+  const options = { env: { PATH, NODE_COMPILE_CACHE, DATA_DIR: data_dir, ...key, ...env } };
   execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
     const code = error === null ? 0 : Number(error.code);
     const json: unknown = args.includes("--json") && stdout !== "" ? JSON.parse(stdout) : undefined;
@@ -189,12 +192,7 @@ test("an operator adds, changes and removes nodes and trunks, and the password i
     ["--ari-password-file", file],
   );
   assert.equal(node.ari.password_set, true);
-  const { ari_password } = await api.app.db.query
-    .selectFrom("voice_nodes")
-    .select("ari_password")
-    .where("id", "=", node.id)
-    .executeTakeFirstOrThrow();
-  assert.equal(ari_password, "s3cret");
+  assert.equal((await findVoiceNode(api.app, node.id)).ari?.password, "s3cret");
   const other = await makeTrunk(api.app, []);
   const trunk = await done(
     ["trunk", "add", ...ofAccount(), "--name", unique("trunk"), "--endpoint", "carrier"],
@@ -457,6 +455,7 @@ test("doctor passes a healthy installation and changes nothing", async () => {
       "migrations",
       "owners",
       "workspaces",
+      "secrets",
       "voice nodes",
       "realtime models",
     ],
@@ -536,8 +535,41 @@ test("doctor reports each problem by name", async () => {
   await sql("update migrations set name = '0003-idempotency.sql' where name like '90003%'");
 });
 
-test("uses the embedded database of a running server", async () => {
-  const service = await startService({});
+/** Rotates the key in the data folder of a service, which keeps reading and sealing secrets. */
+async function rotateWhileItRuns(
+  service: ServiceProcess,
+  env: Record<string, string>,
+  token: string,
+): Promise<void> {
+  const file = join(service.data_dir, "secret-key");
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const endpoints = "/api/v1/callbacks/endpoints";
+  const json = { url: "http://127.0.0.1:1/hook" };
+  const made = await service.send("POST", endpoints, { token, json });
+  assert.equal(made.status, 201, made.text);
+  const { id, secret } = made.body;
+  const former = (await readFile(file, "utf8")).trim();
+  const rotated = await runIn(env, "secrets", "rotate", "--new-key", "--json");
+  assert.equal(rotated.code, 0, rotated.stderr);
+  assert.equal(rotated.json.resealed, 1);
+  const [current, ...others] = (await readFile(file, "utf8")).trim().split("\n");
+  assert.notEqual(current, former);
+  assert.deepEqual(others, [former]);
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const read = await service.send("GET", `${endpoints}/${id}/secret`, { token });
+  assert.equal(read.body.secret, secret);
+  await service.send("POST", endpoints, { token, json });
+  const again = await runIn(env, "secrets", "rotate", "--json");
+  assert.equal(again.json.resealed, 0);
+  assert.deepEqual(again.json.stored, [
+    { column: "callback_endpoints.secret", key: rotated.json.key, count: 2 },
+  ]);
+  await writeFile(file, `${current}\n`);
+  assert.equal((await runIn(env, "doctor")).code, 0);
+}
+
+test("uses the embedded database of a running server, and rotates its key", async () => {
+  const service = await startService({ CALLBACK_ALLOW: "127.0.0.1" });
   try {
     const env = { DATA_DIR: service.data_dir };
     const { code, json, stderr } = await runIn(env, "account", "list", "--json");
@@ -549,6 +581,7 @@ test("uses the embedded database of a running server", async () => {
     const token = demo.tokens.account;
     const works = async () => (await service.send("GET", "/api/v1/account", { token })).status;
     assert.equal(await works(), 200);
+    await rotateWhileItRuns(service, env, token);
     const [, accountId, tokenId] = token.split("_");
     await runIn(env, "token", "revoke", tokenId!, "--account", accountId!);
     await eventually(async () => (await works()) === 401);

@@ -110,7 +110,7 @@ async function add(session: Session, words: Words): Promise<Outcome> {
   const account = readId("account", words.option("account")!);
   return nodeOutcome(
     await session.change(account, (tx, { actor }) =>
-      createVoiceNode(tx, actor, wanted, session.now()),
+      createVoiceNode(tx, actor, wanted, session.now(), session.secrets()),
     ),
   );
 }
@@ -124,7 +124,7 @@ async function set(session: Session, words: Words): Promise<Outcome> {
   refuse(validateAriUrl(patch));
   const account = readId("account", words.option("account")!);
   const { node, moved } = await session.change(account, (tx, { actor }) =>
-    updateVoiceNode(tx, actor, id, patch, session.now()),
+    updateVoiceNode(tx, actor, id, patch, { now: session.now(), secrets: session.secrets() }),
   );
   await notifyNodes(session, [id], moved);
   return nodeOutcome(node);

@@ -8,6 +8,8 @@ import { readConfig, type Config } from "../config.ts";
 import type { AiAgentDriver } from "../drivers/ai-agent/driver.ts";
 import { openRealtimeDriver } from "../drivers/ai-agent/realtime/open-realtime-driver.ts";
 import { sendNotification } from "../engine/notifications.ts";
+import { keyReader, secretKeySource } from "../lib/secrets/secret-keys.ts";
+import { openSecrets, type Secrets } from "../lib/secrets/secrets.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openDatabase, type Database, type Tx } from "../lib/database/database.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -22,6 +24,8 @@ export type Session = {
   config(): Config;
   /** The realtime AI agent driver; null if none is configured. */
   realtime(): AiAgentDriver | null;
+  /** The keys that seal stored secrets. */
+  secrets(): Secrets;
   /** The database's address; starts the embedded server if it is not running. */
   databaseUrl(): Promise<string>;
   /** The database, with whatever schema it has. */
@@ -39,6 +43,7 @@ export type Session = {
 export function openSession(env: NodeJS.ProcessEnv): Session {
   let found: FoundDatabase | null = null;
   let opened: Database | null = null;
+  let opened_secrets: Secrets | null = null;
   const session: Session = {
     request_id: `cli_${randomBytes(8).toString("hex")}`,
     now: () => systemClock.now(),
@@ -47,6 +52,10 @@ export function openSession(env: NodeJS.ProcessEnv): Session {
       const { realtime } = session.config();
       const log = openLog("silent", { readable: false });
       return realtime && openRealtimeDriver({ ...realtime, log });
+    },
+    secrets() {
+      opened_secrets ??= openSecrets(keyReader(secretKeySource(session.config())));
+      return opened_secrets;
     },
     async databaseUrl() {
       found ??= await findDatabase(session.config());

@@ -6,6 +6,7 @@ import type { VoiceDrivers } from "../drivers/voice/driver.ts";
 import type { Database } from "../lib/database/database.ts";
 import type { Log } from "../lib/log.ts";
 import type { OutgoingHttp } from "../lib/outgoing/outgoing-http.ts";
+import type { Secrets } from "../lib/secrets/secrets.ts";
 import type { Random } from "../lib/random.ts";
 import type { Notifications } from "./notifications.ts";
 
@@ -21,4 +22,5 @@ export type App = {
   readonly aiAgentDrivers: AiAgentDrivers;
   readonly speech: SpeechDriver;
   readonly outgoing: OutgoingHttp;
+  readonly secrets: Secrets;
 };

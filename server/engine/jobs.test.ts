@@ -18,6 +18,7 @@ import { runLoop } from "./run-loop.ts";
 import { checkJob, workJobs, type Job, type JobHandler } from "./work-jobs.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 const log = openLog("silent", { readable: false });
 const noon = new Date("2026-03-01T12:00:00Z");
@@ -44,6 +45,7 @@ before(async () => {
     aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
+    secrets: testSecrets,
   };
 });
 beforeEach(async () => {

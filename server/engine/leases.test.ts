@@ -15,6 +15,7 @@ import { openNotifications } from "./notifications.ts";
 import { acquireLease, isLeaseLost, type Lease, type LeaseTimes } from "./leases.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 const log = openLog("silent", { readable: false });
 const short: LeaseTimes = { lease_ms: 1_000, renew_ms: 200, margin_ms: 400 };
@@ -47,6 +48,7 @@ function openApp(): App {
     aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
+    secrets: testSecrets,
   };
 }
 

@@ -14,6 +14,7 @@ import { recordEvent } from "./record-event.ts";
 import { relayEvents } from "./relay-events.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 const log = openLog("silent", { readable: false });
 const going = new AbortController().signal;
@@ -34,6 +35,7 @@ before(async () => {
     aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
+    secrets: testSecrets,
   };
 });
 afterEach(() => app.db.pool.query("truncate events, event_heads"));

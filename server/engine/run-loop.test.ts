@@ -10,6 +10,7 @@ import type { NotificationChannel, Notifications } from "./notifications.ts";
 import { runLoop } from "./run-loop.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
+import { testSecrets } from "../../test/support/secrets.ts";
 
 /** Notifications within this process only. */
 function localNotifications(): Notifications {
@@ -34,6 +35,7 @@ const app = (): App => ({
   aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
+  secrets: testSecrets,
 });
 
 const hour_ms = 3_600_000;

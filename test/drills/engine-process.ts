@@ -15,6 +15,7 @@ import { openDatabase, type Tx } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { localOutgoing } from "../support/local-outgoing.ts";
 import { toneSpeech } from "../support/tone-speech.ts";
+import { testSecrets } from "../support/secrets.ts";
 
 const [role, name] = process.argv.slice(2);
 const url = process.env["DATABASE_URL"]!;
@@ -31,6 +32,7 @@ const app: App = {
   aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
+  secrets: testSecrets,
 };
 const times = { lease_ms: 1_500, renew_ms: 300, margin_ms: 500 };
 const never_stops = new AbortController().signal;

@@ -6,8 +6,9 @@ import { test } from "node:test";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import type { Demo } from "../../server/seed-demo/seed-demo.ts";
-import { emptyDatabase } from "../support/database.ts";
+import { cloneDatabase, emptyDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
+import { test_secret_key } from "../support/secrets.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
@@ -87,6 +88,35 @@ test("invalid environment variables end the start with one message that names th
   assert.equal(await service.ended(), 1);
   assert.match(service.output(), /PORT: "x"[\s\S]*LOG_LEVEL: "loud"/);
   await service.dispose();
+});
+
+test("a start with a wrong key or without one is refused, and one with the right key works again", async () => {
+  const database = await cloneDatabase();
+  const env = { DATABASE_URL: database.url, TRUNKLINE_SEED: "demo", CALLBACK_ALLOW: "127.0.0.1" };
+  const first = await startService(env);
+  const demo = JSON.parse(await readFile(`${first.data_dir}/demo.json`, "utf8")) as Demo;
+  const token = demo.tokens["account"]!;
+  const json = { url: "http://127.0.0.1:1/hook" };
+  const made = await first.send("POST", "/api/v1/callbacks/endpoints", { token, json });
+  assert.equal(made.status, 201, made.text);
+  const { id, secret } = made.body;
+  await first.dispose();
+  const none = await spawnService({ ...env, TRUNKLINE_SECRET_KEY: "" });
+  assert.equal(await none.ended(), 1);
+  assert.match(none.output(), /TRUNKLINE_SECRET_KEY: is required with DATABASE_URL/);
+  const other = Buffer.alloc(32, "other").toString("base64");
+  const wrong = await spawnService({ ...env, TRUNKLINE_SECRET_KEY: other });
+  assert.equal(await wrong.ended(), 1);
+  assert.match(
+    wrong.output(),
+    /no key opens these stored secrets: 1 of callback_endpoints\.secret/,
+  );
+  assert.ok(!wrong.output().includes(other));
+  const right = await startService({ ...env, TRUNKLINE_SECRET_KEY: `${other},${test_secret_key}` });
+  const read = await right.send("GET", `/api/v1/callbacks/endpoints/${id}/secret`, { token });
+  assert.equal(read.body.secret, secret);
+  await Promise.all([none, wrong, right].map((service) => service.dispose()));
+  await database.drop();
 });
 
 test("a failed start prints its reason in one sentence and stops PostgreSQL", async () => {

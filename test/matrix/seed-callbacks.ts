@@ -24,7 +24,7 @@ export async function seedCallbacks(
       .where("account_id", "=", account_id)
       .where("kind", "=", "account")
       .execute();
-    return createEndpoint(tx, actor, wanted, at);
+    return createEndpoint(tx, actor, wanted, at, app.secrets);
   });
   const [event_id] = await makeEvents(app, account, [{ data: { name: `${mark} lead` } }]);
   const stamps = { due_at: at, created_at: at, finished_at: at };

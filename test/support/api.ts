@@ -12,10 +12,12 @@ import { openDatabase } from "../../server/lib/database/database.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { systemRandom } from "../../server/lib/random.ts";
 import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.ts";
+import type { Secrets } from "../../server/lib/secrets/secrets.ts";
 import { cloneDatabase } from "./database.ts";
 import { testClock, type TestClock } from "./clock.ts";
 import { toneSpeech } from "./tone-speech.ts";
 import { sandboxStub, voiceSandboxStub } from "./sandbox-stub.ts";
+import { testSecrets } from "./secrets.ts";
 
 export type Answer = {
   readonly status: number;
@@ -54,6 +56,7 @@ export async function startApi(
     speech?: SpeechDriver;
     callbackAllow?: readonly string[];
     metricsToken?: string;
+    secrets?: Secrets;
   } = {},
 ): Promise<TestApi> {
   const database = options.databaseUrl ? null : await cloneDatabase();
@@ -80,6 +83,7 @@ export async function startApi(
     aiAgentDrivers: options.aiAgentDrivers ?? {},
     speech,
     outgoing,
+    secrets: options.secrets ?? testSecrets,
   };
   const app = openApiApp(parts, options.metricsToken);
   const server = await buildHttpServer(app, options);

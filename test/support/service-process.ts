@@ -7,6 +7,7 @@ import { reservePorts } from "../../scripts/lib/reserve-ports.ts";
 import { send, type Answer, type RequestOptions } from "./api.ts";
 import { eventually } from "./eventually.ts";
 import { scratchFolder } from "./scratch-folder.ts";
+import { test_secret_key } from "./secrets.ts";
 
 export type ServiceProcess = {
   readonly url: string;
@@ -50,6 +51,7 @@ export async function spawnService(
       LOG_LEVEL: "warn",
       PORT: String(port),
       DATA_DIR: data_dir,
+      ...(env["DATABASE_URL"] === undefined ? {} : { TRUNKLINE_SECRET_KEY: test_secret_key }),
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],

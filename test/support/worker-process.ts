@@ -7,6 +7,7 @@ import { openLog } from "../../server/lib/log.ts";
 import { startWorker } from "../../server/worker.ts";
 import { localOutgoing } from "./local-outgoing.ts";
 import { toneSpeech } from "./tone-speech.ts";
+import { testSecrets } from "./secrets.ts";
 
 const url = process.env["DATABASE_URL"]!;
 const log = openLog("error", { readable: false });
@@ -23,5 +24,6 @@ startWorker({
   aiAgentDrivers: {},
   speech: toneSpeech,
   outgoing: localOutgoing,
+  secrets: testSecrets,
 });
 process.stdin.resume().on("end", () => process.exit());

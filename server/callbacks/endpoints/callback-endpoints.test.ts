@@ -183,7 +183,9 @@ test("endpoints are listed in pages, by kind, by URL, and by whether they are en
   const { account_id } = owner;
   await api.app.db.query
     .transaction()
-    .execute((tx) => ensureCampaignEndpoint(tx, account_id, nowhere(), api.clock.now()));
+    .execute((tx) =>
+      ensureCampaignEndpoint(tx, account_id, nowhere(), api.clock.now(), api.app.secrets),
+    );
   const ids = async (query: string) =>
     (await owner.list(query)).body.data.map(({ id }: { id: number }) => id);
   const [campaigns] = await ids("?kind=campaign");
@@ -591,7 +593,7 @@ test("a campaign endpoint cannot be deleted while a campaign with it is unfinish
 
   // A launch commits while the endpoint is being deleted.
   const deleted = await db.transaction().execute(async (tx) => {
-    await ensureCampaignEndpoint(tx, account_id, callback_url, new Date());
+    await ensureCampaignEndpoint(tx, account_id, callback_url, new Date(), api.app.secrets);
     await finish(null, tx);
     const deletion = owner.send("DELETE", `/${first}`);
     await eventually(isAnyoneWaiting);

@@ -1,9 +1,10 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import type { Secrets } from "../../lib/secrets/secrets.ts";
 import { endpoints_max, type CreatedEndpoint, type NewEndpoint } from "./endpoint-schema.ts";
 import { endpoint_columns, endpointResponse } from "./endpoints.ts";
-import { newSecret } from "./internal/new-secret.ts";
+import { newEndpointSecret } from "./internal/new-secret.ts";
 import { secretText } from "./sign-callback.ts";
 
 /**
@@ -15,10 +16,11 @@ export async function createEndpoint(
   actor: Actor,
   { url, description, types = null }: NewEndpoint,
   now: Date,
+  secrets: Secrets,
 ): Promise<CreatedEndpoint> {
   const { account_id } = actor;
   await refuseTooMany(tx, account_id);
-  const secret = newSecret();
+  const { plain, ...sealed } = await newEndpointSecret(tx, secrets, account_id);
   const row = await tx
     .insertInto("callback_endpoints")
     .values({
@@ -27,7 +29,7 @@ export async function createEndpoint(
       url,
       description: description ?? "",
       types,
-      secret,
+      ...sealed,
       created_by: actor.user_id,
       created_at: now,
       updated_at: now,
@@ -40,7 +42,7 @@ export async function createEndpoint(
     subject_id: row.id,
     detail: { types },
   });
-  return { ...endpointResponse(row), secret: secretText(secret) };
+  return { ...endpointResponse(row), secret: secretText(plain) };
 }
 
 async function refuseTooMany(tx: Tx, account_id: number): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { resetDeliveryState } from "./internal/reset-delivery-state.ts";
-import { newSecret } from "./internal/new-secret.ts";
+import type { Secrets } from "../../lib/secrets/secrets.ts";
+import { newEndpointSecret } from "./internal/new-secret.ts";
 
 /**
  * Ensures that the account has a campaign endpoint with this callback_url, of at most 2,048 bytes. An endpoint
@@ -13,14 +14,16 @@ export async function ensureCampaignEndpoint(
   account_id: number,
   url: string,
   now: Date,
+  secrets: Secrets,
 ): Promise<void> {
   const endpoint = { account_id, kind: "campaign", url, created_at: now, updated_at: now };
   let found = await findEndpoint(tx, account_id, url);
   // Waits for a concurrent deletion, and then creates the endpoint again.
   while (!found) {
+    const { id, secret } = await newEndpointSecret(tx, secrets, account_id);
     await tx
       .insertInto("callback_endpoints")
-      .values({ ...endpoint, secret: newSecret() })
+      .values({ ...endpoint, id, secret })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
     found = await findEndpoint(tx, account_id, url);

@@ -1,8 +1,9 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
+import type { Secrets } from "../../lib/secrets/secrets.ts";
 import type { EndpointSecret } from "./endpoint-schema.ts";
-import { secretText } from "./sign-callback.ts";
+import { secretPlace, secretText } from "./sign-callback.ts";
 
 /**
  * Returns the secret that signs an endpoint's callbacks, and records the reader in the audit trail. Marks the
@@ -13,6 +14,7 @@ export async function readSecret(
   actor: Actor,
   id: number,
   now: Date,
+  secrets: Secrets,
 ): Promise<EndpointSecret> {
   const { account_id } = actor;
   const row = await tx
@@ -24,7 +26,8 @@ export async function readSecret(
     .returning(["secret", "old_secret_until"])
     .executeTakeFirst();
   if (!row) throw notFound();
-  const { secret, old_secret_until: until } = row;
+  const { old_secret_until: until } = row;
+  const secret = secrets.open(secretPlace("secret", account_id, id), row.secret);
   await recordAudit(tx, actor, {
     at: now,
     action: "callback_endpoint.secret_read",

@@ -1,7 +1,17 @@
 // Signatures of Standard Webhooks 1.0.0.
 import { createHmac } from "node:crypto";
+import type { SecretPlace } from "../../lib/secrets/secrets.ts";
 
 export const secret_bytes = 32;
+
+/** Returns where a secret of an endpoint is stored. */
+export function secretPlace(
+  column: "secret" | "old_secret",
+  account_id: number,
+  id: number,
+): SecretPlace {
+  return { column: `callback_endpoints.${column}`, account_id, id };
+}
 
 /** Returns a secret in the form that the API shows. */
 export function secretText(secret: Buffer): string {

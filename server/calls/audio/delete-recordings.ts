@@ -13,12 +13,12 @@ export function recordingName(accountId: number, callId: number): string {
  * those that no longer exist (all, if the node was deleted) and why deletion failed. Repeatable.
  */
 export async function deleteRecordings(
-  app: Pick<App, "db" | "voiceDrivers">,
+  app: Pick<App, "db" | "secrets" | "voiceDrivers">,
   nodeId: number,
   names: readonly string[],
   stopping: AbortSignal,
 ): Promise<{ deleted: string[]; failure: string | null }> {
-  const node = await findVoiceNodeOrNull(app.db.query, nodeId);
+  const node = await findVoiceNodeOrNull(app, nodeId);
   if (!node) return { deleted: [...names], failure: null };
   const driver = app.voiceDrivers[node.driver];
   const deleted: string[] = [];

@@ -3,7 +3,6 @@ import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.t
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField, Refusal } from "../../lib/errors.ts";
 import { commandCall } from "./internal/command-call.ts";
-import { findVoiceNode } from "../../telephony/nodes/find-voice-node.ts";
 import { lockOpenCall } from "./internal/lock-call.ts";
 
 /**
@@ -40,5 +39,7 @@ async function hasExtension(
     .where("account_id", "=", account_id)
     .where("extension", "=", extension)
     .executeTakeFirst();
-  return found !== undefined || (await findVoiceNode(db, node_id)).driver === "sandbox";
+  if (found) return true;
+  const node = db.selectFrom("voice_nodes").select("driver").where("id", "=", node_id);
+  return (await node.executeTakeFirstOrThrow()).driver === "sandbox";
 }

@@ -15,6 +15,7 @@ import { openDatabase } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
 import { localOutgoing } from "../../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../../test/support/tone-speech.ts";
+import { testSecrets } from "../../../test/support/secrets.ts";
 
 const log = openLog("silent", { readable: false });
 let database: TestDatabase;
@@ -34,6 +35,7 @@ before(async () => {
     aiAgentDrivers: {},
     speech: toneSpeech,
     outgoing: localOutgoing,
+    secrets: testSecrets,
   };
 });
 after(async () => {

@@ -1,6 +1,8 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
+import type { Secrets } from "../../lib/secrets/secrets.ts";
+import { passwordPlace } from "./internal/password-place.ts";
 import { validateVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
 import { moveQueuedCalls, type MovedCalls } from "./move-queued-calls.ts";
 import { laterStamp } from "./touch-voice-nodes.ts";
@@ -18,7 +20,7 @@ export async function updateVoiceNode(
   actor: Actor,
   id: number,
   patch: VoiceNodePatch,
-  now: Date,
+  { now, secrets }: { readonly now: Date; readonly secrets: Secrets },
 ): Promise<{ node: VoiceNodeResponse; moved: MovedCalls }> {
   await serializeNodeChanges(tx);
   const earlier = await lockVoiceNode(tx, id);
@@ -30,7 +32,13 @@ export async function updateVoiceNode(
     app: changed.app ?? earlier.ari_app!,
   };
   await validateVoiceNode(tx, { id, name: own.name, ari: place ?? null });
-  const access = Object.entries(changed ?? {}).map(([field, value]) => [`ari_${field}`, value]);
+  const sealed = changed?.password && {
+    password: secrets.seal(passwordPlace(id), changed.password),
+  };
+  const access = Object.entries({ ...changed, ...sealed }).map(([field, value]) => [
+    `ari_${field}`,
+    value,
+  ]);
   await tx
     .updateTable("voice_nodes")
     .set({

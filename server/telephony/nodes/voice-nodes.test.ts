@@ -82,7 +82,7 @@ test("an Asterisk is created, read, listed, updated and deleted, and its passwor
   const { cdr_path, sounds_dir } = changed.body;
   assert.deepEqual([changed.body.ari, cdr_path, sounds_dir], [expected.ari, null, "/srv/sounds"]);
   for (const { text } of [created, listed, changed]) assert.doesNotMatch(text, /s3cret|n3w/);
-  const node = await findVoiceNode(api.app.db.query, id);
+  const node = await findVoiceNode(api.app, id);
   assert.deepEqual(node.ari, { ...shown, url: expected.ari.url, password: "n3w" });
   assert.equal(node.sounds_dir, "/srv/sounds");
   assert.equal((await request("DELETE", `/${id}`)).status, 204);

@@ -103,7 +103,7 @@ export async function launchCampaign(
     insert: (tx, few) => insertRecipients(tx, terms, few),
   };
   const answer = await writeWithRecipients(writes, recipients, target, (tx, store) =>
-    writeCampaign(tx, actor, { campaign, terms, trunk_id, caller_id, now }, store),
+    writeCampaign(tx, actor, { campaign, terms, trunk_id, caller_id, now }, store, app.secrets),
   );
   if (!campaign.scheduled_at) app.notifications.send("voice_work", String(trunk_id));
   return answer;
@@ -123,6 +123,7 @@ async function writeCampaign(
   actor: CampaignOwner["actor"],
   prepared: PreparedCampaign,
   store: () => Promise<IntakeSummary>,
+  secrets: App["secrets"],
 ): Promise<VoiceCampaignResponse> {
   const { campaign, terms, now } = prepared;
   const { account_id, campaign_id, state } = terms;
@@ -146,7 +147,7 @@ async function writeCampaign(
     .execute();
   await recordLaunch(tx, actor, prepared, { public_id, summary });
   const { callback_url } = campaign;
-  if (callback_url) await ensureCampaignEndpoint(tx, account_id, callback_url, now);
+  if (callback_url) await ensureCampaignEndpoint(tx, account_id, callback_url, now, secrets);
   return { success: true, id: public_id, campaignId: campaign_id };
 }
 

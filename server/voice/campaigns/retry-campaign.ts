@@ -3,6 +3,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { lockRetryableCampaign } from "../../audience/recipients/lock-campaign.ts";
 import { ensureCampaignEndpoint } from "../../callbacks/endpoints/ensure-campaign-endpoint.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import type { Secrets } from "../../lib/secrets/secrets.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /** The columns of a campaign that its retry needs. */
@@ -26,6 +27,7 @@ export async function retryCampaign(
   actor: Actor,
   { id, outcomes }: { readonly id: number; readonly outcomes: readonly string[] | null },
   now: Date,
+  secrets: Secrets,
 ): Promise<{ readonly retried: number; readonly trunk_id: number }> {
   const { account_id } = actor;
   const campaign = await lockRetryableCampaign<Campaign>(
@@ -49,6 +51,6 @@ export async function retryCampaign(
     detail: { retried, outcomes },
   });
   // The endpoint of an ended campaign is deleted once it is unused.
-  if (callback_url) await ensureCampaignEndpoint(tx, account_id, callback_url, now);
+  if (callback_url) await ensureCampaignEndpoint(tx, account_id, callback_url, now, secrets);
   return { retried, trunk_id };
 }

@@ -87,7 +87,13 @@ const writeRoutes = [
     validate: ({ app, body }) => validateEndpoint(app, body),
     handle: (context) =>
       showSecretOnce(context, "secret", (tx) =>
-        createEndpoint(tx, context.actor, context.body, context.app.clock.now()),
+        createEndpoint(
+          tx,
+          context.actor,
+          context.body,
+          context.app.clock.now(),
+          context.app.secrets,
+        ),
       ),
   }),
   route({
@@ -147,7 +153,7 @@ const secretRoutes = [
     params,
     success: { 200: EndpointSecret },
     handle: ({ app, actor, params: { id }, write }) =>
-      write((tx) => readSecret(tx, actor, id, app.clock.now())),
+      write((tx) => readSecret(tx, actor, id, app.clock.now(), app.secrets)),
   }),
   route({
     method: "POST",
@@ -160,7 +166,13 @@ const secretRoutes = [
     success: { 200: RotatedEndpoint },
     handle: (context) =>
       showSecretOnce(context, "secret", (tx) =>
-        rotateSecret(tx, context.actor, context.params.id, context.app.clock.now()),
+        rotateSecret(
+          tx,
+          context.actor,
+          context.params.id,
+          context.app.clock.now(),
+          context.app.secrets,
+        ),
       ),
   }),
 ];

@@ -45,7 +45,7 @@ export const voiceNodeRoutes = [
     success: { 201: VoiceNodeResponse },
     validate: ({ body }) => validateNewVoiceNode(body),
     handle: ({ app, actor, body, write }) =>
-      write((tx) => createVoiceNode(tx, actor, body, app.clock.now())),
+      write((tx) => createVoiceNode(tx, actor, body, app.clock.now(), app.secrets)),
   }),
   route({
     method: "GET",
@@ -72,7 +72,10 @@ export const voiceNodeRoutes = [
     handle: async ({ app, actor, params: { id }, body, write }) => {
       let moved: MovedCalls = [];
       const node = await write(async (tx) => {
-        const updated = await updateVoiceNode(tx, actor, id, body, app.clock.now());
+        const updated = await updateVoiceNode(tx, actor, id, body, {
+          now: app.clock.now(),
+          secrets: app.secrets,
+        });
         moved = updated.moved;
         return updated.node;
       });

@@ -211,7 +211,13 @@ const retryRoute = route({
     let trunk_id: number | undefined;
     const answer = await writeWithClient(statement_seconds, async (tx) => {
       const { campaign_id: id } = await findKey(app, caller, either);
-      const done = await retryCampaign(tx, actor, { id, outcomes: body.outcomes ?? null }, now);
+      const done = await retryCampaign(
+        tx,
+        actor,
+        { id, outcomes: body.outcomes ?? null },
+        now,
+        app.secrets,
+      );
       ({ trunk_id } = done);
       const { retried } = done;
       return { retried, campaign: await findCampaign(tx, actor.account_id, id, now) };

@@ -1,11 +1,13 @@
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
+import { secretPlace } from "../../endpoints/sign-callback.ts";
 import { pauseUntil, type Deliverer, type DueDelivery, type EndpointState } from "./deliverer.ts";
 
 type BatchRow = {
   batch: {
     url: string;
     enabled: boolean;
+    /** The current one and the rotated one, as they are stored. */
     secrets: (string | null)[];
     failing_since: string | null;
     resume_at: string | null;
@@ -42,7 +44,7 @@ export async function recordAndClaimDeliveries(
       busy,
       app.clock.now(),
     ]);
-    return row!.batch && readBatch(row!.batch);
+    return row!.batch && readBatch(deliverer, row!.batch);
   } catch (error) {
     results.unshift(...batch);
     pauseUntil(deliverer, resume_at);
@@ -50,13 +52,18 @@ export async function recordAndClaimDeliveries(
   }
 }
 
-function readBatch({ due, ...found }: NonNullable<BatchRow["batch"]>) {
+function readBatch(
+  { app, lease, endpoint_id }: Deliverer,
+  { due, ...found }: NonNullable<BatchRow["batch"]>,
+) {
+  const { account_id } = lease;
   const endpoint: EndpointState = {
     url: found.url,
     enabled: found.enabled,
-    secrets: found.secrets
-      .filter((secret) => secret !== null)
-      .map((secret) => Buffer.from(secret, "base64")),
+    secrets: found.secrets.flatMap((stored, i) => {
+      const place = secretPlace(i === 0 ? "secret" : "old_secret", account_id, endpoint_id);
+      return stored === null ? [] : [app.secrets.open(place, Buffer.from(stored, "base64"))];
+    }),
     failing_since: readTime(found.failing_since),
     resume_at: readTime(found.resume_at),
     work_at: readTime(found.work_at),

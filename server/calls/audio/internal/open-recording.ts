@@ -28,7 +28,7 @@ export async function openRecording(
   call: { readonly id: number; readonly node_id: number },
   { name, detail }: { readonly name: string; readonly detail: unknown },
 ): Promise<Readable> {
-  const node = await findVoiceNodeOrNull(app.db.query, call.node_id);
+  const node = await findVoiceNodeOrNull(app, call.node_id);
   if (!node) throw noRecording();
   const driver = app.voiceDrivers[node.driver];
   if (!driver) throw unavailable(new Error(`this process has no driver for node ${node.id}`));

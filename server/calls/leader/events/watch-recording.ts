@@ -21,7 +21,7 @@ export function watchRecording(leader: Leader, live: LiveCall): void {
 async function isRecorded({ app, driver, node_id }: Leader, call: Call): Promise<boolean> {
   if (call.legs.some(({ outcome }) => outcome === "lost")) return false;
   try {
-    const node = await findVoiceNode(app.db.query, node_id);
+    const node = await findVoiceNode(app, node_id);
     const file = await app.voiceDrivers[driver]!.readRecording(node, callName(call));
     // Closing the stream early makes it fail.
     file?.once("error", () => {}).destroy();

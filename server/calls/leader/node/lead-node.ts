@@ -75,7 +75,7 @@ async function openLeader(
   limits: NodeLimits,
   replaced: AbortController,
 ): Promise<{ leader: Leader; work: NodeWork }> {
-  const node = await findVoiceNode(app.db.query, node_id);
+  const node = await findVoiceNode(app, node_id);
   // A previous node leader that was killed left the node recorded as connected.
   await recordDisconnection(app, lease, node_id, null);
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());

@@ -1,0 +1,172 @@
+// The columns that hold sealed secrets, and how all of their values are sealed or checked.
+import type pg from "pg";
+import type { Database } from "../database/database.ts";
+import { sealed_prefix, SecretError, type SecretPlace, type Secrets } from "./secrets.ts";
+
+type SecretColumn = {
+  readonly table: string;
+  readonly column: string;
+  /** A row of the installation has no account. */
+  readonly tenant: boolean;
+  readonly type: "bytea" | "text";
+};
+
+const secret_columns: readonly SecretColumn[] = [
+  { table: "callback_endpoints", column: "secret", tenant: true, type: "bytea" },
+  { table: "callback_endpoints", column: "old_secret", tenant: true, type: "bytea" },
+  { table: "voice_nodes", column: "ari_password", tenant: false, type: "text" },
+];
+
+const batch_rows = 500;
+
+/**
+ * Seals every stored secret that is not sealed yet, or, with `reseal`, that another key than the current one
+ * sealed; returns their number. Works in small transactions, so it can be interrupted, repeated, and run by several
+ * processes at once while the service runs. Throws SecretError if a value cannot be opened.
+ */
+export async function sealStoredSecrets(
+  db: Database,
+  secrets: Secrets,
+  { reseal = false }: { reseal?: boolean } = {},
+): Promise<number> {
+  const sealed = reseal ? `${sealed_prefix}${secrets.currentKey()}:` : sealed_prefix;
+  let count = 0;
+  for (const column of secret_columns) {
+    let after: Row | undefined = first;
+    while (after) {
+      const done: Row[] = await sealBatch(db, secrets, column, after, sealed);
+      count += done.length;
+      after = done.at(-1);
+    }
+  }
+  return count;
+}
+
+type Row = { readonly account_id: number; readonly id: number; readonly stored: Buffer | string };
+const first: Row = { account_id: 0, id: 0, stored: "" };
+
+async function sealBatch(
+  db: Database,
+  secrets: Secrets,
+  shape: SecretColumn,
+  after: Row,
+  sealed: string,
+): Promise<Row[]> {
+  const { table, column, tenant, type } = shape;
+  const account = tenant ? "t.account_id" : "0::bigint";
+  const client = await db.pool.connect();
+  try {
+    await client.query("begin");
+    const rows = await readBatch(client, shape, after, sealed, "for no key update");
+    const values = rows.map((row) => {
+      const place = placeOf(shape, row);
+      return secrets.seal(place, secrets.open(place, row.stored));
+    });
+    await client.query(
+      `update ${table} t set ${column} = ${type === "bytea" ? "convert_to(v.value, 'UTF8')" : "v.value"}
+       from unnest($1::bigint[], $2::bigint[], $3::text[]) v (account_id, id, value)
+       where ${account} = v.account_id and t.id = v.id`,
+      [rows.map((row) => row.account_id), rows.map((row) => row.id), values],
+    );
+    await client.query("commit");
+    return rows;
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** Reads the next values in the order of their keys, without those that begin with `except`, unless that is "". */
+async function readBatch(
+  db: Pick<pg.ClientBase, "query">,
+  { table, column, tenant, type }: SecretColumn,
+  after: Row,
+  except: string,
+  lock = "",
+): Promise<Row[]> {
+  const account = tenant ? "t.account_id" : "0::bigint";
+  const { rows } = await db.query<Row>(
+    `select ${account} as account_id, t.id, t.${column} as stored from ${table} t
+     where t.${column} is not null and ($1 = '' or not starts_with(${textOf(column, type)}, $1))
+       and (${account}, t.id) > ($2::bigint, $3::bigint)
+     order by ${account}, t.id limit ${batch_rows} ${lock}`,
+    [except, after.account_id, after.id],
+  );
+  return rows;
+}
+
+function placeOf({ table, column }: SecretColumn, { account_id, id }: Row): SecretPlace {
+  return { column: `${table}.${column}`, account_id, id };
+}
+
+/** Sealed values are ASCII, which `escape` does not change. */
+function textOf(column: string, type: SecretColumn["type"]): string {
+  return type === "bytea" ? `encode(t.${column}, 'escape')` : `t.${column}`;
+}
+
+/** The number of a column's stored secrets by the key that sealed them; `key` is null where none did. */
+export type SecretCount = {
+  readonly column: string;
+  readonly key: string | null;
+  readonly count: number;
+};
+
+/** Counts the stored secrets by column and key. */
+export async function countStoredSecrets(db: Database): Promise<SecretCount[]> {
+  const counts: SecretCount[] = [];
+  for (const { table, column, type } of secret_columns) {
+    const text = textOf(column, type);
+    const { rows } = await db.pool.query<{ key: string | null; count: number }>(
+      `select case when starts_with(${text}, $1) then split_part(${text}, ':', 3) end as key,
+         count(*)::int as count
+       from ${table} t where t.${column} is not null group by 1 order by 1`,
+      [sealed_prefix],
+    );
+    counts.push(...rows.map((row) => ({ column: `${table}.${column}`, ...row })));
+  }
+  return counts;
+}
+
+const problems_max = 20;
+
+/** Opens every stored secret and describes those that no key opens or that are not sealed, 20 at most. */
+export async function findClosedSecrets(db: Database, secrets: Secrets): Promise<string[]> {
+  const problems: string[] = [];
+  for (const column of secret_columns) {
+    let after: Row | undefined = first;
+    while (after && problems.length < problems_max) {
+      const rows: Row[] = await readBatch(db.pool, column, after, "");
+      for (const row of rows) {
+        const problem = problemOf(secrets, column, row);
+        if (problem !== null) problems.push(problem);
+      }
+      after = rows.at(-1);
+    }
+  }
+  return problems.slice(0, problems_max);
+}
+
+function problemOf(secrets: Secrets, column: SecretColumn, row: Row): string | null {
+  const place = placeOf(column, row);
+  if (!row.stored.toString().startsWith(sealed_prefix))
+    return `${place.column} of ID ${row.id} is not sealed; run: trunkline secrets rotate`;
+  try {
+    secrets.open(place, row.stored);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Throws SecretError if a stored secret is sealed with a key that is not present. */
+export async function requireKeys(db: Database, secrets: Secrets): Promise<void> {
+  const counts = await countStoredSecrets(db);
+  const lost = counts.filter(({ key }) => key !== null && !secrets.hasKey(key));
+  if (lost.length === 0) return;
+  const listed = lost.map(({ column, key, count }) => `${count} of ${column} (key ${key})`);
+  throw new SecretError(
+    `TRUNKLINE_SECRET_KEY: no key opens these stored secrets: ${listed.join(", ")}; restore the key that sealed them, also as a further key after the current one`,
+  );
+}
