@@ -32,6 +32,7 @@ language sql stable as $$
       'calling_from', a.calling_from, 'calling_to', a.calling_to, 'recorded', a.calls_recorded,
       'agent_ring_seconds', a.agent_ring_seconds, 'customer_ring_seconds', a.customer_ring_seconds,
       'talk_minutes_max', a.talk_minutes_max,
+      'destinations_allowed', a.call_destinations_allowed, 'destinations', a.call_destinations,
       'accept_audio', (
         select jsonb_build_object('name', f.audio_name, 'duration_ms', f.duration_ms) from voice_files f
         where f.account_id = p_account_id and f.id = a.accept_voice_file_id),

@@ -36,6 +36,7 @@ begin
     if not found then v_state := p_recipient ->> 'otherwise'; end if;
   end if;
   update voice_recipients r set state = v_state,
+      skip_reason = case when v_state = 'skipped' then v_call.ended_reason end,
       due_at = case when v_state = 'waiting' then (p_recipient ->> 'due_at')::timestamptz else r.due_at end,
       finished_at = case when v_state = 'waiting' then null else v_call.ended_at end,
       callbacks = r.callbacks + case when v_state = 'waiting' and (p_recipient ->> 'callback')::boolean

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { AccountLimits, AccountRequest } from "../accounts/accounts/account-schema.ts";
 import { findAccount, listAccounts } from "../accounts/accounts/accounts.ts";
+import { validateDestinations } from "../accounts/accounts/call-destinations.ts";
 import { createAccount } from "../accounts/accounts/create-account.ts";
 import { operatorOf } from "../accounts/roles/grantor.ts";
 import { validateAccount } from "../accounts/accounts/validate-account.ts";
@@ -74,16 +75,24 @@ export const accountCommands: readonly Command[] = [
         value: "number",
         about: "Seconds of each leg that one call credit pays for, 1 to 3600",
       },
+      "call-destinations": {
+        value: "list",
+        about: `Countries that it may call, such as IN,AE, or *; "" for that of its country code`,
+      },
     },
     run: async (session, words) => {
       const id = readId("account", words.operands[0]!);
       const given = {
         chat_writes_a_minute: readNumber(words.option("chat-writes-a-minute")),
         call_pulse_seconds: readNumber(words.option("call-pulse-seconds")),
+        call_destinations_allowed: readDestinations(words.option("call-destinations")),
       };
       if (Object.values(given).every((value) => value === undefined))
         return limitsOutcome(await session.account(id));
       const wanted = readAs(AccountLimits, given);
+      const { call_destinations_allowed } = wanted;
+      const violations = validateDestinations("call-destinations", call_destinations_allowed);
+      if (violations.length > 0) throw invalid(violations);
       return limitsOutcome(
         await session.change(id, (tx, { actor }) =>
           setAccountLimits(tx, actor, wanted, session.now()),
@@ -92,6 +101,12 @@ export const accountCommands: readonly Command[] = [
     },
   },
 ];
+
+/** The empty text stands for null, the country of the account's country code. */
+function readDestinations(text: string | undefined): string[] | null | undefined {
+  if (text === undefined || text === "") return text === "" ? null : undefined;
+  return readList(text);
+}
 
 type Account = Awaited<ReturnType<typeof findAccount>>;
 
@@ -105,8 +120,15 @@ function limitsOutcome({ id, name, chat, calls }: Account): Outcome {
     name,
     chat_writes_a_minute: chat.writes_a_minute,
     call_pulse_seconds: calls.pulse_seconds,
+    call_destinations: calls.destinations_allowed,
   };
-  const shown = ["id", "name", "chat_writes_a_minute", "call_pulse_seconds"] as const;
+  const shown = [
+    "id",
+    "name",
+    "chat_writes_a_minute",
+    "call_pulse_seconds",
+    "call_destinations",
+  ] as const;
   return { json: limits, text: textTable([limits], shown) };
 }
 

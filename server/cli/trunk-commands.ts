@@ -36,6 +36,7 @@ const changes = {
     value: "yes|no",
     about: "Whether calls show only their account's phone numbers of the list (yes by default)",
   },
+  destinations: { value: "list", about: "Countries that it calls, such as IN,AE, or *" },
   "fallback-trunk": {
     value: "id",
     about: `The trunk that its campaigns move to when it cannot be used; "" for none`,
@@ -129,6 +130,7 @@ function readTrunk(words: Words): Record<string, unknown> {
   const only = words.option("only-account");
   const fallback = words.option("fallback-trunk");
   const callerIds = words.option("caller-ids");
+  const destinations = words.option("destinations");
   const nodes = words.option("nodes");
   return {
     name: words.option("name"),
@@ -137,6 +139,7 @@ function readTrunk(words: Words): Record<string, unknown> {
     number_format: words.option("number-format"),
     number_prefix: words.option("number-prefix"),
     caller_ids: callerIds === undefined ? undefined : readList(callerIds),
+    destinations: destinations === undefined ? undefined : readList(destinations),
     caller_ids_only: readSwitch("caller-ids-only", words.option("caller-ids-only")),
     fallback_trunk_id: fallback === "" ? null : readNumber(fallback),
     nodes: nodes === undefined ? undefined : readList(nodes).map(readShare),

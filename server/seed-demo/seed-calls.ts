@@ -21,6 +21,7 @@ export async function seedSandboxTrunk(tx: Tx, now: Date): Promise<void> {
       number_format: "e164",
       caller_ids: ["9000000000"],
       caller_ids_only: false,
+      destinations: ["*"],
       ...stamps,
     })
     .returning("id")
@@ -90,7 +91,7 @@ export async function seedCallingTime(
       : { night_calling: false, calling_from: "09:00", calling_to: "09:00" };
   await tx
     .updateTable("accounts")
-    .set({ ...window, time_zone: "UTC" })
+    .set({ ...window, time_zone: "UTC", call_destinations_allowed: ["*"] })
     .where("account_id", "=", account_id)
     .execute();
 }

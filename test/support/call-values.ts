@@ -81,6 +81,8 @@ export function callValue(
     },
     settings: {
       country_code: "91",
+      destinations_allowed: ["*"],
+      destinations: null,
       time_zone: "UTC",
       night_calling: true,
       calling_from: "00:00",

@@ -59,6 +59,7 @@ export async function makeTrunk(
     number_prefix?: string;
     caller_ids?: string[];
     caller_ids_only?: boolean;
+    destinations?: string[];
     fallback_trunk_id?: number;
     active?: boolean;
     /** The trunk's share of each node. */
@@ -105,7 +106,11 @@ export async function makeCallingAccount(
   more: { credits?: number } = {},
 ): Promise<TestAccount> {
   const account = await makeAccount(app, { features: ["calls", "voice"] });
-  await setCalling(app, account, { night_calling: true, calls_per_customer_day: null });
+  await setCalling(app, account, {
+    night_calling: true,
+    calls_per_customer_day: null,
+    call_destinations_allowed: ["*"],
+  });
   await makeCredits(app, account, { call: more.credits ?? 1_000 });
   return account;
 }
@@ -120,6 +125,8 @@ export async function setCalling(
     calling_to?: string;
     time_zone?: string;
     country_code?: string;
+    call_destinations_allowed?: string[] | null;
+    call_destinations?: string[] | null;
     calls_recorded?: boolean;
     calls_per_customer_day?: number | null;
     agent_ring_seconds?: number;

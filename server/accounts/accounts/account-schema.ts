@@ -65,6 +65,17 @@ const chat = {
   }),
 };
 
+/** A list of countries that may be called. */
+export const destinations = (description: string) =>
+  Type.Array(
+    Type.String({ pattern: "^([A-Z]{2}|[*])$", "x-reason": "must be a country such as IN, or *" }),
+    {
+      maxItems: 300,
+      uniqueItems: true,
+      description,
+    },
+  );
+
 const ring_seconds = (description: string) =>
   Type.Integer({ minimum: 5, maximum: 120, description });
 
@@ -104,6 +115,11 @@ const calls = {
         "The most times in any 24 hours that a customer's phone is rung, by campaigns and click-to-calls together; callbacks that the customer asked for and test calls are placed all the same; null: no limit",
       "x-reason": "must be 1 to 100 calls, or null for no limit",
     }),
+  ),
+  destinations: nullable(
+    destinations(
+      "The countries (ISO 3166-1 alpha-2) that the account calls, of those in destinations_allowed; null: all of these",
+    ),
   ),
 };
 
@@ -145,6 +161,9 @@ export const AccountLimits = closed(
   {
     chat_writes_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
     call_pulse_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
+    call_destinations_allowed: optional(
+      destinations("The countries that it may call, or *; null: the country of its country_code"),
+    ),
   },
   { minProperties: 1 },
 );
@@ -192,6 +211,7 @@ export const AccountPatch = closed(
           talk_minutes_max: Type.Optional(calls.talk_minutes_max),
           accept_voice_file_id: Type.Optional(calls.accept_voice_file_id),
           calls_per_customer_day: Type.Optional(calls.calls_per_customer_day),
+          destinations: Type.Optional(calls.destinations),
           notice: optional(Notice),
         },
         { minProperties: 1 },
@@ -235,6 +255,10 @@ export const AccountResponse = Type.Object({
     pulse_seconds: Type.Integer({
       description:
         "Billing increment in seconds: each started one of an answered leg costs a credit. Read only: an operator changes it",
+    }),
+    destinations_allowed: Type.Array(Type.String(), {
+      description:
+        "The countries that the account may call, or *: by default that of its country_code. Read only: an operator changes it",
     }),
     ...calls,
     notice: nullable(Notice),

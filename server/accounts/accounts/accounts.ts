@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { AccountResponse } from "./account-schema.ts";
+import { boundOf } from "./call-destinations.ts";
 import type { Feature } from "../permissions.ts";
 
 /** Returns the account, or throws not-found. */
@@ -41,6 +42,8 @@ function accountRows(db: Kysely<DB>) {
       "talk_minutes_max",
       "accept_voice_file_id",
       "calls_per_customer_day",
+      "call_destinations_allowed as destinations_allowed",
+      "call_destinations as destinations",
       "call_notice_chat_number_id",
       "call_notice_template_id",
       "call_pulse_seconds",
@@ -82,6 +85,8 @@ function accountResponse(row: Row): AccountResponse {
       talk_minutes_max: row.talk_minutes_max,
       accept_voice_file_id: row.accept_voice_file_id,
       calls_per_customer_day: row.calls_per_customer_day,
+      destinations_allowed: [...boundOf(row)],
+      destinations: row.destinations,
       notice: noticeResponse(row),
     },
     credits: { chat_low: row.chat_credit_low, call_low: row.call_credit_low },

@@ -1,6 +1,7 @@
 import { addJob } from "../../engine/add-job.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { invalid } from "../../lib/errors.ts";
+import { invalid, invalidField } from "../../lib/errors.ts";
+import { hasDestination } from "../../lib/phone-destinations/phone-destinations.ts";
 import type { AccountResponse, AccountPatch } from "./account-schema.ts";
 import { findAccount } from "./accounts.ts";
 import { validateAccount } from "./validate-account.ts";
@@ -19,6 +20,7 @@ export async function updateAccount(
   const violations = validateAccount(patch);
   if (violations.length > 0) throw invalid(violations);
   const { chat = {}, calls = {}, credits = {}, retention = {}, ...own } = patch;
+  const bound = await validateBound(tx, actor, patch);
   await tx
     .updateTable("accounts")
     .set({
@@ -27,6 +29,7 @@ export async function updateAccount(
       ...callColumns(calls),
       ...creditColumns(credits),
       ...retentionColumns(retention, now),
+      ...bound,
       updated_at: now,
     })
     .where("account_id", "=", actor.account_id)
@@ -50,6 +53,27 @@ export async function updateAccount(
   return account;
 }
 
+/**
+ * Refuses destinations beyond the operator's bound. Returns the bound to store with a new country code: without
+ * one of its own the account would choose its bound by its country code.
+ */
+async function validateBound(
+  tx: Tx,
+  { account_id }: Actor,
+  { country_code, calls }: AccountPatch,
+): Promise<{ readonly call_destinations_allowed?: string[] }> {
+  const wanted = calls?.destinations ?? [];
+  if (country_code === undefined && wanted.length === 0) return {};
+  const bound = (await findAccount(tx, account_id)).calls.destinations_allowed;
+  const beyond = wanted.findIndex((each) => !hasDestination(bound, each));
+  if (beyond >= 0)
+    throw invalidField(
+      `calls.destinations.${beyond}`,
+      `must be one of the countries that the operator allows, ${bound.join(", ") || "none"}`,
+    );
+  return country_code === undefined ? {} : { call_destinations_allowed: bound };
+}
+
 function changesQuietTime({ time_zone, chat = {} }: AccountPatch): boolean {
   return [time_zone, chat.quiet_from, chat.quiet_to].some((value) => value !== undefined);
 }
@@ -69,10 +93,16 @@ function chatColumns(chat: NonNullable<AccountPatch["chat"]>) {
 }
 
 /** Most columns are named like the fields. */
-function callColumns({ recorded, notice, ...others }: NonNullable<AccountPatch["calls"]>) {
+function callColumns({
+  recorded,
+  notice,
+  destinations,
+  ...others
+}: NonNullable<AccountPatch["calls"]>) {
   return {
     ...others,
     ...(recorded === undefined ? {} : { calls_recorded: recorded }),
+    ...(destinations === undefined ? {} : { call_destinations: destinations }),
     ...(notice === undefined
       ? {}
       : {

@@ -1,14 +1,23 @@
 import type { FieldError } from "../../lib/errors.ts";
 import { isTimeZone } from "../../lib/parse-time.ts";
+import { validateDestinations } from "./call-destinations.ts";
 
 /** Returns the violations that a schema cannot express. The body may have any shape. */
 export function validateAccount(body: unknown): FieldError[] {
-  const { time_zone, chat } = (body ?? {}) as { time_zone?: unknown; chat?: unknown };
+  const { time_zone, chat, calls } = (body ?? {}) as Record<
+    "time_zone" | "chat" | "calls",
+    unknown
+  >;
+  const { destinations } = (calls ?? {}) as { destinations?: unknown };
   const zone =
     typeof time_zone === "string" && !isTimeZone(time_zone)
       ? [{ field: "time_zone", reason: "must be an IANA time zone such as Asia/Kolkata" }]
       : [];
-  return [...zone, ...validateQuietTime(chat ?? {})];
+  return [
+    ...zone,
+    ...validateQuietTime(chat ?? {}),
+    ...validateDestinations("calls.destinations", destinations),
+  ];
 }
 
 /** Requires both or neither, so that a change never depends on the current values. */

@@ -1,5 +1,6 @@
 // Submits a click-to-call (contract 4.4): stores the request and its first call and reserves the credit
 // of both legs, in one statement. The leader of the call's node places it.
+import type { DestinationBlocker } from "../../accounts/accounts/call-destinations.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import type { UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
@@ -31,8 +32,8 @@ const submissions = openShares(4, 2, 1_000);
 
 /**
  * Queues the call in the only statement of `write` and returns its campaign ID. Refuses, in this order
- * and without any effect: validation-failed, forbidden (outside the calling window), internal-error (no
- * usable trunk), insufficient-credit.
+ * and without any effect: validation-failed, forbidden (outside the calling window, or a country that the account
+ * may not call), internal-error (no usable trunk), insufficient-credit.
  */
 export async function clickToCall(
   app: App,
@@ -45,6 +46,7 @@ export async function clickToCall(
   const validated = await validateClickToCall(app, account, request, now);
   if (validated.violations.length > 0) throw invalid(validated.violations);
   refuseOutsideWindow(validated.window, validated.customer_zones, validated.scheduled_at ?? now);
+  refuseDestination(validated.blocker);
   const { trunk } = validated;
   if (!trunk)
     throw new Refusal(
@@ -67,6 +69,12 @@ export async function clickToCall(
   if (!validated.scheduled_at)
     app.notifications.send("call_work", `${trunk.node_id}:${actor.account_id}`);
   return answer;
+}
+
+function refuseDestination(blocker: DestinationBlocker | null): void {
+  if (blocker?.reason !== "destination_not_allowed") return;
+  const place = blocker.country ?? "international services";
+  throw new Refusal("forbidden", `This account may not call numbers of ${place}`);
 }
 
 const submit = statement<{ campaign_id: number }>(

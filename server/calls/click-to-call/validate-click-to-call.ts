@@ -1,11 +1,18 @@
 // Validates a click-to-call against its account: the agent, the time, the groups and the trunk.
 import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
+import {
+  barredReason,
+  destinationBlocker,
+  type AccountDestinations,
+  type DestinationBlocker,
+} from "../../accounts/accounts/call-destinations.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import { readPersonPhone } from "../../audience/intake/read-person-phone.ts";
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
+import { every_destination } from "../../lib/phone-destinations/phone-destinations.ts";
 import { readStart } from "../../lib/read-start.ts";
 import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
 import {
@@ -32,6 +39,8 @@ export type ValidatedClickToCall = {
   readonly customer_zones: readonly string[];
   /** Null: the account has no usable trunk. */
   readonly trunk: TrunkOnNode | null;
+  /** A country that neither the account nor any of its trunks may call; null: none. */
+  readonly blocker: DestinationBlocker | null;
 };
 
 type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
@@ -61,9 +70,18 @@ export async function validateClickToCall(
   const [rows] = await findReferences(db.pool, values);
   const references = rows!;
   const usable = usableTrunks(references.trunks, from ?? "", references.knows_extension);
+  const dialed = {
+    from_number: from !== null && isExtension(from) ? null : from,
+    to_number: /^[0-9]{10}$/.test(text("to_number") ?? "") ? to_phone : null,
+  };
+  const callable = callableTrunks(references, usable.trunks, dialed);
   return {
     violations: [
-      ...violation("from_number", from === null ? agent_reason : usable.from_reason),
+      ...violation(
+        "from_number",
+        from === null ? agent_reason : (usable.from_reason ?? callable.barred.from_number),
+      ),
+      ...violation("to_number", callable.barred.to_number),
       ...violation("cli_number", usable.cli_reason),
       ...violation(
         "agent_not_pick_group",
@@ -83,25 +101,28 @@ export async function validateClickToCall(
     auto_block_minutes: typeof block === "string" ? null : block,
     window: references,
     customer_zones: customerZones({ ...references, to_phone }),
-    trunk: chooseTrunk(usable.trunks, random()),
+    trunk: chooseTrunk(callable.trunks, random()),
+    blocker: callable.blocker,
   };
 }
 
 /** The account's calling window, and what the request refers to. */
-type References = CallingWindow & {
-  readonly knows_agent_not_pick_group: boolean;
-  readonly knows_from_group: boolean;
-  readonly knows_to_group: boolean;
-  readonly knows_extension: boolean;
-  readonly contact_time_zones: readonly string[];
-  readonly trunks: readonly TrunkOnNode[];
-};
+type References = CallingWindow &
+  AccountDestinations & {
+    readonly knows_agent_not_pick_group: boolean;
+    readonly knows_from_group: boolean;
+    readonly knows_to_group: boolean;
+    readonly knows_extension: boolean;
+    readonly contact_time_zones: readonly string[];
+    readonly trunks: readonly TrunkOnNode[];
+  };
 
 const isGroup = (table: "agent_groups" | "groups", id: string) =>
   `coalesce((select g.id = ${id} from ${table} g where g.account_id = $1 and g.id = ${id}), ${id}::bigint is null)`;
 
 const findReferences = statement<References>(`
-  select a.time_zone, a.night_calling, a.calling_from, a.calling_to,
+  select a.time_zone, a.night_calling, a.calling_from, a.calling_to, a.country_code,
+    a.call_destinations_allowed as destinations_allowed, a.call_destinations as destinations,
     ${isGroup("agent_groups", "$2")} as knows_agent_not_pick_group,
     ${isGroup("agent_groups", "$3")} as knows_from_group,
     ${isGroup("groups", "$4")} as knows_to_group,
@@ -156,6 +177,31 @@ function usableTrunks(trunks: readonly TrunkOnNode[], from: string, knowsExtensi
       ? "is not an allowed caller ID on any active trunk"
       : null,
     from_reason: excludesAll(withCallerId, usable) ? "is not an extension of this account" : null,
+  };
+}
+
+/** The phones to dial (E.164 digits); null for an extension, and for an invalid number. */
+type Dialed = { readonly from_number: string | null; readonly to_number: string | null };
+
+/** Returns the trunks over which both phones may be called, with the reasons if there is none. */
+function callableTrunks(
+  account: AccountDestinations,
+  trunks: readonly TrunkOnNode[],
+  { from_number, to_number }: Dialed,
+) {
+  const over = (trunk: TrunkOnNode | null, phone: string | null) =>
+    phone ? destinationBlocker(account, trunk?.destinations ?? [every_destination], phone) : null;
+  const reasonOf = (phone: string | null) => {
+    const found = over(null, phone);
+    return found?.reason === "number_barred" ? barredReason(found.kind) : null;
+  };
+  const blockerOf = (trunk: TrunkOnNode | null) =>
+    over(trunk, from_number) ?? over(trunk, to_number);
+  const callable = trunks.filter((trunk) => blockerOf(trunk) === null);
+  return {
+    trunks: callable,
+    barred: { from_number: reasonOf(from_number), to_number: reasonOf(to_number) },
+    blocker: callable.length > 0 ? null : blockerOf(trunks[0] ?? null),
   };
 }
 

@@ -1,4 +1,5 @@
 // A call as the state machine sees it: its rows (calls, call_legs), its plan and its account's settings.
+import type { AccountDestinations } from "../../accounts/accounts/call-destinations.ts";
 import type { AnsweredBy, DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { NoPickPolicy } from "../click-to-call/click-to-call-schema.ts";
 import type { VoiceCall } from "./voice-plan.ts";
@@ -65,8 +66,7 @@ export type Plan = {
 };
 
 /** The account's settings for its calls. */
-export type CallSettings = {
-  readonly country_code: string;
+export type CallSettings = AccountDestinations & {
   readonly time_zone: string;
   readonly night_calling: boolean;
   readonly calling_from: string;

@@ -91,6 +91,10 @@ export type CallBlocker =
   | "calls_per_customer_day"
   /** The account lost the feature, or the trunk. */
   | "not_allowed"
+  /** Numbers of this kind, such as premium rate, are never called. */
+  | "number_barred"
+  /** The account or the trunk may not call the number's country. */
+  | "destination_not_allowed"
   /** The account may not show the requested caller ID any more. */
   | "caller_id_not_allowed"
   /** It waited for too long. */

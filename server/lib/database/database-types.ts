@@ -14,6 +14,8 @@ export interface Accounts {
   account_id: Generated<number>;
   agent_ring_seconds: Generated<number>;
   call_credit_low: Generated<number>;
+  call_destinations: string[] | null;
+  call_destinations_allowed: string[] | null;
   call_notice_chat_number_id: number | null;
   call_notice_template_id: number | null;
   call_pulse_seconds: Generated<number>;
@@ -798,6 +800,7 @@ export interface Trunks {
   caller_ids: Generated<string[]>;
   caller_ids_only: Generated<boolean>;
   created_at: Date;
+  destinations: Generated<string[]>;
   endpoint: string;
   fallback_trunk_id: number | null;
   id: Generated<number>;

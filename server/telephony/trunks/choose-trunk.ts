@@ -12,6 +12,8 @@ export type TrunkOnNode = {
   readonly own: boolean;
   /** Whether the trunk allows the call's caller ID; true if the call names none. */
   readonly allows_caller_id: boolean;
+  /** The countries that it calls, or `*`. */
+  readonly destinations: readonly string[];
   /** New calls per second of the trunk on the node. */
   readonly calls_per_second: number;
 };
@@ -22,7 +24,7 @@ export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
     t.only_account_id is not null as own,
     ${callerIdOrNull}::text is null
       or allows_caller_id(${accountId}, t, ${callerIdOrNull}) as allows_caller_id,
-    s.calls_per_second
+    t.destinations, s.calls_per_second
   from trunks t
   join trunk_nodes s on s.trunk_id = t.id
   join voice_nodes n on n.id = s.node_id

@@ -1,6 +1,6 @@
 // Trunks in API requests and responses.
 import Type, { type Static } from "typebox";
-import { shownName } from "../../accounts/accounts/account-schema.ts";
+import { destinations, shownName } from "../../accounts/accounts/account-schema.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { pjsipEndpoint } from "../extensions/extension-schema.ts";
@@ -37,6 +37,9 @@ const fields = {
     description:
       "Whether a call may show only those of caller_ids that are its account's phone numbers (true by default); an account without one shows the caller ID that the carrier sets. False: any number that is not another account's",
   }),
+  destinations: destinations(
+    "The countries that it calls (ISO 3166-1 alpha-2), or * for every country, the default",
+  ),
   active: Type.Boolean({
     description:
       "An inactive trunk takes no new calls; its queued calls are still placed, and its campaigns move to its fall-back trunk or pause",
@@ -61,6 +64,7 @@ export const NewTrunk = closed(
     number_prefix: optional(fields.number_prefix),
     caller_ids: optional(fields.caller_ids),
     caller_ids_only: optional(fields.caller_ids_only),
+    destinations: optional(fields.destinations),
     fallback_trunk_id: optional(fallback_trunk_id),
     active: optional(fields.active),
     nodes: fields.nodes,
@@ -90,6 +94,7 @@ export const TrunkPatch = closed(
     number_prefix: Type.Optional(fields.number_prefix),
     caller_ids: Type.Optional(fields.caller_ids),
     caller_ids_only: Type.Optional(fields.caller_ids_only),
+    destinations: Type.Optional(fields.destinations),
     fallback_trunk_id: optional(fallback_trunk_id),
     active: Type.Optional(fields.active),
     nodes: Type.Optional(fields.nodes),
@@ -107,6 +112,7 @@ export const TrunkResponse = Type.Object({
   number_prefix: Type.String(),
   caller_ids: Type.Array(Type.String()),
   caller_ids_only: Type.Boolean(),
+  destinations: Type.Array(Type.String()),
   fallback_trunk_id: nullable(id("Trunk id")),
   active: Type.Boolean(),
   nodes: Type.Array(Type.Object({ node_id: id("Node id"), ...load })),

@@ -43,7 +43,11 @@ export const wait_reasons = [
 export type WaitReason = (typeof wait_reasons)[number];
 
 /** Why a recipient was skipped. */
-const skip_reasons = ["calls_per_customer_day"] as const;
+const skip_reasons = [
+  "calls_per_customer_day",
+  "number_barred",
+  "destination_not_allowed",
+] as const;
 
 const time = (description: string) => nullable(timestamp(description));
 const count = (description: string) => Type.Integer({ description });
@@ -129,7 +133,7 @@ export const VoiceRecipientResponse = Type.Object({
     Type.Enum(skip_reasons, {
       type: "string",
       description:
-        "Why a skipped recipient was not called: the customer had been called as often as the account's calls_per_customer_day allows",
+        "Why a skipped recipient was not called: the customer had been called as often as the account's calls_per_customer_day allows, numbers of this kind are never called, or the account or its trunk may not call the country",
     }),
   ),
   attempts: Type.Integer({ description: "Calls placed" }),

@@ -6,7 +6,7 @@ import { callName, legName } from "../../state-machine/call.ts";
 import type { Leg } from "../../state-machine/call.ts";
 import type { CallBlocker, Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
-import { blockerAtDial, isNumberSuppressed } from "../dialer/call-blockers.ts";
+import { blockerAtDial, blockerOfNumber, isNumberSuppressed } from "../dialer/call-blockers.ts";
 import { prepareContent } from "./prepare-content.ts";
 import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
@@ -56,6 +56,8 @@ async function dial(
   for (;;) {
     await leader.pace.acquire(isUrgent);
     if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.acquire(isUrgent);
+    const barrier = leg.on_trunk ? blockerOfNumber(live, leg.number) : null;
+    if (barrier) return isPrepared || !live.call.voice ? end(canceled) : withdraw(barrier);
     if (!isPrepared) {
       // Only now: the rate limit also limits how many calls are claimed and prepared at once.
       const paced_ms = performance.now();

@@ -1,6 +1,8 @@
 // The reasons not to place or continue a call, checked when it is claimed, when its agent answers (after up
 // to half an hour of ringing), and just before the customer is dialed.
 import { call_outreach, isSuppressed } from "../../../audience/suppressions/suppressions.ts";
+import { destinationBlocker } from "../../../accounts/accounts/call-destinations.ts";
+import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
 import type { Call } from "../../state-machine/call.ts";
 import { mayCallCustomer } from "../../customer-hours.ts";
 import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
@@ -10,6 +12,14 @@ import { isCampaignOpen, type Claimed, type TrunkShare } from "../node/leader-st
 /** A later call is not placed: its node was unavailable, or the queue was too long. */
 export const late_ms_max = 3_600_000;
 
+/** Returns why a leg to the phone (E.164 digits) must not be dialed over the call's trunk, or null. */
+export function blockerOfNumber(
+  { call, trunk }: Pick<LiveCall, "call" | "trunk">,
+  phone: string,
+): CallBlocker | null {
+  return destinationBlocker(call.settings, trunk.destinations, phone)?.reason ?? null;
+}
+
 /** Returns why a claimed call must not be placed, or null. */
 export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): CallBlocker | null {
   const { call, suppressed, customer_taken, customer_limited } = claimed;
@@ -17,6 +27,11 @@ export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): C
   if (!call.settings.allowed || !isTrunkAllowed(trunk, call)) return "not_allowed";
   if (call.caller_id === null) return "caller_id_not_allowed";
   if (suppressed) return "suppressed";
+  const phones = [call.from_number, call.to_phone].filter((number) => !isExtension(number));
+  for (const phone of phones) {
+    const blocker = blockerOfNumber({ call, trunk }, phone);
+    if (blocker) return blocker;
+  }
   if (customer_taken) return "already_in_call";
   if (!mayCallCustomer(call, at)) return "night_window";
   return customer_limited ? "calls_per_customer_day" : null;

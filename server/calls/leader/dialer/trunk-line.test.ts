@@ -8,6 +8,7 @@ const trunk: TrunkLine = {
   endpoint: "carrier",
   number_format: "e164",
   number_prefix: "",
+  destinations: ["*"],
 };
 
 test("formats a number for the carrier, after its prefix", () => {
@@ -33,4 +34,12 @@ test("shows the caller ID that the account may show; without one, the carrier se
 test("dials the customer over the trunk", () => {
   const { customer } = resolveLine(callValue(), { ...trunk, number_format: "plus_e164" });
   assert.deepEqual(customer, { kind: "trunk", endpoint: "carrier", number: "+919876543210" });
+});
+
+test("never dials a national number that the carrier would take for an international call", () => {
+  const format = (phone: string, code: string) =>
+    formatNumber({ number_format: "national", number_prefix: "" }, phone, code);
+  assert.equal(format("910088161234", "91"), "910088161234");
+  assert.equal(format("10118816123", "1"), "10118816123");
+  assert.equal(format("919876543210", "91"), "9876543210");
 });

@@ -1,4 +1,5 @@
 // The caller ID and number format of a carrier's trunk.
+import { beginsWithExitCode } from "../../../lib/phone-destinations/phone-destinations.ts";
 import type { Call, Line } from "../../state-machine/call.ts";
 
 export type TrunkLine = {
@@ -7,9 +8,14 @@ export type TrunkLine = {
   readonly endpoint: string;
   readonly number_format: "e164" | "plus_e164" | "national";
   readonly number_prefix: string;
+  /** The countries that it may call, or `*`. */
+  readonly destinations: readonly string[];
 };
 
-/** Formats a phone number (E.164 digits) for the carrier; `national` drops only the account's country code. */
+/**
+ * Formats a phone number (E.164 digits) for the carrier; `national` drops only the account's country code, and
+ * never so that the rest would be dialed as an international call.
+ */
 export function formatNumber(
   { number_format, number_prefix }: Pick<TrunkLine, "number_format" | "number_prefix">,
   phone: string,
@@ -17,8 +23,10 @@ export function formatNumber(
 ): string {
   if (number_format === "plus_e164") return `${number_prefix}+${phone}`;
   const isOwn = phone.startsWith(countryCode) && phone.length === countryCode.length + 10;
-  const isShort = number_format === "national" && isOwn;
-  return number_prefix + (isShort ? phone.slice(countryCode.length) : phone);
+  const national = phone.slice(countryCode.length);
+  const isShort =
+    number_format === "national" && isOwn && !beginsWithExitCode(national, countryCode);
+  return number_prefix + (isShort ? national : phone);
 }
 
 /** Shown as the caller ID where the carrier sets one. */

@@ -26,6 +26,7 @@ const trunk: TrunkLine = {
   endpoint: "carrier",
   number_format: "national",
   number_prefix: "0",
+  destinations: ["*"],
 };
 
 let database: TestDatabase;

@@ -44,7 +44,7 @@ export async function findLimits(app: App, nodeId: number): Promise<NodeLimits |
 }
 
 const findTrunks = statement<TrunkShare>(`
-  select t.id, t.endpoint, t.number_format, t.number_prefix, t.updated_at,
+  select t.id, t.endpoint, t.number_format, t.number_prefix, t.destinations, t.updated_at,
     t.only_account_id, coalesce(s.calls_per_second, 1) as calls_per_second,
     coalesce(s.calls_max, 0) as calls_max
   from trunks t

@@ -13,6 +13,7 @@ export type FinalState =
   | "no_answer"
   | "failed"
   | "suppressed"
+  | "skipped"
   | "cancelled";
 
 export type RecipientOutcome = {
@@ -45,6 +46,7 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   const otherwise = finalState(call);
   const ended = { state: otherwise, otherwise, due_at: null, callback: false, uncounted: false };
   const waiting = { ...ended, state: "waiting" } as const;
+  if (otherwise === "skipped") return { ...ended, uncounted: true };
   if (isWithdrawn(call))
     return { ...waiting, due_at: dueAfterWithdrawal(call, ended_at), uncounted: true };
   if (call.opted_out) return ended;
@@ -75,6 +77,8 @@ function finalState({ disposition, ended_reason, answered_by, answered_at }: Cal
   if (disposition === "failed" || ended_reason === "speech_rejected") return "failed";
   if (answered_at !== null) return answered_by === "machine" ? "machine" : "answered";
   if (ended_reason === "suppressed") return "suppressed";
+  if (ended_reason === "number_barred" || ended_reason === "destination_not_allowed")
+    return "skipped";
   switch (disposition) {
     case "busy":
     case "declined":

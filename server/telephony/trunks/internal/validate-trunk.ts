@@ -1,6 +1,7 @@
 // Validation that creating and updating a trunk share: the name is free, the endpoint is not an
 // account's phone, and the account and nodes exist.
 import type { Tx } from "../../../lib/database/database.ts";
+import { validateDestinations } from "../../../accounts/accounts/call-destinations.ts";
 import { violatesUnique } from "../../../lib/database/database-errors.ts";
 import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
@@ -10,7 +11,7 @@ import type { TrunkPatch } from "../trunk-schema.ts";
 /** The trunk after the change. */
 type Wanted = Pick<
   TrunkPatch,
-  "name" | "endpoint" | "only_account_id" | "fallback_trunk_id" | "nodes"
+  "name" | "endpoint" | "only_account_id" | "destinations" | "fallback_trunk_id" | "nodes"
 > & {
   /** Null for a new trunk. */
   readonly id: number | null;
@@ -32,6 +33,7 @@ export async function validateTrunk(tx: Tx, wanted: Wanted): Promise<void> {
   const { only_account_id: account_id } = wanted;
   if (typeof account_id === "number" && !(await isAccount(tx, account_id)))
     violations.push({ field: "only_account_id", reason: "matches no account" });
+  violations.push(...validateDestinations("destinations", wanted.destinations));
   violations.push(...(await validateFallback(tx, wanted)));
   violations.push(...(await validateNodes(tx, wanted.nodes ?? [])));
   if (violations.length > 0) throw invalid(violations);
