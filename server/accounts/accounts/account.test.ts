@@ -51,6 +51,8 @@ test("an account reads itself and nothing else", async () => {
       customer_ring_seconds: 45,
       talk_minutes_max: 240,
       accept_voice_file_id: null,
+      destinations_allowed: ["IN"],
+      destinations: null,
       calls_per_customer_day: 7,
       notice: null,
     },
@@ -195,13 +197,15 @@ test("call settings are changed field by field, and are audited by name", async 
     talk_minutes_max: 30,
     accept_voice_file_id: await makeFullVoiceFile(api.app, own),
     calls_per_customer_day: 3,
+    destinations: ["IN"],
     notice: { chat_number_id: number.id, template_id },
   };
   const changed = await patch({ calls: settings }, own.token);
   assert.equal(changed.status, 200, changed.text);
-  assert.deepEqual(changed.body.calls, { pulse_seconds: 60, ...settings });
+  const fixed = { pulse_seconds: 60, destinations_allowed: ["IN"] };
+  assert.deepEqual(changed.body.calls, { ...fixed, ...settings });
   const next = await patch({ calls: { notice: null } }, own.token);
-  assert.deepEqual(next.body.calls, { pulse_seconds: 60, ...settings, notice: null });
+  assert.deepEqual(next.body.calls, { ...fixed, ...settings, notice: null });
   const never = await patch({ calls: { calling_from: "09:00", calling_to: "09:00" } }, own.token);
   assert.deepEqual(
     [never.body.calls.calling_from, never.body.calls.calling_to],

@@ -49,6 +49,7 @@ test("a trunk is created, read, listed, updated and deleted with its limits per 
     number_prefix: "0#",
     caller_ids: ["9000000000", "9000000001"],
     caller_ids_only: true,
+    destinations: ["IN", "AE"],
     fallback_trunk_id: await makeTrunk(api.app, []),
     nodes: [{ node_id: one, ...load }],
   };
@@ -94,6 +95,8 @@ test("every invalid field of a trunk is reported", async () => {
     [{ ...good(), name, endpoint: "a0-" }, ["name", "endpoint"]],
     [{ ...good(), number_format: "local" }, ["number_format"]],
     [{ ...good(), number_prefix: "+9" }, ["number_prefix"]],
+    [{ ...good(), destinations: ["IN", "XX"] }, ["destinations.1"]],
+    [{ ...good(), destinations: ["india"] }, ["destinations.0"]],
     [{ ...good(), caller_ids: ["90", "+919000000000"] }, ["caller_ids.0", "caller_ids.1"]],
     [{ ...good(), nodes: [{ node_id }] }, ["nodes.0.calls_per_second", "nodes.0.calls_max"]],
     [{ ...good(), nodes: [0, 1].map(() => ({ node_id, ...load })) }, ["nodes.1.node_id"]],
