@@ -24,7 +24,13 @@ import { startVoiceCampaign } from "../server/voice/campaigns/start-voice-campai
 import { default_settings } from "../server/worker.ts";
 import { startApi, type TestApi } from "./support/api.ts";
 import { leadNodes, openCallClient, type CallClient } from "./support/call-client.ts";
-import { makeExtension, makeSandboxTrunk, setCalling } from "./support/telephony-factory.ts";
+import {
+  makeAgentGroup,
+  makeExtension,
+  makePhoneNumber,
+  makeSandboxTrunk,
+  setCalling,
+} from "./support/telephony-factory.ts";
 import { makeChatNumber, makeChatTemplate, type TestChatNumber } from "./support/chat-factory.ts";
 import {
   changeHook,
@@ -618,6 +624,23 @@ test("an incoming call is recorded as missed, for the account that owns its trun
   }
   const [{ data } = assert.fail()] = await eventsOf("call.missed");
   assert.deepEqual([data.phone_number, data.called_number], ["919812345678", "800"]);
+});
+
+test("an incoming call to a number with a route is recorded when it is answered", async () => {
+  const called = "918000000801";
+  await makePhoneNumber(api.app, account, called);
+  await request("PATCH", `/phone-numbers/${called}`, {
+    agent_group_id: await makeAgentGroup(api.app, account),
+  });
+  const leaders = leadNodes(api.app);
+  try {
+    const node = { id: node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+    await sandbox.receiveCall(node, { endpoint: "sandbox", from: "+919812777901", to: called });
+  } finally {
+    await leaders.stop();
+  }
+  const [{ data } = assert.fail()] = await eventsOf("call.incoming");
+  assert.deepEqual([data.from_number, data.to_number], [called, "9812777901"]);
 });
 
 test("every event type of the catalogue was recorded, with exactly the fields of its schema", async () => {

@@ -2,7 +2,8 @@
 -- account's settings. The plan of a campaign's call asks for nothing, because the campaign's plan covers it.
 create or replace function call_state(p_account_id bigint, p_call_id bigint) returns jsonb
 language sql stable as $$
-  select to_jsonb(c) || jsonb_build_object(
+  select to_jsonb(c) - 'incoming' || jsonb_build_object(
+    'channel', c.incoming ->> 'channel',
     'legs', coalesce((
       select jsonb_agg(to_jsonb(l) order by l.id) from call_legs l
       where l.account_id = p_account_id and l.call_id = p_call_id), '[]'),
@@ -16,7 +17,10 @@ language sql stable as $$
         'name', r.audio_name, 'duration_ms', (select k.duration_ms from voice_audio k
           where k.account_id = p_account_id and k.name = r.audio_name)) end,
       'attempts_max', 1 + v.max_retry, 'callbacks', r.callbacks,
-      'retry_after_minutes', v.retry_after_minutes, 'crm_workspace_id', v.crm_workspace_id) end,
+      'retry_after_minutes', v.retry_after_minutes, 'crm_workspace_id', v.crm_workspace_id)
+      when c.incoming is not null then jsonb_build_object('content', c.incoming -> 'content', 'opt_out_key', null,
+        'answering_machine', 'off', 'recipient_id', null, 'variables', '{}'::jsonb, 'audio', null,
+        'attempts_max', 1, 'callbacks', 0, 'retry_after_minutes', 0, 'crm_workspace_id', null) end,
     -- Null: the requested caller ID may not be shown. A campaign's calls keep theirs as from_number.
     'caller_id', case when v.id is null then (
       select case

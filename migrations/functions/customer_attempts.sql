@@ -10,6 +10,7 @@ begin
     cross join lateral (
       select c.id from calls c
       where c.account_id = p_account_id and c.to_phone = s.phone and c.queued_at > p_now - interval '31 days'
+        and c.direction = 'outbound'
       order by c.queued_at desc limit 1000) c
     cross join lateral (
       select from call_legs l

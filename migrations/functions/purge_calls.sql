@@ -75,7 +75,7 @@ begin
   v_campaigns := array(
     select m.id from unnest(v_campaigns) i cross join lateral (
       select m.id from call_campaigns m
-      where m.account_id = p_account_id and m.id = i and m.kind = 'click_to_call'
+      where m.account_id = p_account_id and m.id = i and m.kind in ('click_to_call', 'incoming')
         and not exists (
           select from calls c where c.account_id = p_account_id and c.campaign_id = m.id)
       for update) m);

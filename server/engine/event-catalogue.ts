@@ -179,6 +179,10 @@ const chatEvents = {
 
 const callEvents = {
   "call.initiated": { summary: "A call is being placed.", data: Type.Object(call) },
+  "call.incoming": {
+    summary: "A person calls one of the numbers, and the call is being answered.",
+    data: Type.Object(call),
+  },
   "call.ringing": { summary: "A phone rings.", data: Type.Object({ ...call, leg }) },
   "call.answered": { summary: "A phone was answered.", data: Type.Object({ ...call, leg }) },
   "call.dtmf": {
@@ -209,7 +213,7 @@ const callEvents = {
     summary: "A call ended, with any outcome; the timestamp is its end.",
     data: Type.Object({
       ...call,
-      type: word(["click_to_call", "voice_campaign"], "What the call was part of"),
+      type: word(["click_to_call", "voice_campaign", "incoming"], "What the call was part of"),
       source: maybe("As sent"),
       remark: maybe("As sent"),
       disposition: maybe("The result: answered, abandoned, voicemail_left, busy, no_answer, …"),
@@ -233,7 +237,8 @@ const callEvents = {
     }),
   },
   "call.missed": {
-    summary: "A person called one of the numbers, and the call was refused.",
+    summary:
+      "A person called one of the numbers, and the call was refused, or ended while the caller waited for an agent.",
     data: Type.Object({
       phone_number: maybe("Who called: digits with country code; null: withheld"),
       called_number: text("The number that was called, as the carrier sends it"),

@@ -22,7 +22,7 @@ export type CallReportQuery = ReportRange & {
   readonly time_zone: string;
   readonly country_code: string;
   readonly group_by: CallGroup;
-  readonly type?: "click_to_call" | "voice_campaign" | undefined;
+  readonly type?: "click_to_call" | "voice_campaign" | "incoming" | undefined;
   readonly campaign_id?: number | undefined;
   /** The agent's or the customer's. */
   readonly number?: NumberForms | undefined;
@@ -91,7 +91,7 @@ function countingOf(query: CallReportQuery): Counting {
     found as (
       select ${parts}, ${outcome} as outcome, count(*) as calls,
         count(*) filter (
-          where c.answered_at is not null and (c.recipient_id is null or a.call_id is not null)) as connected,
+          where c.answered_at is not null and (c.recipient_id is null and c.direction = 'outbound' or a.call_id is not null)) as connected,
         count(c.talk_seconds) as talks, sum(c.talk_seconds) as talk_seconds,
         sum(c.ring_seconds) as ring_seconds, sum(c.billed_seconds) as billed_seconds, sum(c.cost) as cost
       from calls c
@@ -138,7 +138,9 @@ function conditionsOf({ account_id, from, to, type, campaign_id, number }: CallR
     sql`c.queued_at >= ${from}`,
     sql`c.queued_at < ${to}`,
   ];
-  if (type === "click_to_call") conditions.push(sql`c.recipient_id is null`);
+  if (type === "click_to_call")
+    conditions.push(sql`c.recipient_id is null and c.direction = 'outbound'`);
+  if (type === "incoming") conditions.push(sql`c.direction = 'inbound'`);
   if (type === "voice_campaign") conditions.push(sql`c.recipient_id is not null`);
   if (campaign_id !== undefined) conditions.push(sql`c.campaign_id = ${campaign_id}`);
   if (number !== undefined)
@@ -179,8 +181,10 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallReportQu
     case "number":
       return {
         // The caller ID that the node leader chooses (calls/leader/dialer/trunk-line.ts).
-        parts: sql`case when c.recipient_id is not null then c.from_number else c.cli_number end as part,
-          case when c.recipient_id is null and c.cli_number is null then c.trunk_id end as more`,
+        parts: sql`case when c.recipient_id is not null or c.direction = 'inbound' then c.from_number
+            else c.cli_number end as part,
+          case when c.recipient_id is null and c.direction = 'outbound' and c.cli_number is null
+            then c.trunk_id end as more`,
         key: sql`coalesce(part, default_caller_id(${account_id}, t))`,
         keyJoins: sql`left join trunks t on t.id = more`,
         sort: byRank,
@@ -190,7 +194,8 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallReportQu
     case "agent":
       return {
         ...ofPart,
-        parts: sql`coalesce(a.number, case when c.recipient_id is null then c.from_number end) as part,
+        parts: sql`coalesce(a.number,
+            case when c.recipient_id is null and c.direction = 'outbound' then c.from_number end) as part,
           null as more`,
         sort: byRank,
         names: sql`key as agent_number, coalesce(u.name, e.name) as agent_name, u.id as agent_user_id`,

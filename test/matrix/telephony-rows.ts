@@ -62,6 +62,10 @@ const agents: Record<string, RouteRow> = {
   moveAgentGroupMember: manage((ids) => ({ path: memberOf(ids), json: { position: 2 } })),
   listPhoneNumbers: see(() => ({ path: `${account}/phone-numbers?limit=2` })),
   readPhoneNumber: see((ids) => ({ path: `${account}/phone-numbers/${ids.owned_number}` })),
+  routePhoneNumber: manage((ids) => ({
+    path: `${account}/phone-numbers/${ids.owned_number}`,
+    json: { agent_group_id: ids.agent_group_id },
+  })),
   removeAgentGroupMember: manage((ids) => ({ path: memberOf(ids) })),
 };
 

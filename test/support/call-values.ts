@@ -20,6 +20,8 @@ export function callValue(
     attempt: 1,
     node_id: 4,
     trunk_id: 5,
+    direction: "outbound",
+    channel: null,
     stage: "agent",
     steps: 0,
     status: "queued",

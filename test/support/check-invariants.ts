@@ -274,13 +274,14 @@ export async function checkCallCredits(db: Queryable): Promise<void> {
          coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
          coalesce(sum(amount) filter (where type = 'release'), 0)::int as released
        from credit_transfers where account_id = c.account_id and reservation_id = c.reservation_id) t
-     where r.id is null or r.subject <> 'call:' || c.id
+     where case when c.direction = 'inbound' then c.cost <> 0 or r.id is not null
+       else r.id is null or r.subject <> 'call:' || c.id
        or t.captured <> c.cost
        or (c.stage = 'ended') is distinct from (r.closed_at is not null)
        or (c.stage = 'ended' and (
          t.reserved <> t.captured + t.released
          or c.cost * a.call_pulse_seconds is distinct from coalesce(c.billed_seconds, 0)))
-       or (c.stage <> 'ended' and t.reserved <> c.reserved)`,
+       or (c.stage <> 'ended' and t.reserved <> c.reserved) end`,
   );
 }
 
@@ -291,8 +292,8 @@ export async function checkAgentsAnsweredFirst(db: Queryable): Promise<void> {
     "customers who were called before an agent answered",
     `select l.account_id, l.call_id, l.id, l.initiated_at from call_legs l
      join calls c on c.account_id = l.account_id and c.id = l.call_id
-     -- A campaign's call has no agent.
-     where l.role = 'customer' and c.recipient_id is null and not exists (
+     -- A campaign's call has no agent, and an inbound call's customer is not called.
+     where l.role = 'customer' and c.recipient_id is null and c.direction = 'outbound' and not exists (
        select from call_legs a
        where a.account_id = l.account_id and a.call_id = l.call_id and a.role = 'agent'
          and a.answered_at <= l.initiated_at)`,

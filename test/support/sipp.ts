@@ -149,7 +149,7 @@ function listens(port: number): boolean {
 }
 
 /** Returns the first port of an unused block below Asterisk's ports. */
-async function freeRtpPort(): Promise<number> {
+export async function freeRtpPort(): Promise<number> {
   for (;;) {
     const port = 6_000 + 2 * Math.floor(Math.random() * 1_800);
     const socket = createSocket("udp4");

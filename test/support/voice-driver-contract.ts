@@ -49,7 +49,7 @@ export type VoiceDriverUnderTest = {
   /** A switch without legs and without other sessions. */
   readonly node: VoiceNode;
   readonly far_ends: FarEnds;
-  /** A person calls over a trunk; resolves when the call is refused. */
+  /** A person calls over a trunk; resolves when the call is refused or has ended. */
   callIn(from: string, to: string): Promise<void>;
   close(): Promise<void>;
 };
@@ -664,6 +664,24 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
         incoming().map((call) => call.channel),
         [channel],
       );
+    });
+
+    test("an answered incoming call is a leg, in events, requests and snapshots", async () => {
+      const incoming = () =>
+        line.events.flatMap((event) => (event.type === "incoming" ? event : []));
+      const known = incoming().length;
+      const over = under.callIn("919876543210", "918000000002");
+      await until(() => incoming().length > known);
+      const { channel } = incoming().at(-1)!;
+      const leg = "trk-1-1-1";
+      await line.session.answer(channel, leg);
+      await received(leg, "answered");
+      await line.session.hangUp(leg);
+      await over;
+      assert.equal((await endingOf(leg)).outcome, "hung_up");
+      assert.deepEqual(typesOf(leg), ["answered", "ended"]);
+      assert.deepEqual(await live(), []);
+      await line.session.answer(channel, leg);
     });
 
     test("no event was reported twice, and none of a leg after its end", () => {

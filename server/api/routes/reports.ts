@@ -51,9 +51,9 @@ const callQuery = closed({
   group_by: Type.Enum(call_groups, { type: "string", description: "One row for each" }),
   ...range,
   type: Type.Optional(
-    Type.Enum(["click_to_call", "voice_campaign"], {
+    Type.Enum(["click_to_call", "voice_campaign", "incoming"], {
       type: "string",
-      description: "Only click-to-calls, or only calls of voice campaigns",
+      description: "Only click-to-calls, calls of voice campaigns, or incoming calls",
     }),
   ),
   campaign_id: callFilterQuery.campaign_id,

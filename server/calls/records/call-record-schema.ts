@@ -75,15 +75,21 @@ export const CallRecord = Type.Object({
   campaign_id: id("The campaignId of the response to the submission"),
   campaign_name: text("The voice campaign's name"),
   recipient_id: nullable(id("The voice campaign's recipient")),
-  type: Type.Enum(["click_to_call", "voice_campaign"], { type: "string" }),
-  direction: Type.Literal("outbound"),
+  type: Type.Enum(["click_to_call", "voice_campaign", "incoming"], { type: "string" }),
+  direction: Type.Enum(["outbound", "inbound"], {
+    type: "string",
+    description: "inbound: the customer called one of the account's phone numbers",
+  }),
   reference: text("As sent"),
   source: text("As sent"),
   remark: text("As sent"),
   from_number: Type.String({
-    description: "The agent's number, as sent; for a voice campaign, the caller ID",
+    description:
+      "The agent's number, as sent; for a voice campaign, the caller ID; for an incoming call, the number that was called",
   }),
-  to_number: Type.String({ description: "The customer's number, as sent" }),
+  to_number: Type.String({
+    description: "The customer's number, as sent; empty: withheld by the caller",
+  }),
   cli_number: text("As sent: the requested caller ID"),
   status: status("The current or final status"),
   disposition: text(

@@ -98,7 +98,7 @@ async function findRows(
 ): Promise<CallRow[]> {
   const { rows } = await sql<CallRow>`
     with page as materialized (${ids})
-    select c.id, c.campaign_id, v.name as campaign_name, v.call_type, c.recipient_id,
+    select c.id, c.direction, c.campaign_id, v.name as campaign_name, v.call_type, c.recipient_id,
       coalesce(p.from_number, c.from_number) as from_number, c.to_number, c.cli_number, c.status,
       c.disposition, c.ended_reason, c.ended_by, c.answered_by, c.attempt, c.queued_at,
       c.initiated_at, c.ringing_at, c.answered_at, c.ended_at, c.ring_seconds, c.talk_seconds,

@@ -90,6 +90,10 @@ export type Call = {
   readonly attempt: number;
   readonly node_id: number;
   readonly trunk_id: number;
+  /** Inbound: the customer called one of the account's numbers, which is `from_number`. */
+  readonly direction: "outbound" | "inbound";
+  /** The channel of an inbound call at the switch; null for an outbound one. */
+  readonly channel: string | null;
   readonly stage: Stage;
   /** Counts the stored transitions; a write that does not raise it is a duplicate. */
   readonly steps: number;
@@ -129,7 +133,7 @@ export type Call = {
   readonly starred: boolean;
   /** When the pulse begins for which credit was refused; not stored. */
   readonly unpaid_at: Date | null;
-  /** The plan of a campaign's call; null for a click-to-call. */
+  /** The plan of a campaign's or an inbound call; null for a click-to-call. */
   readonly voice: VoiceCall | null;
   /** The position of a campaign's call; null before its answer. */
   readonly position: Position | null;

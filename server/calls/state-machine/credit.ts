@@ -3,9 +3,11 @@ import type { Call } from "./call.ts";
 import { pulsesOf } from "./transitions/end-call.ts";
 import type { CallEvent, Transition } from "./events-and-commands.ts";
 
-/** Returns when the first unreserved pulse begins; null while no leg is answered and once the call is ending. */
+/** Returns when the first unreserved pulse begins; null while no leg is answered, once the call is
+ * ending, and for inbound calls, which are free. */
 export function nextUnreservedPulse(call: Call): Date | null {
-  if (call.stage === "ending" || call.stage === "ended") return null;
+  if (call.stage === "ending" || call.stage === "ended" || call.direction === "inbound")
+    return null;
   const pulse_ms = call.settings.pulse_seconds * 1_000;
   const running_ms = call.legs
     .filter(({ answered_at, ended_at }) => answered_at !== null && ended_at === null)

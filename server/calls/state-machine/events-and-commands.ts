@@ -172,6 +172,8 @@ export type Command =
       readonly caller_id: string;
       readonly ring_seconds: number;
     }
+  /** Answers an inbound call's leg. */
+  | { readonly type: "answer"; readonly leg: number }
   | { readonly type: "hang_up"; readonly leg: number }
   /** Asks the agent to press 1; `played` reports the end of the prompt. */
   | { readonly type: "ask_to_accept"; readonly leg: number }

@@ -18,7 +18,7 @@ export function refuseCallback(
 ): CallbackRefusal | null {
   const { voice } = call;
   const in_ms = callback_at.getTime() - now.getTime();
-  if (!voice || voice.callbacks >= callbacks_max) return "too_many";
+  if (!voice || voice.recipient_id === null || voice.callbacks >= callbacks_max) return "too_many";
   if (in_ms <= 0) return "past";
   if (in_ms > callback_ms_max) return "too_far";
   return mayCallCustomer(call, callback_at) ? null : "outside_window";

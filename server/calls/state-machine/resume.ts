@@ -47,6 +47,9 @@ function ringbackTo(leg: Leg | undefined): Command[] {
 function resumeCampaignCall(call: Call): readonly Command[] {
   const { doing, visit, prompts } = positionOf(call);
   const leg = liveLegs(call).find(({ role }) => role === "customer");
+  // Its answer was lost, or the previous node leader died before it.
+  if (call.stage === "customer" && call.direction === "inbound" && leg)
+    return [{ type: "answer", leg: leg.id }];
   if (call.stage !== "talking" || !leg) return [];
   switch (doing) {
     case "detecting":

@@ -106,11 +106,11 @@ function handle(call: Call, line: Line, event: CallEvent): Transition | null {
     case "ended":
       return handleLegEnded(call, line, event);
     case "transfer_requested":
-      return handleTransferRequested(call, event);
+      return handleTransferRequested(call, line, event);
     case "agent_requested":
       return handleAgentRequested(call, event);
     case "agent_found":
-      return handleAgentFound(call, event);
+      return handleAgentFound(call, line, event);
     case "pulse_due":
       return handlePulseDue(call, event);
     case "credit_reserved":

@@ -32,7 +32,8 @@ export type VoicePlan = {
 
 /** The campaign's plan and recipient of a call. */
 export type VoiceCall = VoicePlan & {
-  readonly recipient_id: number;
+  /** Null for an inbound call. */
+  readonly recipient_id: number | null;
   readonly variables: Readonly<Record<string, string>>;
   /** The synthesized script of obd_smartvoice. */
   readonly audio: { readonly name: string; readonly duration_ms: number } | null;

@@ -121,7 +121,7 @@ export type VoiceEvent =
       readonly at: Date;
     }
   | { readonly type: "silent"; readonly leg: string; readonly at: Date }
-  /** A call came in over a trunk. It waits for `refuse`; a later session reports it again. */
+  /** A call came in over a trunk. It waits for `answer` or `refuse`; a later session reports it again. */
   | ({ readonly type: "incoming"; readonly at: Date } & IncomingCall);
 
 export type IncomingCall = {
@@ -226,6 +226,11 @@ export type VoiceSession = {
    * media ends with the leg, the connection or this process; another process cannot take it over.
    */
   openMedia(bridge: string, leg: string): Promise<CallMedia>;
+  /**
+   * Answers an incoming call, which is the leg from now on, and reports `answered`, or `ended` if the caller has
+   * hung up. `leg`: a name as for `dial`.
+   */
+  answer(channel: string, leg: string): Promise<void>;
   /** Refuses an incoming call as busy. */
   refuse(channel: string): Promise<void>;
   /** Returns the live legs and bridges. */

@@ -209,7 +209,7 @@ export interface CallMenuSteps {
   id: Generated<number>;
   key: string | null;
   node: string;
-  recipient_id: number;
+  recipient_id: number | null;
 }
 
 export interface CallMessages {
@@ -233,6 +233,7 @@ export interface Calls {
   cli_number: string | null;
   collected: Generated<unknown>;
   cost: Generated<number>;
+  direction: Generated<string>;
   disposition: string | null;
   dtmf: Generated<string>;
   due_at: Date;
@@ -243,6 +244,7 @@ export interface Calls {
   from_number: string;
   hangup_cause: number | null;
   id: Generated<number>;
+  incoming: unknown | null;
   initiated_at: Date | null;
   lead_fields: Generated<unknown>;
   lead_id: number | null;
@@ -720,7 +722,9 @@ export interface PersonBsuids {
 
 export interface PhoneNumbers {
   account_id: number;
+  agent_group_id: number | null;
   assigned_at: Date;
+  menu_id: number | null;
   number: string;
 }
 

@@ -1,6 +1,6 @@
 // Phone numbers of accounts in API requests and responses.
 import Type, { type Static } from "typebox";
-import { closed, id, timestamp } from "../../lib/schemas.ts";
+import { closed, id, nullable, timestamp } from "../../lib/schemas.ts";
 
 /** The number in a path: any other text is a 404. */
 export const numberPath = closed({
@@ -38,5 +38,28 @@ export const NumberAssignment = Type.Object({
 });
 export type NumberAssignment = Static<typeof NumberAssignment>;
 
-export const PhoneNumberResponse = Type.Object({ number, assigned_at: timestamp("UTC") });
+const menu_id = id("The voice menu that answers");
+const agent_group_id = id("The agent group that rings, the agent who has been idle longest first");
+
+/** The body that routes a number's incoming calls; routePhoneNumber checks what this schema cannot. */
+export const PhoneNumberPatch = closed(
+  {
+    menu_id: Type.Optional(nullable(menu_id)),
+    agent_group_id: Type.Optional(nullable(agent_group_id)),
+  },
+  {
+    minProperties: 1,
+    description:
+      "Where incoming calls go: to a menu or to an agent group, which replaces the other; null: they are refused as busy and reported as missed",
+    examples: [{ agent_group_id: 1 }],
+  },
+);
+export type PhoneNumberPatch = Static<typeof PhoneNumberPatch>;
+
+export const PhoneNumberResponse = Type.Object({
+  number,
+  menu_id: nullable(menu_id),
+  agent_group_id: nullable(agent_group_id),
+  assigned_at: timestamp("UTC"),
+});
 export type PhoneNumberResponse = Static<typeof PhoneNumberResponse>;

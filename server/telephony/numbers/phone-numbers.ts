@@ -6,17 +6,23 @@ import type { NumberAssignment, PhoneNumberResponse } from "./phone-number-schem
 
 type PageQuery = { readonly limit?: number; readonly cursor?: string };
 
-/** Returns a page of the account's phone numbers, in order. */
+type Row = {
+  readonly number: string;
+  readonly account_id: number;
+  readonly assigned_at: Date;
+  readonly menu_id: number | null;
+  readonly agent_group_id: number | null;
+};
+
+type Page<Item> = { data: Item[]; next_cursor: string | null };
+
+/** Returns a page of the account's phone numbers with their routes, in order. */
 export async function listPhoneNumbers(
   db: Kysely<DB>,
-  accountId: number,
+  account_id: number,
   query: PageQuery,
-): Promise<{ data: PhoneNumberResponse[]; next_cursor: string | null }> {
-  const { data, next_cursor } = await listNumberAssignments(db, {
-    ...query,
-    account_id: accountId,
-  });
-  return { data: data.map(phoneNumberResponse), next_cursor };
+): Promise<Page<PhoneNumberResponse>> {
+  return listRows(db, { ...query, account_id }, phoneNumberResponse);
 }
 
 /** Returns one phone number of the account. Refuses: not-found. */
@@ -32,14 +38,22 @@ export async function readPhoneNumber(
     .where("number", "=", number)
     .executeTakeFirst();
   if (!row) throw notFound();
-  return phoneNumberResponse(assignmentResponse(row));
+  return phoneNumberResponse(row);
 }
 
 /** Returns a page of the installation's phone numbers with their accounts, or of one account. */
 export async function listNumberAssignments(
   db: Kysely<DB>,
+  query: PageQuery & { readonly account_id?: number },
+): Promise<Page<NumberAssignment>> {
+  return listRows(db, query, assignmentResponse);
+}
+
+async function listRows<Item>(
+  db: Kysely<DB>,
   { limit = 50, cursor, account_id }: PageQuery & { readonly account_id?: number },
-): Promise<{ data: NumberAssignment[]; next_cursor: string | null }> {
+  responseOf: (row: Row) => Item,
+): Promise<Page<Item>> {
   let query = db.selectFrom("phone_numbers").selectAll();
   if (account_id !== undefined) query = query.where("account_id", "=", account_id);
   if (cursor !== undefined) query = query.where("number", ">", String(decodeCursor(cursor)));
@@ -51,19 +65,16 @@ export async function listNumberAssignments(
     found.map((row) => ({ id: Number(row.number), row })),
     limit,
   );
-  return { data: rows.map(({ row }) => assignmentResponse(row)), next_cursor: next };
+  return { data: rows.map(({ row }) => responseOf(row)), next_cursor: next };
 }
 
 /** Converts a row to its API representation for operators. */
-export function assignmentResponse(row: {
-  number: string;
-  account_id: number;
-  assigned_at: Date;
-}): NumberAssignment {
-  const { number, account_id, assigned_at } = row;
+export function assignmentResponse({ number, account_id, assigned_at }: Row): NumberAssignment {
   return { number, account_id, assigned_at: assigned_at.toISOString() };
 }
 
-function phoneNumberResponse({ number, assigned_at }: NumberAssignment): PhoneNumberResponse {
-  return { number, assigned_at };
+/** Converts a row to its API representation for its account. */
+export function phoneNumberResponse(row: Row): PhoneNumberResponse {
+  const { number, menu_id, agent_group_id, assigned_at } = row;
+  return { number, menu_id, agent_group_id, assigned_at: assigned_at.toISOString() };
 }

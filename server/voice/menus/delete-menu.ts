@@ -1,9 +1,12 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { notFound } from "../../lib/errors.ts";
+import { notFound, Refusal } from "../../lib/errors.ts";
 import { detachFromVoiceFiles } from "../files/detach-from-voice-files.ts";
 
-/** Deletes a menu; launched campaigns keep their copy. Refuses: not-found; conflict while an active voice file uses it. */
+/**
+ * Deletes a menu; launched campaigns keep their copy. Refuses: not-found; conflict while an active voice file or a
+ * phone number uses it.
+ */
 export async function deleteMenu(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
   const menu = await tx
@@ -14,6 +17,13 @@ export async function deleteMenu(tx: Tx, actor: Actor, id: number, now: Date): P
     .forUpdate()
     .executeTakeFirst();
   if (!menu) throw notFound();
+  const routed = await tx
+    .selectFrom("phone_numbers")
+    .select("number")
+    .where("account_id", "=", account_id)
+    .where("menu_id", "=", id)
+    .executeTakeFirst();
+  if (routed) throw new Refusal("conflict", `The incoming calls of ${routed.number} use it`);
   await detachFromVoiceFiles(tx, account_id, { column: "menu_id", id });
   await tx
     .deleteFrom("voice_menus")

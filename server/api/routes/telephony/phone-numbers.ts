@@ -4,6 +4,7 @@ import {
   NewNumberAssignment,
   NumberAssignment,
   numberPath,
+  PhoneNumberPatch,
   PhoneNumberResponse,
 } from "../../../telephony/numbers/phone-number-schema.ts";
 import {
@@ -11,10 +12,11 @@ import {
   listPhoneNumbers,
   readPhoneNumber,
 } from "../../../telephony/numbers/phone-numbers.ts";
+import { routePhoneNumber } from "../../../telephony/numbers/route-phone-number.ts";
 import { unassignPhoneNumber } from "../../../telephony/numbers/unassign-phone-number.ts";
 import { closed, id, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import { route } from "../../route.ts";
-import { seeAgents } from "./extensions.ts";
+import { manageAgents, seeAgents } from "./extensions.ts";
 import { operate } from "./voice-nodes.ts";
 
 const numbers = "/api/v1/phone-numbers";
@@ -44,6 +46,19 @@ export const phoneNumberRoutes = [
     success: { 200: PhoneNumberResponse },
     handle: ({ app, caller, params: { number } }) =>
       readPhoneNumber(app.db.query, caller.account.id, number),
+  }),
+  route({
+    method: "PATCH",
+    url: `${numbers}/:number`,
+    id: "routePhoneNumber",
+    summary: "Route the incoming calls of a phone number to a menu, an agent group or none",
+    tag,
+    access: manageAgents,
+    params: numberPath,
+    body: PhoneNumberPatch,
+    success: { 200: PhoneNumberResponse },
+    handle: ({ app, actor, params: { number }, body, write }) =>
+      write((tx) => routePhoneNumber(tx, actor, number, body, app.clock.now())),
   }),
   route({
     method: "GET",

@@ -52,7 +52,7 @@ export const voiceMenuRoutes = [
     method: "PATCH",
     url: `${menus}/:id`,
     id: "updateVoiceMenu",
-    summary: "Update a menu; applies to campaigns launched from now on",
+    summary: "Update a menu; applies to incoming calls and to campaigns launched from now on",
     tag,
     access: manageContent,
     params,

@@ -41,6 +41,8 @@ async function executeCommand(leader: Leader, live: LiveCall, command: Command):
   switch (command.type) {
     case "dial":
       return startDialing(leader, live, command);
+    case "answer":
+      return session.answer(call.channel!, nameOf(command.leg));
     case "hang_up":
       return hangUp(leader, live, command.leg);
     case "ask_to_accept":

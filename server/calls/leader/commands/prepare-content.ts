@@ -3,6 +3,7 @@ import { prepareSpeech } from "../../audio/prepare-speech.ts";
 import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
 import { variablesOf } from "../../state-machine/play-to-caller.ts";
 import { promptTexts } from "../../state-machine/prompt-texts.ts";
+import type { VoiceContent } from "../../state-machine/voice-plan.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { prepareAiAgent } from "./prepare-ai-agent.ts";
@@ -15,19 +16,29 @@ export async function prepareContent(leader: Leader, live: LiveCall): Promise<Ca
   const content = live.call.voice?.content;
   if (!content) return null;
   if (content.call_type === "ai_bot") return prepareAiAgent(leader, live);
-  const blocker = await preparePrompts(leader, live);
+  const { account_id } = live.call;
+  const variables = variablesOf(live.call);
+  const blocker = await preparePrompts(leader, { account_id, content, variables });
   if (blocker === null) leader.gate.succeeded(live.call, "set_up");
   if (blocker === "speech_unavailable")
     await recordContentFailure(leader, live.call, "set_up", "text-to-speech is not available");
   return blocker;
 }
 
-async function preparePrompts(
-  { app, prepared_texts }: Leader,
-  { call }: LiveCall,
+/** Synthesizes the prompts of the content. Returns why they cannot be played, or null. */
+export async function preparePrompts(
+  { app, prepared_texts }: Pick<Leader, "app" | "prepared_texts">,
+  {
+    account_id,
+    content,
+    variables,
+  }: {
+    readonly account_id: number;
+    readonly content: VoiceContent;
+    readonly variables: Readonly<Record<string, string>>;
+  },
 ): Promise<"speech_unavailable" | "speech_rejected" | null> {
-  const { account_id } = call;
-  for (const utterance of promptTexts(call.voice!.content, variablesOf(call))) {
+  for (const utterance of promptTexts(content, variables)) {
     const key = JSON.stringify([account_id, utterance]);
     if (prepared_texts.get(key)) continue;
     const speech = await prepareSpeech(app, account_id, utterance);

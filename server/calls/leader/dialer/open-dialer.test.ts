@@ -194,7 +194,7 @@ test("does not let due retries and promised callbacks wait behind 100,000 first 
   const claim = { ...claimOf, account_id, campaign_id: id, node_id };
   const take = async (count: number) =>
     (await claimRecipients(app.db.pool, { ...claim, take: count }, app.clock.now())).map(
-      ({ voice }) => voice!.recipient_id,
+      ({ voice }) => voice!.recipient_id!,
     );
   assert.deepEqual(await take(1), [100_041]);
   assert.deepEqual(await take(4), [100_042, 100_001, 1, 100_002]);

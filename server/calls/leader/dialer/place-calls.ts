@@ -62,6 +62,12 @@ export function roomOn(
   return { take: Math.max(0, take), next_in_ms: places > 0 ? in_ms : Infinity };
 }
 
+/** Whether the node and the trunk have a place for an incoming call, which no rate limit delays. */
+export function hasPlace({ calls, calls_max }: Leader, trunk: TrunkShare): boolean {
+  const on_trunk = [...calls.values()].filter((live) => live.trunk.id === trunk.id).length;
+  return calls.size < calls_max && on_trunk < trunk.calls_max;
+}
+
 /** Runs claims and adoptions one at a time: a call just claimed must not look orphaned. */
 export function serializeClaim<Answer>(
   leader: Leader,

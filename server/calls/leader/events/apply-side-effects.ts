@@ -2,13 +2,15 @@
 import { suppress, type Suppression } from "../../../audience/suppressions/suppress.ts";
 import { addJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
-import type { Call } from "../../state-machine/call.ts";
+import { callName, type Call } from "../../state-machine/call.ts";
 import { isWithdrawn } from "../../state-machine/events-and-commands.ts";
+import { recordMissedCall } from "./record-missed-call.ts";
 
 /** Whether the transition from `before` to `call` has side effects. */
 export function hasSideEffects(before: Call, call: Call): boolean {
   if (sendsMessage(before, call) || optsOut(before, call)) return true;
   if (call.stage !== "ended") return false;
+  if (call.direction === "inbound") return isMissed(call);
   return call.voice ? recordingWorkspace(call) !== null : blocksCustomer(call);
 }
 
@@ -20,7 +22,8 @@ export async function applySideEffects(tx: Tx, before: Call, call: Call, now: Da
     await suppressCaller(tx, call, key, now);
   }
   if (call.stage !== "ended") return;
-  if (call.voice) await queueRecord(tx, call, now);
+  if (call.direction === "inbound" && isMissed(call)) await recordMissed(tx, call, now);
+  else if (call.voice) await queueRecord(tx, call, now);
   else if (blocksCustomer(call)) await blockCustomer(tx, call, now);
 }
 
@@ -74,6 +77,17 @@ async function queueRecord(tx: Tx, call: Call, now: Date): Promise<void> {
   const payload = { call_id, workspace_id };
   const subject = `call:${call_id}`;
   await addJob(tx, { account_id, kind: "crm.record_call", subject, run_at: now, payload }, now);
+}
+
+/** Whether an inbound call ended before it was answered, or while its caller waited for an agent. */
+function isMissed({ answered_at, abandoned }: Call): boolean {
+  return answered_at === null || abandoned;
+}
+
+function recordMissed(tx: Tx, call: Call, now: Date): Promise<void> {
+  const { account_id, from_number: called_number, trunk_id } = call;
+  const missed = { account_id, called_number, trunk_id, subject: callName(call) };
+  return recordMissedCall(tx, { ...missed, phone: call.to_phone || null }, now);
 }
 
 /** Only a placed call without a further retry blocks the customer. */

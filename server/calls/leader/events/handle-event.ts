@@ -94,7 +94,8 @@ async function store(leader: Leader, live: LiveCall, next: Transition): Promise<
     await leader.commitTransition({ before, next });
     return next;
   });
-  if (stored.call.stage === "ended" && stored.call.voice) await checkCircuit(leader, stored.call);
+  const isOfCampaign = stored.call.voice !== null && stored.call.direction === "outbound";
+  if (stored.call.stage === "ended" && isOfCampaign) await checkCircuit(leader, stored.call);
   return stored;
 }
 

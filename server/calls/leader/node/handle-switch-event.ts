@@ -6,7 +6,7 @@ import type { Leader } from "./leader.ts";
 import { findLastSeen, recordConnection, recordDisconnection } from "./leader-statements.ts";
 import { adoptOrphanedCalls } from "../dialer/place-calls.ts";
 import { resumeCall } from "../events/handle-event.ts";
-import { refuseIncomingCall } from "../events/refuse-incoming-call.ts";
+import { handleIncomingCall } from "../events/handle-incoming-call.ts";
 
 const retry_ms = 500;
 
@@ -41,7 +41,7 @@ export function handleSwitchEvent(leader: Leader, event: VoiceEvent): void {
       return;
     }
     case "incoming":
-      return void refuseIncomingCall(leader, event);
+      return void handleIncomingCall(leader, event);
     default: {
       const ids = readLegName(event.leg);
       const live = ids && leader.calls.get(callName({ ...ids, id: ids.call_id }));

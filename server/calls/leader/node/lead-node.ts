@@ -91,6 +91,7 @@ async function openLeader(
     // This process leads only nodes whose driver it has.
     session: app.voiceDrivers[node.driver]!.open(node, onEvent, lease.mayProceed),
     times,
+    calls_max: limits.calls_max,
     calls: new Map(),
     claiming: Promise.resolve(),
     serializeAgentChoice: openSerializeAgentChoice(),

@@ -74,6 +74,8 @@ export type Leader = {
   readonly driver: VoiceDriverName;
   readonly session: VoiceSession;
   readonly times: LeaderTimes;
+  /** The most calls on the node at once. */
+  readonly calls_max: number;
   /** By the call's name. */
   readonly calls: Map<string, LiveCall>;
   /** The end of the queue of claims and adoptions: a call just claimed must not look orphaned. */

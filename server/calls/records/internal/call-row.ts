@@ -6,6 +6,7 @@ import type { CallType } from "../../state-machine/voice-plan.ts";
 /** A call as the statement reads it, with its request and its legs. */
 export type CallRow = {
   readonly id: number;
+  readonly direction: CallRecord["direction"];
   readonly campaign_id: number;
   /** This and the next two: null for a click-to-call. */
   readonly campaign_name: string | null;
@@ -73,8 +74,8 @@ export function toCallRecord(row: CallRow): CallRecord {
     campaign_id: row.campaign_id,
     campaign_name: row.campaign_name,
     recipient_id: row.recipient_id,
-    type: row.call_type === null ? "click_to_call" : "voice_campaign",
-    direction: "outbound",
+    type: typeOf(row),
+    direction: row.direction,
     reference: row.reference,
     source: row.source,
     remark: row.remark,
@@ -169,4 +170,9 @@ function iso(time: Date | string): string {
 
 function isoOrNull(time: Date | string | null): string | null {
   return time === null ? null : iso(time);
+}
+
+function typeOf({ direction, call_type }: CallRow): CallRecord["type"] {
+  if (direction === "inbound") return "incoming";
+  return call_type === null ? "click_to_call" : "voice_campaign";
 }

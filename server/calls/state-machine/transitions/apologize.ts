@@ -22,7 +22,7 @@ export function apologize(call: Call): Transition {
 }
 
 function mayBeCalledBack({ voice }: Call): boolean {
-  return voice !== null && voice.callbacks < callbacks_max;
+  return voice !== null && voice.recipient_id !== null && voice.callbacks < callbacks_max;
 }
 
 /** Waits for a key after the message; ends the call if it could not be played. */

@@ -77,14 +77,15 @@ function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
   return { call: ended, events: [completedEvent(ended, ended_at)], commands: [] };
 }
 
-/** Whether the call is not charged: its AI agent was lost before its first word. */
+/** Whether the call is not charged: it is inbound, or its AI agent was lost before its first word. */
 function isFree(call: Call): boolean {
+  if (call.direction === "inbound") return true;
   return call.ended_reason === "ai_agent_unavailable" || wasSilent(call);
 }
 
 function completedEvent(call: Call, ended_at: Date): OutboxEvent {
   return outboxEvent("call.completed", call, ended_at, {
-    type: call.voice ? "voice_campaign" : "click_to_call",
+    type: typeOf(call),
     source: call.plan.source,
     remark: call.plan.remark,
     disposition: call.disposition,
@@ -104,6 +105,11 @@ function completedEvent(call: Call, ended_at: Date): OutboxEvent {
     opted_out: call.opted_out,
     retry_at: call.retry_at?.toISOString() ?? null,
   });
+}
+
+function typeOf({ direction, voice }: Call): "incoming" | "voice_campaign" | "click_to_call" {
+  if (direction === "inbound") return "incoming";
+  return voice ? "voice_campaign" : "click_to_call";
 }
 
 /** Returns the started pulses of a leg until `at` or its end: at least one if it was answered, else 0. */

@@ -39,10 +39,10 @@ export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
   "failed",
 ]);
 
-/** Returns the recipient's state after an ended call; null for a click-to-call. */
+/** Returns the recipient's state after an ended call; null for a call without one. */
 export function recipientOutcome(call: Call): RecipientOutcome | null {
   const { voice, ended_at, callback_at } = call;
-  if (!voice || !ended_at) return null;
+  if (!voice || voice.recipient_id === null || !ended_at) return null;
   const otherwise = finalState(call);
   const ended = { state: otherwise, otherwise, due_at: null, callback: false, uncounted: false };
   const waiting = { ...ended, state: "waiting" } as const;

@@ -14,10 +14,11 @@ type TransferPurpose = CreditPurpose & { type: "transfer" };
 /** Requests credit for the leg to the extension, if a transfer is possible. */
 export function handleTransferRequested(
   call: Call,
-  { by, to }: CallEvent & { type: "transfer_requested" },
+  line: Line,
+  { by, to, at }: CallEvent & { type: "transfer_requested" },
 ): Transition | null {
   if (to === null || !canTransfer(call)) return null;
-  return reserveLeg(call, { type: "transfer", by, to });
+  return requestLeg(call, line, { type: "transfer", by, to }, at);
 }
 
 /** Requests the agent for the caller of a campaign's call. */
@@ -32,11 +33,13 @@ export function handleAgentRequested(
 /** Requests credit for the leg to the agent; if no agent is left, the call continues without one. */
 export function handleAgentFound(
   call: Call,
+  line: Line,
   { to, at }: CallEvent & { type: "agent_found" },
 ): Transition | null {
   if (!canTransferCaller(call)) return null;
   if (to === null) return afterNoAgentFound(call, at);
-  return reserveLeg(call, { type: "transfer", by: "system", to });
+  const purpose = { type: "transfer", by: "system", to } as const;
+  return requestLeg(call, line, purpose, at);
 }
 
 /** Dials the paid leg, if the transfer is still possible. */
@@ -62,7 +65,9 @@ export function handleTransferRefused(
   return by === "system" && canTransferCaller(call) ? afterNoAgentFound(call, at) : null;
 }
 
-function reserveLeg(call: Call, purpose: TransferPurpose): Transition {
+function requestLeg(call: Call, line: Line, purpose: TransferPurpose, at: Date): Transition | null {
+  // An inbound call is free.
+  if (call.direction === "inbound") return dialTransfer(call, line, purpose, at);
   const request = { type: "reserve_credit", amount: 1, purpose } as const;
   return { call, events: [], commands: [], request };
 }

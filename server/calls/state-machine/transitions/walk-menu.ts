@@ -13,6 +13,7 @@ import {
   variablesOf,
   type SilentTransition,
 } from "../play-to-caller.ts";
+import { apologize } from "./apologize.ts";
 import { promiseCallback } from "./promise-callback.ts";
 import { requestTransferAgent } from "./request-transfer-agent.ts";
 
@@ -53,6 +54,8 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
       if (!node.prompt) return requestTransferAgent(call, node.to);
       return withoutEvents(play(call, [node.prompt], { doing: "playing" }));
     case "callback":
+      // Only campaigns place callbacks: an inbound call is reported as missed.
+      if (call.direction === "inbound") return apologize({ ...call, abandoned: true });
       return promiseCallback(call, node.delay_minutes, node.prompt, at);
     case "opt_out":
     case "hang_up": {

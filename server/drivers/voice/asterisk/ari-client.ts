@@ -3,6 +3,7 @@
 import type { Readable } from "node:stream";
 import { Client, Pool, type Dispatcher } from "undici";
 import { VoiceError, type VoiceNode } from "../driver.ts";
+import { openChannelAliases, type ChannelAliases } from "./channel-aliases.ts";
 
 /** Far below Asterisk's `sessionlimit`; at 3 ms per request, enough for thousands per second. */
 const connections_max = 64;
@@ -23,6 +24,8 @@ export type AriResponse = {
 export type AriClient = {
   /** The ARI application. */
   readonly app: string;
+  /** Legs whose channels have IDs of the switch; paths may name such a channel by its leg's ID. */
+  readonly aliases: ChannelAliases;
   /** Returns the response, whatever its status. Throws VoiceError (`unreachable`, `unknown`) without one. */
   call(method: AriMethod, path: string, body?: object): Promise<AriResponse>;
   /** Aborts pending requests and closes all connections. */
@@ -64,11 +67,13 @@ export function openAriClient(
   });
   const headers = ["authorization", authorization(ari)];
   const with_json = [...headers, "content-type", "application/json"];
+  const aliases = openChannelAliases();
   return {
     app: ari.app,
+    aliases,
     call(method, path, body) {
       const options: Dispatcher.DispatchOptions = {
-        path: prefix + path,
+        path: prefix + aliases.toSwitch(path),
         method,
         headers: body === undefined ? headers : with_json,
         body: body === undefined ? null : JSON.stringify(body),

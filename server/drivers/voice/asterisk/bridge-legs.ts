@@ -50,7 +50,8 @@ async function membersOf(client: AriClient, bridge: string): Promise<readonly un
   const { channels } = (expectSuccess("reading a bridge", response, [404]).body ?? {}) as {
     channels?: unknown;
   };
-  return Array.isArray(channels) ? (channels as unknown[]) : [];
+  if (!Array.isArray(channels)) return [];
+  return channels.map((id: unknown) => client.aliases.ownId(String(id)));
 }
 
 /** Adds a channel to the bridge by its ID; does nothing when the channel has ended. Throws VoiceError. */

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { eventually } from "../../../../test/support/eventually.ts";
 import type { VoiceEvent } from "../driver.ts";
 import type { AriClient } from "./ari-client.ts";
+import { openChannelAliases } from "./channel-aliases.ts";
 import { readAriEvent } from "./ari-events.ts";
 import { openIncomingCalls } from "./incoming-calls.ts";
 
@@ -17,7 +18,7 @@ const channel = {
 
 test("reports an incoming call of an event and of a snapshot once, with its trunk's endpoint and both numbers", () => {
   const events: VoiceEvent[] = [];
-  const client = { app: "trunkline" } as AriClient;
+  const client = { app: "trunkline", aliases: openChannelAliases() } as AriClient;
   const incoming = openIncomingCalls(client, (event) => void events.push(event));
   const start = { type: "StasisStart", args: ["inbound", "8000000001"], channel };
   incoming.onAriEvent(readAriEvent(JSON.stringify(start))!, at);
@@ -33,6 +34,7 @@ test("refuses a call that an agent dials on the phone, and does not report it", 
   const requests: string[] = [];
   const client = {
     app: "trunkline",
+    aliases: openChannelAliases(),
     call: async (method: string, path: string) => {
       requests.push(`${method} ${path}`);
       return { status: 204, body: null };
@@ -42,4 +44,41 @@ test("refuses a call that an agent dials on the phone, and does not report it", 
   incoming.onAriEvent({ type: "StasisStart", args: ["agent-dial", "102"], channel }, at);
   await eventually(() => requests.length > 0);
   assert.match(requests[0]!, /^DELETE .*channels\/1793613600\.7\?reason_code=17$/);
+});
+
+test("exchanges the leg's ID and the channel's, so that an answered call is a leg like any other", async () => {
+  const requests: string[] = [];
+  const aliases = openChannelAliases();
+  const client = {
+    app: "trunkline",
+    aliases,
+    call: async (method: string, path: string) => {
+      requests.push(`${method} ${aliases.toSwitch(path)}`);
+      return { status: 204, body: null };
+    },
+  } as unknown as AriClient;
+  const incoming = openIncomingCalls(client, () => {});
+  assert.equal(await incoming.answer(channel.id, "trk-7-8-1"), true);
+  assert.deepEqual(requests, [
+    "POST /channels/1793613600.7/variable?variable=CALL_ID&value=trk-7-8-1",
+    "POST /channels/1793613600.7/answer",
+  ]);
+  for (const [own, real] of [
+    [
+      "/channels/trk-7-8-1_trunkline/play/trk-7-8-p1_trunkline",
+      "/channels/1793613600.7/play/trk-7-8-p1_trunkline",
+    ],
+    [
+      "/bridges/trk-7-8_trunkline/addChannel?channel=trk-7-8-1_trunkline",
+      "/bridges/trk-7-8_trunkline/addChannel?channel=1793613600.7",
+    ],
+    ["/playbacks/trk-7-8-1-ring_trunkline", "/playbacks/trk-7-8-1-ring_trunkline"],
+    ["/channels/trk-7-8-2_trunkline", "/channels/trk-7-8-2_trunkline"],
+  ] as const)
+    assert.equal(aliases.toSwitch(own), real);
+  const ended = { type: "ChannelDestroyed", channel, cause: 16 } as const;
+  const read = aliases.fromSwitch(ended);
+  assert.deepEqual(read, { ...ended, channel: { ...channel, id: "trk-7-8-1_trunkline" } });
+  incoming.onAriEvent(read, at);
+  assert.equal(aliases.has(channel.id), false);
 });

@@ -36,6 +36,7 @@ type Parts = {
   readonly recordings: Recordings;
   readonly media: MediaChannels;
   readonly incoming: IncomingCalls;
+  readonly emit: (event: VoiceEvent) => void;
   /** The known bridge of each leg. */
   readonly bridge_of: Map<string, string>;
   /** The legs on which AMD is running. */
@@ -81,7 +82,8 @@ export function openSession(
     },
     onUnavailable: (err) => log.warn({ url: origin, err }, "no connection to the switch; retrying"),
     onMessage(text, at) {
-      const event = readAriEvent(text);
+      const read = readAriEvent(text);
+      const event = read && client.aliases.fromSwitch(read);
       if (event?.type === "ApplicationReplaced") {
         emit({ type: "replaced" });
         stop();
@@ -114,7 +116,7 @@ function openParts(
   ari: AriSettings,
   { request_timeout_ms, maySend, log }: SessionOptions,
   onEvent: (event: VoiceEvent) => void,
-): Parts & { readonly emit: (event: VoiceEvent) => void } {
+): Parts {
   const client = openAriClient(ari, request_timeout_ms, maySend);
   const bridge_of = new Map<string, string>();
   const detecting = new Set<string>();
@@ -144,7 +146,8 @@ function openParts(
 }
 
 /** Clears the state after a restart of the switch, which ends all legs. */
-function clearState({ legs, player, bridge_of, detecting, dialed }: Parts): void {
+function clearState({ client, legs, player, bridge_of, detecting, dialed }: Parts): void {
+  client.aliases.clear();
   legs.clear();
   player.clear();
   bridge_of.clear();
@@ -197,6 +200,11 @@ function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioCon
       await endBridge(client, bridge);
       for (const [leg, at] of bridge_of) if (at === bridge) bridge_of.delete(leg);
     },
+    async answer(channel, leg) {
+      if (await parts.incoming.answer(channel, leg)) return legs.answered(leg, new Date());
+      const ending = { outcome: "canceled", cause: null, sip_status: null, by: "far_end" } as const;
+      parts.emit({ type: "ended", leg, at: new Date(), ending, answered_at: null });
+    },
     refuse: parts.incoming.refuse,
     async snapshot() {
       const found = await snapshotSwitch(client, legs.rings);
@@ -205,7 +213,7 @@ function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioCon
       const { epoch, legs: live, bridges } = found;
       return { epoch, legs: live, bridges };
     },
-    findCdr: (leg) => findCdr(node.cdr_path, idAtSwitch(client.app, leg)),
+    findCdr: (leg) => findCdr(node.cdr_path, client.aliases.channelOf(idAtSwitch(client.app, leg))),
   };
 }
 

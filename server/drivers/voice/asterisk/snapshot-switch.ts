@@ -2,7 +2,8 @@
 import { VoiceError, type LiveLeg, type SwitchSnapshot } from "../driver.ts";
 import { ariPath, expectSuccess, type AriClient } from "./ari-client.ts";
 import type { AriChannel } from "./ari-events.ts";
-import { isMedia, ownName } from "./names.ts";
+import { isIncoming } from "./incoming-calls.ts";
+import { idAtSwitch, isMedia, ownName } from "./names.ts";
 
 /** Adds each leg's bridge and the IDs of external media channels. */
 export type SwitchState = SwitchSnapshot & {
@@ -25,17 +26,18 @@ export async function snapshotSwitch(
     readList<AriChannel>(client, "channels"),
     readList<AriBridge>(client, "bridges"),
   ]);
+  const legs = channels.flatMap((channel) => readLeg(client, channel, rings) ?? []);
   const own = bridges.flatMap(({ id, channels: members = [] }) => {
     const bridge = ownName(client.app, id);
     return bridge === null ? [] : [{ bridge, members }];
   });
   return {
     epoch,
-    legs: channels.flatMap((channel) => readLeg(client.app, channel, rings) ?? []),
+    legs,
     bridges: own.map(({ bridge }) => bridge),
     bridge_of: new Map(
       own.flatMap(({ bridge, members }) =>
-        members.map((id) => [ownName(client.app, id) ?? "", bridge] as const),
+        members.map((id) => [ownName(client.app, client.aliases.ownId(id)) ?? "", bridge] as const),
       ),
     ),
     channels,
@@ -65,14 +67,28 @@ async function readList<Item>(client: AriClient, resource: string): Promise<read
   throw new VoiceError("unknown", `the switch did not return a list of ${resource}`);
 }
 
+/** An incoming call's channel was answered as a leg if it has the leg's name, perhaps by an earlier session. */
+function addAlias({ app, aliases }: AriClient, channel: AriChannel): void {
+  const name = channel.channelvars?.["CALL_ID"] ?? "";
+  if (isIncoming(app, channel) && leg_name.test(name) && !aliases.has(channel.id))
+    aliases.add(channel.id, idAtSwitch(app, name));
+}
+
+const leg_name = /^trk-\d+-\d+-\d+$/;
+
 function readLeg(
-  app: string,
+  client: AriClient,
   channel: AriChannel,
   rings: (leg: string) => boolean,
 ): LiveLeg | null {
-  const leg = ownName(app, channel.id);
+  addAlias(client, channel);
+  const own_id = client.aliases.ownId(channel.id);
+  const leg = ownName(client.app, own_id);
   if (leg === null) return null;
-  const call = channel.channelvars?.["CALL_ID"] || leg.replace(/-\d+$/, "");
+  const call =
+    own_id !== channel.id
+      ? leg.replace(/-\d+$/, "")
+      : channel.channelvars?.["CALL_ID"] || leg.replace(/-\d+$/, "");
   if (channel.state === "Up") return { leg, call, state: "answered" };
   const isRinging = channel.state === "Ringing" || rings(leg);
   return { leg, call, state: isRinging ? "ringing" : "dialing" };

@@ -20,6 +20,8 @@ type Track = {
 
 export type LegTracker = {
   onAriEvent(event: AriEvent, at: Date): void;
+  /** Emits `answered` for an incoming call that is now this leg. */
+  answered(leg: string, at: Date): void;
   /** Records that this session is about to hang up the leg. */
   hangingUp(leg: string): void;
   /** Returns whether the far end of a leg rings or sends early media. */
@@ -71,6 +73,9 @@ export function openLegTracker(app: string, emit: (event: VoiceEvent) => void): 
       const channel = channelIn(event);
       const leg = channel && ownName(app, channel.id);
       if (leg !== null) handle(leg, event, at);
+    },
+    answered(leg, at) {
+      for (const event of answeredEvents(leg, trackOf(leg), at)) emit(event);
     },
     hangingUp(leg) {
       const track = tracks.get(leg);

@@ -11,6 +11,8 @@ export type LegBehavior =
       readonly rings_ms: number | null;
       readonly fails_ms: number;
       readonly ending: Ending;
+      /** Calls the caller ID back. */
+      readonly calls_back?: true;
     }
   /** Rings until it is canceled or its ring time ends. */
   | { readonly kind: "rings"; readonly rings_ms: number }
@@ -101,6 +103,13 @@ const behaviors: Readonly<Record<string, BehaviorFactory>> = {
   "205": (talk) => answers(talk, { answered_by: "machine" }),
   "209": pressing("9"),
   "701": pressing("1"),
+  "800": () => ({
+    kind: "fails",
+    rings_ms,
+    fails_ms: declines_ms,
+    ending: { outcome: "no_answer", cause: 19, sip_status: 480, by: "far_end" },
+    calls_back: true,
+  }),
   "900": () => answers(null, { patience_ms: null }),
   "901": () => answers({ since: "answer", after_ms: 500 }),
   "902": () => answers({ since: "bridge", after_ms: agent_talks_ms }),

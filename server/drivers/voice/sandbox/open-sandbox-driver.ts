@@ -9,6 +9,7 @@ import {
   type VoiceNode,
   type VoiceSession,
 } from "../driver.ts";
+import { answerCall } from "./answer-call.ts";
 import { openMedia } from "./sandbox-media.ts";
 import { openSandboxRecordings } from "./sandbox-recordings.ts";
 import {
@@ -25,6 +26,7 @@ import {
   hangUpLeg,
   liveLegs,
   openSwitch,
+  receiveCall,
   recordBridge,
   type After,
   type SandboxSwitch,
@@ -33,7 +35,7 @@ import {
 export type SandboxVoiceDriver = VoiceDriver & {
   /** Ends every leg without events; requests of sessions fail afterwards. May be called repeatedly. */
   close(): Promise<void>;
-  /** Simulates a person who calls, and waits until the call is refused. */
+  /** Simulates a person who calls, and waits until the call is refused or has ended. */
   receiveCall(node: VoiceNode, call: Omit<IncomingCall, "channel">): Promise<void>;
 };
 
@@ -100,19 +102,6 @@ export function openSandboxVoiceDriver(
   };
 }
 
-function receiveCall(at: SandboxSwitch, call: Omit<IncomingCall, "channel">): Promise<void> {
-  const channel = randomUUID();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  at.incoming.set(channel, { ...call, channel });
-  at.refused.set(channel, () => {
-    at.incoming.delete(channel);
-    at.refused.delete(channel);
-    resolve();
-  });
-  at.emit?.({ type: "incoming", ...call, channel, at: at.now() });
-  return promise;
-}
-
 /** Opens a session, which replaces the current one of the switch. */
 function openSession(
   at: SandboxSwitch,
@@ -163,7 +152,11 @@ function openSession(
       request(() => recordMessage(at, leg, recording, limits)),
     stopMessage: (recording) => request(() => at.messages.get(recording)?.()),
     openMedia: (bridge, leg) => request(() => openMedia(at, bridge, leg)),
-    refuse: (channel) => request(() => at.refused.get(channel)?.()),
+    answer: (channel, leg) => request(() => answerCall(at, channel, leg)),
+    refuse: (channel) =>
+      request(() => {
+        if (at.incoming.has(channel)) at.over.get(channel)?.();
+      }),
     snapshot: () => request(() => ({ epoch, ...liveLegs(at) })),
     findCdr: (leg) => request(() => at.records.get(leg) ?? null),
     async close() {

@@ -1,4 +1,5 @@
 // The sandbox's switch: legs driven by timers, bridges, recordings and CDRs, all in memory.
+import { randomUUID } from "node:crypto";
 import {
   VoiceError,
   type Dial,
@@ -16,6 +17,8 @@ import type { SandboxRecordings } from "./sandbox-recordings.ts";
 const live_max = 20_000;
 /** How many CDRs are kept; the oldest is removed first. */
 const records_max = 20_000;
+/** How long after an unanswered call a person calls back. */
+const calls_back_ms = 2_000;
 /** Effects of a request occur after its response, as with a real switch. */
 export const soon_ms = 10;
 
@@ -62,9 +65,10 @@ export type SandboxSwitch = {
   readonly pace: number;
   /** By recording: ends a message that is being recorded. */
   readonly messages: Map<string, () => void>;
-  /** Incoming calls that wait, and how each is refused, by channel. */
+  /** Incoming calls that wait, by channel. */
   readonly incoming: Map<string, IncomingCall>;
-  readonly refused: Map<string, () => void>;
+  /** What follows its refusal, or its end once it was answered. */
+  readonly over: Map<string, () => void>;
   /** Ends the media streams of the current session. */
   readonly media: Set<() => void>;
   /** Reports to the current session; null without one: events are dropped. */
@@ -84,10 +88,24 @@ export function openSwitch(
     messages: new Map(),
     media: new Set(),
     incoming: new Map(),
-    refused: new Map(),
+    over: new Map(),
     emit: null,
     replace: null,
   };
+}
+
+/** Simulates a person who calls. Resolves once the call is refused or, after an answer, has ended. */
+export function receiveCall(at: SandboxSwitch, call: Omit<IncomingCall, "channel">): Promise<void> {
+  const channel = randomUUID();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.incoming.set(channel, { ...call, channel });
+  at.over.set(channel, () => {
+    at.incoming.delete(channel);
+    at.over.delete(channel);
+    resolve();
+  });
+  at.emit?.({ type: "incoming", ...call, channel, at: at.now() });
+  return promise;
 }
 
 export function dialLeg(at: SandboxSwitch, dial: Dial): void {
@@ -99,10 +117,33 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
   const behavior = behaviorOf(dial.to.number, roleOf(at, dial));
   if (behavior.kind === "refused")
     throw new VoiceError("refused", "the phone is not registered", { ending: behavior.ending });
+  const leg = addLeg(at, { name: dial.leg, call: dial.call, number: dial.to.number }, behavior);
+  const schedule = (delay_ms: number, run: () => void) => leg.timers.push(at.after(delay_ms, run));
+  if (behavior.rings_ms !== null) schedule(behavior.rings_ms, () => ring(at, leg));
+  if (behavior.kind === "answers") schedule(behavior.answers_ms, () => answer(at, leg, behavior));
+  if (behavior.kind === "fails") schedule(behavior.fails_ms, () => end(at, leg, behavior.ending));
+  schedule(dial.ring_seconds * 1_000, () => end(at, leg, not_answered));
+  if (behavior.kind === "fails" && behavior.calls_back) leg.on_end.add(() => callBack(at, dial));
+}
+
+function callBack(at: SandboxSwitch, { to, caller_id }: Dial): void {
+  if (to.kind !== "trunk") return;
+  const call = {
+    endpoint: to.endpoint,
+    from: `+${to.number.replaceAll(/\D/g, "")}`,
+    to: caller_id,
+  };
+  at.after(calls_back_ms, () => void receiveCall(at, call));
+}
+
+/** Adds a leg that is being dialed. */
+export function addLeg(
+  at: SandboxSwitch,
+  of: Pick<SandboxLeg, "name" | "call" | "number">,
+  behavior: LegBehavior,
+): SandboxLeg {
   const leg: SandboxLeg = {
-    name: dial.leg,
-    call: dial.call,
-    number: dial.to.number,
+    ...of,
     state: "dialing",
     answered_at: null,
     isHangingUp: false,
@@ -119,11 +160,7 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
     behavior,
   };
   at.legs.set(leg.name, leg);
-  const schedule = (delay_ms: number, run: () => void) => leg.timers.push(at.after(delay_ms, run));
-  if (behavior.rings_ms !== null) schedule(behavior.rings_ms, () => ring(at, leg));
-  if (behavior.kind === "answers") schedule(behavior.answers_ms, () => answer(at, leg, behavior));
-  if (behavior.kind === "fails") schedule(behavior.fails_ms, () => end(at, leg, behavior.ending));
-  schedule(dial.ring_seconds * 1_000, () => end(at, leg, not_answered));
+  return leg;
 }
 
 /** What a switch reports when the ring time ends. */
@@ -139,7 +176,8 @@ function ring(at: SandboxSwitch, leg: SandboxLeg): void {
   at.emit?.({ type: "ringing", leg: leg.name, at: at.now() });
 }
 
-function answer(at: SandboxSwitch, leg: SandboxLeg, { hang_up }: Answering): void {
+/** Answers a leg, at its far end. */
+export function answer(at: SandboxSwitch, leg: SandboxLeg, { hang_up }: Answering): void {
   cancelAll(leg.timers);
   leg.state = "answered";
   leg.answered_at = at.now();

@@ -1,0 +1,130 @@
+// Incoming calls: answered if the called number has a route, else refused as busy and recorded as missed.
+import type { IncomingCall } from "../../../drivers/voice/driver.ts";
+import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
+import { notifyJob } from "../../../engine/add-job.ts";
+import { callName } from "../../state-machine/call.ts";
+import { executeCommands } from "../commands/execute-commands.ts";
+import { preparePrompts } from "../commands/prepare-content.ts";
+import { hasPlace, serializeClaim, trackCall } from "../dialer/place-calls.ts";
+import {
+  beginIncomingCall,
+  findCalledNumber,
+  type CalledNumber,
+} from "../node/incoming-statements.ts";
+import type { TrunkShare } from "../node/leader-statements.ts";
+import { mayProceed, type Leader } from "../node/leader.ts";
+import { recordMissedCall } from "./record-missed-call.ts";
+
+/** The number that was called, and the trunk of its account over which the call came. */
+type Called = CalledNumber & { readonly trunk: TrunkShare };
+
+/** Answers the call, or records it as missed and refuses it, also if recording fails. */
+export async function handleIncomingCall(leader: Leader, incoming: IncomingCall): Promise<void> {
+  if (!mayProceed(leader)) return;
+  try {
+    const called = await findCalled(leader, incoming);
+    if (called && (await answer(leader, incoming, called))) return;
+    if (mayProceed(leader)) await recordRefused(leader, incoming, called);
+  } catch (err) {
+    leader.app.log.error({ err }, "could not answer or record an incoming call");
+  }
+  try {
+    if (mayProceed(leader)) await leader.session.refuse(incoming.channel);
+  } catch (err) {
+    leader.app.log.warn({ err }, "could not refuse an incoming call");
+  }
+}
+
+/**
+ * Finds the number by its digits, among the accounts that may use a trunk of the endpoint. Null if there is none, or
+ * if the digits do not name one account's number.
+ */
+async function findCalled(leader: Leader, incoming: IncomingCall): Promise<Called | null> {
+  const digits = incoming.to.replaceAll(/\D/g, "");
+  const found = await findCalledNumber(leader.app.db.pool, [digits]);
+  const called = found.flatMap((number) => {
+    const trunk = trunkOf(leader, incoming, number.account_id);
+    return trunk ? [{ ...number, trunk }] : [];
+  });
+  const [first] = called;
+  const isOnly = called.every(({ account_id }) => account_id === first?.account_id);
+  return first && (isOnly || first.number === digits) ? first : null;
+}
+
+/** Returns the account's own trunk of the endpoint, else one for every account. */
+function trunkOf(
+  { trunks }: Leader,
+  { endpoint }: IncomingCall,
+  accountId: number,
+): TrunkShare | undefined {
+  const usable = [...trunks.values()].filter(
+    (trunk) =>
+      trunk.endpoint === endpoint &&
+      (trunk.only_account_id === null || trunk.only_account_id === accountId),
+  );
+  return usable.find(({ only_account_id }) => only_account_id !== null) ?? usable[0];
+}
+
+/** Answers the call with the content of the number's route; false if it has none, or no place or audio for it. */
+async function answer(leader: Leader, incoming: IncomingCall, called: Called): Promise<boolean> {
+  const { app, node_id, lease } = leader;
+  const { account_id, country_code, number, content, trunk } = called;
+  if (content === null || !hasPlace(leader, trunk)) return false;
+  if ((await preparePrompts(leader, { account_id, content, variables: {} })) !== null) return false;
+  const live = await serializeClaim(leader, async () => {
+    if (!lease.mayProceed()) return null;
+    const of = { account_id, node_id, trunk_id: trunk.id, fence: lease.fence, called: number };
+    const phone = readPersonPhone(incoming.from, country_code) ?? "";
+    const caller = { phone, channel: incoming.channel };
+    const call = await beginIncomingCall(
+      app.db.pool,
+      { ...of, ...caller, content },
+      app.clock.now(),
+    );
+    return leader.calls.get(callName(call)) ?? trackCall(leader, call, false);
+  });
+  if (!live) return false;
+  live.pending = live.pending.then(() =>
+    executeCommands(leader, live, [{ type: "answer", leg: 1 }]),
+  );
+  return true;
+}
+
+/**
+ * Records the refused call for the account of the number, else for the only account that uses the trunk's endpoint.
+ * A number of no account on an endpoint of several accounts does not show which one is called.
+ */
+async function recordRefused(
+  leader: Leader,
+  incoming: IncomingCall,
+  called: Called | null,
+): Promise<void> {
+  const { app, trunks } = leader;
+  const [trunk, ...others] = [...trunks.values()].filter(
+    ({ endpoint }) => endpoint === incoming.endpoint,
+  );
+  const only = trunk?.only_account_id ?? null;
+  const isShared = others.some(({ only_account_id }) => only_account_id !== only);
+  const account_id = called?.account_id ?? (isShared ? null : only);
+  if (!trunk || account_id === null)
+    return app.log.info({ subject_id: trunk?.id ?? null }, "incoming call of no account refused");
+  const now = app.clock.now();
+  const phone = readPersonPhone(incoming.from, await findCountryCode(leader, account_id));
+  const { to: called_number, channel: subject } = incoming;
+  const trunk_id = called?.trunk.id ?? trunk.id;
+  await app.db.query
+    .transaction()
+    .execute((tx) =>
+      recordMissedCall(tx, { account_id, phone, called_number, trunk_id, subject }, now),
+    );
+  notifyJob(app, account_id);
+}
+
+async function findCountryCode({ app }: Leader, accountId: number): Promise<string> {
+  const { country_code } = await app.db.query
+    .selectFrom("accounts")
+    .select("country_code")
+    .where("account_id", "=", accountId)
+    .executeTakeFirstOrThrow();
+  return country_code;
+}

@@ -1,0 +1,79 @@
+// A person calls a number of an account over a carrier, through a real Asterisk.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  extensions,
+  openAsteriskFixture,
+  type AsteriskFixture,
+} from "../support/asterisk-fixture.ts";
+import { eventually } from "../support/eventually.ts";
+import { callIn } from "../support/sipp/call-in.ts";
+import { makeAgentGroup, makePhoneNumber, makeTrunk } from "../support/telephony-factory.ts";
+
+let fixture: AsteriskFixture;
+
+before(async () => {
+  fixture = await openAsteriskFixture();
+});
+after(() => fixture.close());
+
+test("an incoming call is answered, plays the menu, connects the key's agent group, goes on under the next node leader, and is recorded", async () => {
+  const { app, node_id } = fixture;
+  const client = await fixture.client();
+  await makeTrunk(app, [node_id], { endpoint: "deadtrunk" });
+  const leaders = fixture.startLeaders();
+  const number = "918044440001";
+  await makePhoneNumber(app, client.account, number);
+  const agent_group_id = await makeAgentGroup(app, client.account, [extensions.answers]);
+  const main = {
+    type: "menu",
+    prompt: { say: "Press one to talk to us. ".repeat(5), language: "en" },
+    keys: { "1": "agents" },
+    otherwise: "bye",
+  };
+  const agents = { type: "transfer", to: { agent_group_id }, otherwise: "bye" };
+  const nodes = { main, agents, bye: { type: "hang_up" } };
+  const menu = await client.ask("POST", "/api/v1/voice/menus", {
+    name: "Main",
+    start: "main",
+    nodes,
+  });
+  assert.equal(menu.status, 201, menu.text);
+  const path = `/api/v1/phone-numbers/${number}`;
+  assert.equal((await client.ask("PATCH", path, { menu_id: menu.body.id })).status, 200);
+
+  const over = callIn(fixture.asterisk(), { from: "+919812345678", to: `+${number}`, key: "1" });
+  const record = async () => (await client.ask("GET", "/api/v1/calls")).body.data[0];
+  await eventually(async () => (await record())?.legs[1]?.status === "in-progress");
+  const { call_id, campaign_id } = await record();
+  await leaders.stop();
+  fixture.startLeaders();
+  await eventually(
+    async () =>
+      (
+        await app.db.query
+          .selectFrom("voice_nodes")
+          .select("connected_at")
+          .where("id", "=", node_id)
+          .executeTakeFirstOrThrow()
+      ).connected_at !== null,
+  );
+  assert.equal((await client.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
+  assert.equal(await over, 0);
+  const call = await client.awaitCall(campaign_id, "completed");
+  assert.deepEqual(
+    [call.direction, call.from_number, call.to_number, call.dtmf, call.disposition, call.ended_by],
+    ["inbound", number, "9812345678", "1", "answered", "api"],
+  );
+  assert.deepEqual(
+    call.legs.map(({ role, number: of }: { role: string; number: string }) => [role, of]),
+    [
+      ["customer", "919812345678"],
+      ["transfer", extensions.answers],
+    ],
+  );
+  assert.equal(call.cost, 0);
+  const recording = await client.ask("GET", call.recording_url);
+  assert.equal(recording.status, 200);
+  await fixture.checkAll();
+});
