@@ -79,6 +79,10 @@ export const accountCommands: readonly Command[] = [
         value: "list",
         about: `Countries that it may call, such as IN,AE, or *; "" for that of its country code`,
       },
+      "storage-megabytes": {
+        value: "number",
+        about: "Storage of audio and imports, 1 to 1000000000",
+      },
     },
     run: async (session, words) => {
       const id = readId("account", words.operands[0]!);
@@ -86,6 +90,7 @@ export const accountCommands: readonly Command[] = [
         chat_writes_a_minute: readNumber(words.option("chat-writes-a-minute")),
         call_pulse_seconds: readNumber(words.option("call-pulse-seconds")),
         call_destinations_allowed: readDestinations(words.option("call-destinations")),
+        storage_megabytes: readNumber(words.option("storage-megabytes")),
       };
       if (Object.values(given).every((value) => value === undefined))
         return limitsOutcome(await session.account(id));
@@ -114,13 +119,15 @@ function accountOutcome(account: Account): Outcome {
   return { json: account, text: textTable([account], columns) };
 }
 
-function limitsOutcome({ id, name, chat, calls }: Account): Outcome {
+function limitsOutcome({ id, name, chat, calls, storage }: Account): Outcome {
   const limits = {
     id,
     name,
     chat_writes_a_minute: chat.writes_a_minute,
     call_pulse_seconds: calls.pulse_seconds,
     call_destinations: calls.destinations_allowed,
+    storage_megabytes: storage.megabytes_max,
+    storage_used_bytes: storage.used_bytes,
   };
   const shown = [
     "id",
@@ -128,6 +135,8 @@ function limitsOutcome({ id, name, chat, calls }: Account): Outcome {
     "chat_writes_a_minute",
     "call_pulse_seconds",
     "call_destinations",
+    "storage_megabytes",
+    "storage_used_bytes",
   ] as const;
   return { json: limits, text: textTable([limits], shown) };
 }

@@ -88,6 +88,7 @@ test("an operator creates an account, a role, a user and tokens that work immedi
     calls: made.calls,
     credits: made.credits,
     retention: made.retention,
+    storage: { used_bytes: 0, megabytes_max: 50_000 },
     owner_id: made.owner_id,
   });
   assert.equal(made.chat.writes_a_minute, 300);
@@ -167,6 +168,20 @@ test("only an operator changes the length of a pulse", async () => {
   assert.deepEqual(changed, { ...shown, call_pulse_seconds: 30 });
   const account_now = await api.send("GET", "/api/v1/account", { token: limited.token });
   assert.equal(account_now.body.calls.pulse_seconds, 30);
+});
+
+test("only an operator changes the storage quota of an account", async () => {
+  const limited = await makeAccount(api.app);
+  const id = String(limited.account_id);
+  const shown = await done("account", "limits", id);
+  assert.deepEqual([shown.storage_megabytes, shown.storage_used_bytes], [50_000, 0]);
+  const changed = await done("account", "limits", id, "--storage-megabytes", "7");
+  assert.deepEqual(changed, { ...shown, storage_megabytes: 7 });
+  const { token } = limited;
+  const { body } = await api.send("GET", "/api/v1/account", { token });
+  assert.deepEqual(body.storage, { used_bytes: 0, megabytes_max: 7 });
+  const json = { storage: { megabytes_max: 8 } };
+  assert.equal((await api.send("PATCH", "/api/v1/account", { token, json })).status, 422);
 });
 
 test("an operator adds a WhatsApp number to an account that may not add it itself", async () => {

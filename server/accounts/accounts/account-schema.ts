@@ -164,6 +164,7 @@ export const AccountLimits = closed(
     call_destinations_allowed: optional(
       destinations("The countries that it may call, or *; null: the country of its country_code"),
     ),
+    storage_megabytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
   },
   { minProperties: 1 },
 );
@@ -239,6 +240,16 @@ export const AccountPatch = closed(
 );
 export type AccountPatch = Static<typeof AccountPatch>;
 
+/** Used and available storage; read only. */
+const storage = Type.Object({
+  used_bytes: Type.Integer({
+    description: "Bytes of audio, of uploads that are not decoded yet and of files being imported",
+  }),
+  megabytes_max: Type.Integer({
+    description: "The storage quota in units of 1,000,000 bytes. Read only: an operator changes it",
+  }),
+});
+
 export const AccountResponse = Type.Object({
   id: id("Account id"),
   name: Type.String(),
@@ -265,5 +276,6 @@ export const AccountResponse = Type.Object({
   }),
   credits: Type.Object(credits),
   retention: Type.Object(retention),
+  storage,
 });
 export type AccountResponse = Static<typeof AccountResponse>;

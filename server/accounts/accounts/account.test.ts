@@ -58,6 +58,7 @@ test("an account reads itself and nothing else", async () => {
     },
     credits: { chat_low: 100, call_low: 100 },
     retention: { messages_days: null, calls_days: null, recordings_days: null, events_days: 30 },
+    storage: { used_bytes: 0, megabytes_max: 50_000 },
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { AccountResponse } from "./account-schema.ts";
@@ -53,6 +53,8 @@ function accountRows(db: Kysely<DB>) {
       "retention_calls_days",
       "retention_recordings_days",
       "retention_events_days",
+      "storage_megabytes",
+      sql<number>`storage_used(account_id)`.as("storage_used_bytes"),
     ]);
 }
 
@@ -96,6 +98,7 @@ function accountResponse(row: Row): AccountResponse {
       recordings_days: row.retention_recordings_days,
       events_days: row.retention_events_days,
     },
+    storage: { used_bytes: row.storage_used_bytes, megabytes_max: row.storage_megabytes },
   };
 }
 

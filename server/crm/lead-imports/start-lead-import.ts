@@ -1,5 +1,7 @@
 // Accepts an uploaded CSV: stores all rows with the import in one transaction, so an invalid file stores
 // nothing. run-lead-imports.ts creates the leads afterwards.
+import { fstatSync } from "node:fs";
+import { validateStorage } from "../../accounts/accounts/storage.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
@@ -25,7 +27,8 @@ export type LeadUpload = {
 
 /**
  * Creates an import in state processing. Throws validation-failed for a missing or unreadable file, for
- * a column map that does not fit the workspace or the file, and for too many rows.
+ * a column map that does not fit the workspace or the file, for too many rows, and for a file that does not fit
+ * into the account's storage quota.
  */
 export async function startLeadImport(
   app: App,
@@ -37,6 +40,9 @@ export async function startLeadImport(
   if (upload.fd === null) violations.unshift({ field: "file", reason: "is required" });
   if (upload.fd === null || violations.length > 0) throw invalid(violations);
   const { fd } = upload;
+  const { size } = fstatSync(fd);
+  const full = await validateStorage(app.db.pool, actor.account_id, "file", size);
+  if (full.length > 0) throw invalid(full);
   const started = await csvParsing.use(actor.account_id, () =>
     clientTransaction(app.db, seconds_max, async (tx, client) => {
       let import_id = 0;
@@ -50,7 +56,7 @@ export async function startLeadImport(
       });
       return tx
         .updateTable("lead_imports")
-        .set({ total_rows: total })
+        .set({ total_rows: total, file_bytes: size })
         .where("account_id", "=", account_id)
         .where("id", "=", import_id)
         .returningAll()

@@ -43,6 +43,7 @@ export interface Accounts {
   retention_events_days: Generated<number | null>;
   retention_messages_days: number | null;
   retention_recordings_days: number | null;
+  storage_megabytes: Generated<number>;
   talk_minutes_max: Generated<number>;
   time_zone: Generated<string>;
   updated_at: Date;
@@ -660,6 +661,7 @@ export interface LeadImports {
   created_by: number;
   created_count: Generated<number>;
   failure: string | null;
+  file_bytes: Generated<number>;
   file_name: string;
   finished_at: Date | null;
   header: string[];

@@ -200,6 +200,22 @@ test("synthesizes each recipient's own text, distinct texts once; a recipient wi
   await eventually(() => notified.includes(String(campaign.trunk_id)));
 });
 
+test("while an account's storage is full, its recipients remain synthesizing", async () => {
+  const setQuota = (megabytes: number) =>
+    api.app.db.pool.query("update accounts set storage_megabytes = $2 where account_id = $1", [
+      account.account_id,
+      megabytes,
+    ]);
+  const campaign = await campaignOf(["Ann"]);
+  await setQuota(1);
+  await storeAudio(api.app.db.query, account.account_id, tone(63_000), new Date());
+  assert.equal(await synthesizeOnce(), 0);
+  assert.deepEqual(await statesOf(campaign), ["synthesizing"]);
+  await setQuota(2);
+  await synthesizeAll();
+  assert.deepEqual(await statesOf(campaign), ["waiting"]);
+});
+
 test("concurrent workers move each recipient of a campaign to waiting once", async () => {
   const campaign = await campaignOf(Array.from({ length: 60 }, (_, i) => `N${i}`));
   await Promise.all(Array.from({ length: 4 }, synthesizeAll));

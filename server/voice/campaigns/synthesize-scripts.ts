@@ -1,4 +1,5 @@
 // Synthesizes the scripts of obd_smartvoice campaigns with each recipient's variables, ahead of the calls.
+import { isStorageFull } from "../../accounts/accounts/storage.ts";
 import { fillText } from "../../calls/state-machine/script-text.ts";
 import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
 import { canSynthesize } from "../../calls/audio/prepare-speech.ts";
@@ -22,7 +23,8 @@ const failures_max = 3;
 /**
  * Runs one iteration: synthesizes one batch of each account with campaigns that dial soon, and returns how many
  * recipients are now waiting or failed. Skips the accounts that have all their places. A recipient whose text
- * cannot be synthesized fails; while TTS is unavailable, all remain `synthesizing`.
+ * cannot be synthesized fails; while TTS is unavailable or the account's storage is full, all remain
+ * `synthesizing`.
  */
 export async function synthesizeScripts(
   app: App,
@@ -39,6 +41,7 @@ export async function synthesizeScripts(
     if (places.isFull(account_id)) continue;
     places.add(account_id, 1);
     try {
+      if (await isStorageFull(app.db.pool, account_id)) continue;
       moved += await synthesizeBatch(app, nextOf(app, own));
     } finally {
       places.add(account_id, -1);

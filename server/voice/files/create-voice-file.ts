@@ -1,8 +1,10 @@
+import { validateStorage } from "../../accounts/accounts/storage.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
+import { sample_rate_hz } from "../../lib/audio/audio.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { violatesForeignKey } from "../../lib/database/database-errors.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { invalidField } from "../../lib/errors.ts";
+import { invalid, invalidField } from "../../lib/errors.ts";
 import { default_language } from "./content-schema.ts";
 import {
   voice_file_columns,
@@ -11,10 +13,14 @@ import {
   type VoiceFileResponse,
 } from "./voice-file-schema.ts";
 
+/** One second, because a text's length is not known before it is synthesized. */
+const text_bytes = sample_rate_hz * 2;
+
 /**
  * Creates a voice file that validateVoiceFile accepted, from an upload's bytes (null: none). A file with
  * an upload or a text is `processing` until the job voice.decode_file is done: send its notification
- * after the commit. Refuses: validation-failed if its menu or AI agent was deleted meanwhile.
+ * after the commit. Refuses: validation-failed if its menu or AI agent was deleted meanwhile, or if it does not
+ * fit into the account's storage quota.
  */
 export async function createVoiceFile(
   tx: Tx,
@@ -25,6 +31,11 @@ export async function createVoiceFile(
   const { account_id, user_id } = actor;
   const text = body.text ?? null;
   const isReady = upload === null && text === null;
+  if (!isReady) {
+    const field = upload === null ? "text" : "file";
+    const violations = await validateStorage(tx, account_id, field, upload?.length ?? text_bytes);
+    if (violations.length > 0) throw invalid(violations);
+  }
   const created = await tx
     .insertInto("voice_files")
     .values({

@@ -13,7 +13,7 @@ import {
   type TestApi,
 } from "../../../test/support/api.ts";
 import { makeAgentGroup, makeExtension } from "../../../test/support/telephony-factory.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 import { tone, toneSpeech } from "../../../test/support/tone-speech.ts";
 import { decodeFile } from "./decode-file.ts";
 import type { MenuGraph } from "../menus/menu-schema.ts";
@@ -371,4 +371,41 @@ test("an AI agent has defaults, and every violation of its body is reported at o
   assert.deepEqual(await refuse("PATCH", `agents/${id}`, { json: { transfer_to: null } }), [
     "rules.0.then: must not be transfer without transfer_to",
   ]);
+});
+
+test("an upload, a text or an import beyond the account's storage quota is refused on its field, other accounts are not affected, and the account shows its use", async () => {
+  const own = await makeAccount(api.app);
+  const { token } = own;
+  const limit = (megabytes: number) =>
+    api.app.db.pool.query("update accounts set storage_megabytes = $2 where account_id = $1", [
+      own.account_id,
+      megabytes,
+    ]);
+  const storage = async () =>
+    (await api.send("GET", "/api/v1/account", { token })).body.storage as Record<string, number>;
+  // 62.5 s of audio take a megabyte.
+  const raw = () => formOf(encodeWav(tone(62_000)), { name: unique("long") });
+  assert.equal((await send("POST", "files", { token, raw: raw() })).status, 201);
+  assert.ok((await storage())["used_bytes"]! > 990_000, "an upload counts before it is decoded");
+  await work();
+  assert.deepEqual(await storage(), { used_bytes: 992_000, megabytes_max: 50_000 });
+
+  await limit(1);
+  const full = "does not fit into the account's storage quota: 1 MB of 1 MB are used";
+  assert.deepEqual(await refuse("POST", "files", { token, raw: raw() }), [`file: ${full}`]);
+  const json = () => ({ name: unique("text"), text: "Hello" });
+  assert.deepEqual(await refuse("POST", "files", { token, json: json() }), [`text: ${full}`]);
+  const leads = new FormData();
+  leads.set("columnMap", '{"phone":"phone"}');
+  leads.set("file", new Blob([`phone\n${"9876543211\n".repeat(1_000)}`]), "leads.csv");
+  const path = `/api/v1/crm/workspaces/${own.workspace_id}/leads/import`;
+  const refused = await api.send("POST", path, { token, raw: leads });
+  assertProblem(refused, 422, "validation-failed");
+  assert.deepEqual(refused.body.errors, [{ field: "file", reason: full }]);
+  assert.equal((await send("POST", "files", { token: other.token, json: json() })).status, 201);
+
+  await limit(2);
+  assert.equal((await send("POST", "files", { token, json: json() })).status, 201);
+  assert.equal((await api.send("POST", path, { token, raw: leads })).status, 202);
+  assert.equal((await storage())["used_bytes"], 992_000 + 6 + 11_000);
 });
