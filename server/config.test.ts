@@ -39,6 +39,18 @@ test("an empty environment runs everything on this machine", () => {
   });
 });
 
+test("the demo is created by default only on this machine with its own database", () => {
+  const key = { TRUNKLINE_SECRET_KEY: Buffer.alloc(32, 1).toString("base64") };
+  const database = { ...key, DATABASE_URL: "postgres://127.0.0.1/trunkline" };
+  const seedOf = (env: NodeJS.ProcessEnv) => readConfig(env).seed;
+  for (const HOST of ["127.0.0.1", "localhost", "::1"]) assert.equal(seedOf({ HOST }), "demo");
+  for (const HOST of ["0.0.0.0", "::", "10.0.0.5", "127.0.0.1.example.com"])
+    assert.equal(seedOf({ HOST }), "none", HOST);
+  assert.equal(seedOf(database), "none");
+  assert.equal(seedOf({ ...database, HOST: "0.0.0.0", TRUNKLINE_SEED: "demo" }), "demo");
+  assert.equal(seedOf({ TRUNKLINE_SEED: "none" }), "none");
+});
+
 test("WhatsApp needs all of its secrets or none", () => {
   const secrets = {
     WHATSAPP_ACCESS_TOKEN: "token",

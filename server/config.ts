@@ -88,24 +88,20 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const violations: string[] = [];
   const violation = (text: string) => void violations.push(text);
   const host = env["HOST"] || "127.0.0.1";
+  const database_url = readDatabaseUrl(readSecret(env, "DATABASE_URL", violation), violation);
   const port = readPort(env["PORT"] || "8080", violation);
   const config: Config = {
     host,
     port,
     data_dir: resolve(env["DATA_DIR"] || "./data"),
-    database_url: readDatabaseUrl(readSecret(env, "DATABASE_URL", violation), violation),
+    database_url,
     secret_keys: readSecretKeys(env, violation),
     roles: readRoles(env["ROLES"] || "api,worker", violation),
     log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", logLevels, violation),
     public_url: env["PUBLIC_URL"]
       ? readUrl("PUBLIC_URL", env["PUBLIC_URL"], violation)
       : `http://${hostInUrl(host)}:${port}`,
-    seed: oneOf(
-      "TRUNKLINE_SEED",
-      env["TRUNKLINE_SEED"] || "demo",
-      ["demo", "none"] as const,
-      violation,
-    ),
+    seed: readSeed(env["TRUNKLINE_SEED"], database_url === null && isLoopback(host), violation),
     lease_seconds: readSeconds("LEASE_SECONDS", env["LEASE_SECONDS"] || "10", 60, violation),
     chat_settle_seconds: readSeconds(
       "CHAT_SETTLE_SECONDS",
@@ -162,6 +158,20 @@ function readSecretKeys(env: NodeJS.ProcessEnv, violation: Violation): SecretKey
   const keys = parseSecretKeys(text);
   if (keys === null) violation(`${name}: each key must be ${key_form}`);
   return file ? { file } : { keys: keys ?? [] };
+}
+
+/** A demo belongs on the machine itself only, unless it is asked for. */
+function readSeed(
+  text: string | undefined,
+  isLocal: boolean,
+  violation: Violation,
+): Config["seed"] {
+  const by_default = isLocal ? "demo" : "none";
+  return oneOf("TRUNKLINE_SEED", text || by_default, ["demo", "none"] as const, violation);
+}
+
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
 }
 
 function readPort(text: string, violation: Violation): number {

@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { relative } from "node:path";
 import type { Config } from "./config.ts";
 import { demoFile, type Demo } from "./seed-demo/seed-demo.ts";
 
-/** Prints the service's addresses, and with demo data one example request for each write. */
+/**
+ * Prints the service's addresses, and with demo data one example request for each write. Never prints a token: output
+ * is kept in logs and terminals.
+ */
 export function printWelcome(config: Config, seeded: boolean): void {
   const lines = [
     `Trunkline is running at ${config.public_url}`,
@@ -15,7 +19,9 @@ export function printWelcome(config: Config, seeded: boolean): void {
       `  Demo tokens        ${demoFile(config.data_dir)}${seeded ? " (just created)" : ""}`,
       "",
       "The demo account uses the sandbox: it sends no real messages and places no real calls.",
-      "Paste these commands into another terminal.",
+      "Paste these commands into another terminal in this folder. The first reads a token.",
+      "",
+      `  ${tokenCommand(config)}`,
       "",
       "Create a lead:",
       ...leadExample(config, demo),
@@ -30,7 +36,7 @@ export function printWelcome(config: Config, seeded: boolean): void {
       ...voiceExample(config, demo),
       "",
       "Follow live events:",
-      ...eventsExample(config, demo),
+      `  curl -N ${config.public_url}/api/v1/events -H "Authorization: Bearer $TOKEN"`,
     );
   }
   console.log(`\n${lines.join("\n")}\n`);
@@ -39,7 +45,7 @@ export function printWelcome(config: Config, seeded: boolean): void {
 function leadExample(config: Config, demo: Demo): string[] {
   return [
     `  curl -X POST ${config.public_url}/api/v1/crm/workspaces/${demo.workspace_id}/leads/create \\`,
-    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H "Authorization: Bearer $TOKEN" \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '{"phone": "9876543210", "name": "Ada Lovelace"}'`,
   ];
@@ -54,7 +60,7 @@ function campaignExample(config: Config, demo: Demo): string[] {
   };
   return [
     `  curl -X POST ${config.public_url}/api/v1/chat/campaigns \\`,
-    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H "Authorization: Bearer $TOKEN" \\`,
     `    -H 'Idempotency-Key: ${randomUUID()}' \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(campaign)}'`,
@@ -65,7 +71,7 @@ function callExample(config: Config, demo: Demo): string[] {
   const call = { to_number: "9876543210", from_number: demo.agent_number };
   return [
     `  curl -X POST ${config.public_url}/api/v1/clickToCallApis/clickToCall \\`,
-    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H "Authorization: Bearer $TOKEN" \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(call)}'`,
   ];
@@ -81,15 +87,16 @@ function voiceExample(config: Config, demo: Demo): string[] {
   };
   return [
     `  curl -X POST ${config.public_url}/api/v1/voice/voiceCampaign \\`,
-    `    -H 'Authorization: Bearer ${demo.tokens["account"]}' \\`,
+    `    -H "Authorization: Bearer $TOKEN" \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(campaign)}'`,
   ];
 }
 
-function eventsExample(config: Config, demo: Demo): string[] {
-  const authorization = `'Authorization: Bearer ${demo.tokens["account"]}'`;
-  return [`  curl -N ${config.public_url}/api/v1/events -H ${authorization}`];
+/** The command by which README.md reads the token, too. */
+function tokenCommand({ data_dir }: Config): string {
+  const file = relative(process.cwd(), demoFile(data_dir));
+  return `TOKEN=$(sed -n 's/^    "account": "\\(.*\\)",$/\\1/p' '${file}')`;
 }
 
 /** Reads the demo of the data folder; null if none was seeded. */

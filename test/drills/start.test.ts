@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFile, rm, stat } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import type { Demo } from "../../server/seed-demo/seed-demo.ts";
@@ -12,7 +14,7 @@ import { test_secret_key } from "../support/secrets.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
-test("two processes that start at once on an empty database migrate and seed it once; each token of the demo file works as its name says, and the printed curl command creates a lead", async () => {
+test("two processes that start at once on an empty database migrate and seed it once; each token of the demo file works as its name says, and the printed commands read a token, which is never printed, and create a lead", async () => {
   const database = await emptyDatabase();
   const services = await Promise.all([
     startService({ DATABASE_URL: database.url }),
@@ -76,7 +78,12 @@ async function checkDemo(service: ServiceProcess): Promise<void> {
 
 async function checkCurl(service: ServiceProcess): Promise<void> {
   const [, url] = /curl -X POST (\S+)/.exec(service.output())!;
-  const [, token] = /Bearer (\S+)'/.exec(service.output())!;
+  const [, command] = /(TOKEN=.*)/.exec(service.output())!;
+  const demo = JSON.parse(await readFile(`${service.data_dir}/demo.json`, "utf8")) as Demo;
+  for (const text of Object.values(demo.tokens)) assert.ok(!service.output().includes(text));
+  const { stdout } = await promisify(execFile)("sh", ["-c", `${command}; printf %s "$TOKEN"`]);
+  assert.equal(stdout, demo.tokens["account"]);
+  const token = stdout;
   const [, body] = /-d '(.+)'/.exec(service.output())!;
   const path = new URL(url!).pathname;
   const answer = await service.send("POST", path, { token, json: JSON.parse(body!) });

@@ -51,6 +51,8 @@ export async function spawnService(
       LOG_LEVEL: "warn",
       PORT: String(port),
       DATA_DIR: data_dir,
+      // Also with DATABASE_URL, where no demo is created by default.
+      TRUNKLINE_SEED: "demo",
       ...(env["DATABASE_URL"] === undefined ? {} : { TRUNKLINE_SECRET_KEY: test_secret_key }),
       ...env,
     },
