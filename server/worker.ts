@@ -23,6 +23,7 @@ import type { App } from "./engine/app.ts";
 import { lease_times, type LeaseTimes } from "./engine/leases.ts";
 import type { NotificationChannel } from "./engine/notifications.ts";
 import { relayEvents } from "./engine/relay-events.ts";
+import { purgeLeases } from "./engine/purge-leases.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
 import { workJobs, type JobHandlers } from "./engine/work-jobs.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
@@ -157,17 +158,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       account_loops: 1,
       iterate: (stopping, places) => runLeadImports(app, stopping, places),
     }),
-    runLoop(app, {
-      name: "retention",
-      poll_ms: 60_000,
-      iterate: (stopping) => applyRetention(app, stopping),
-    }),
-    // A loop of its own, because it waits for nodes.
-    runLoop(app, {
-      name: "retention-recordings",
-      poll_ms: 60_000,
-      iterate: (stopping) => purgeRecordings(app, stopping),
-    }),
+    ...purgeLoops(app),
     // No notification: every lead records an event, and a notification for each would slow lead creation.
     runLoop(app, {
       name: "relay",
@@ -219,6 +210,28 @@ function sharedLoops(
       iterate: (stopping) => work.iterate(stopping, places),
     }),
   );
+}
+
+/** The loops that delete what is no longer kept. */
+function purgeLoops(app: App): Loop[] {
+  return [
+    runLoop(app, {
+      name: "retention",
+      poll_ms: 60_000,
+      iterate: (stopping) => applyRetention(app, stopping),
+    }),
+    // A loop of its own, because it waits for nodes.
+    runLoop(app, {
+      name: "retention-recordings",
+      poll_ms: 60_000,
+      iterate: (stopping) => purgeRecordings(app, stopping),
+    }),
+    runLoop(app, {
+      name: "unused-leases",
+      poll_ms: 600_000,
+      iterate: () => purgeLeases(app),
+    }),
+  ];
 }
 
 /** The loops for calls and voice campaigns. */

@@ -1,5 +1,6 @@
 -- Acquires the lease if it is free or expired and returns the new fencing token, else null. Never waits:
--- while a holder's transaction has the row locked, it keeps the lease, even past its expiry.
+-- while a holder's transaction has the row locked, it keeps the lease, even past its expiry. A new row's tokens
+-- begin at the time in milliseconds, above those of a row that was deleted (purge-leases.ts).
 create or replace function acquire_lease(
   p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int
 ) returns bigint
@@ -9,7 +10,7 @@ declare
   v_now timestamptz;
 begin
   insert into leases (account_id, name, fence, expires_at)
-    values (p_account_id, p_name, 0, clock_timestamp())
+    values (p_account_id, p_name, floor(extract(epoch from clock_timestamp()) * 1000), clock_timestamp())
     on conflict do nothing;
   select l.fence + 1 into v_fence from leases l
     where l.account_id = p_account_id and l.name = p_name

@@ -12,6 +12,7 @@ import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import { openNotifications } from "./notifications.ts";
+import { purgeLeases } from "./purge-leases.ts";
 import { acquireLease, isLeaseLost, type Lease, type LeaseTimes } from "./leases.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";
@@ -69,12 +70,11 @@ test("one of twenty concurrent processes acquires the lease, and the next holder
   assert.ok(lease);
   assert.equal(more.length, 0);
   assert.ok(lease.mayProceed());
-  assert.equal(lease.fence, 1);
   assert.equal(await acquireLease(app, 1, "sender:1", long), null);
   await lease.release();
   assert.ok(!lease.mayProceed());
   const next = await acquire("sender:1");
-  assert.equal(next.fence, 2);
+  assert.equal(next.fence, lease.fence + 1);
   await next.release();
 });
 
@@ -86,9 +86,27 @@ test("leases of different accounts or names are independent", async () => {
   ];
   for (const lease of leases) {
     assert.ok(lease);
-    assert.equal(lease.fence, 1);
     await lease.release();
   }
+});
+
+test("deletes leases that were released a day ago; a former holder's fencing token stays invalid", async () => {
+  const old = await acquire("sender:20");
+  await old.release();
+  const expired = await acquire("sender:21", { ...long, renew_ms: 60_000 });
+  const recent = await acquire("sender:22");
+  await recent.release();
+  await app.db.pool.query(
+    `update leases set expires_at = now() - interval '25 hours' where name in ('sender:20', 'sender:21')`,
+  );
+  assert.equal(await purgeLeases(app), 1);
+  assert.equal(await purgeLeases(app), 0);
+  const next = await acquire("sender:20");
+  assert.ok(next.fence > old.fence, `${next.fence} after ${old.fence}`);
+  await assert.rejects(check(old), isLeaseLost);
+  await check(next);
+  assert.equal((await acquire("sender:21")).fence, expired.fence + 1);
+  assert.equal((await acquire("sender:22")).fence, recent.fence + 1);
 });
 
 test("a holder that renews keeps the lease beyond its initial length", async (t) => {
