@@ -6,6 +6,10 @@ import { sql } from "kysely";
 import pg from "pg";
 import { leadsBefore } from "../server/crm/leads/list-leads.ts";
 import { findLead } from "../server/crm/leads/find-lead.ts";
+import { openSenders } from "../server/chat/sender/send-campaigns.ts";
+import { recipientsAfter } from "../server/chat/campaigns/campaign-recipients.ts";
+import { listCreditLedger } from "../server/credits/credit-ledger.ts";
+import { default_settings } from "../server/worker.ts";
 import { makeAccount, type TestAccount } from "./support/account-factory.ts";
 import { startApi, type TestApi } from "./support/api.ts";
 import { makeChatNumber, makeChatTemplate } from "./support/chat-factory.ts";
@@ -59,6 +63,64 @@ test("a single lead reads only its rows", async () => {
     findLead(app.db.query, account_id, workspace_id, rows / 2),
   );
   assert.ok(read > 0 && read < 20, `read ${read} rows`);
+});
+
+test("the filter of recipients by phone reads only its matches", async () => {
+  const { campaign_id, phone } = await api.app.db.query
+    .selectFrom("chat_recipients")
+    .select(["campaign_id", "phone"])
+    .where("account_id", "=", heavy.account_id)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  const key = { account_id: heavy.account_id, campaign_id };
+  const page = { id: 0, limit: 51 };
+  const read = await rowsRead(api.app, (app) =>
+    recipientsAfter(app.db.query, key, { phone: phone! }, page),
+  );
+  assert.ok(read > 0 && read < 20, `read ${read} rows`);
+});
+
+test("the filters of recipients by state and error read at most the campaign", async () => {
+  const { account_id } = heavy;
+  const { id: campaign_id, recipients } = (
+    await api.app.db.pool.query<{ id: number; recipients: number }>(
+      `select campaign_id as id, count(*)::int as recipients from chat_recipients
+       where account_id = $1 group by 1 order by 1 limit 1`,
+      [account_id],
+    )
+  ).rows[0]!;
+  const key = { account_id, campaign_id };
+  for (const filter of [{ state: "failed" }, { error: "none such" }] as const) {
+    const read = await rowsRead(api.app, (app) =>
+      recipientsAfter(app.db.query, key, filter, { id: 0, limit: 51 }),
+    );
+    assert.ok(read > 0 && read <= recipients + 51, `read ${read} rows of ${recipients}`);
+  }
+});
+
+test("a page of a reservation's ledger reads only its rows", async () => {
+  const { account_id } = heavy;
+  const { reservation_id } = await api.app.db.query
+    .selectFrom("chat_campaigns")
+    .select("reservation_id")
+    .where("account_id", "=", account_id)
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  const read = await rowsRead(api.app, (app) =>
+    listCreditLedger(app.db.query, account_id, { reservation_id }, { limit: 50 }),
+  );
+  assert.ok(read > 50 && read < 200, `read ${read} rows`);
+});
+
+test("the senders' poll does not read leases that are not held", async () => {
+  const read = await rowsRead(api.app, async (app) => {
+    const polled = openSenders(app, default_settings);
+    await polled.startDue();
+    await polled.stop();
+  });
+  assert.ok(read < 200, `read ${read} rows`);
 });
 
 async function purgesBatch(setting: "events" | "calls" | "messages"): Promise<void> {

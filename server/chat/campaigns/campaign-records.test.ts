@@ -387,6 +387,24 @@ test("recipients come in their order with each step's time, and failed covers al
   assert.equal((await fixture.ask("GET", "/8000000000000001/recipients")).status, 404);
 });
 
+test("the filter by phone number finds all spellings of a number", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const phones = ["5551987654321", "551187654321", "5215512345678", "919800000001"];
+  const id = await fixture.campaign(phones.map((phone) => ({ phone })));
+  for (const [asked, phone] of [
+    ["555187654321", "5551987654321"],
+    ["5511987654321", "551187654321"],
+    ["525512345678", "5215512345678"],
+    ["919800000001", "919800000001"],
+  ]) {
+    const { body } = await fixture.ask("GET", `/${id}/recipients?phone_number=${asked}`);
+    assert.deepEqual(
+      body.data.map((row: { phone_number: string }) => row.phone_number),
+      [phone],
+    );
+  }
+});
+
 test("replies to a campaign's messages are counted, and another campaign's are not", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { app, account, number } = fixture;

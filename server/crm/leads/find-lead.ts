@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { describeLeads, leadResponseOf, selectLeads } from "./lead-record.ts";
@@ -11,7 +11,7 @@ export async function findLead(
   workspaceId: number,
   leadId: number,
 ): Promise<LeadResponse> {
-  const lead = selectLeads(db, accountId, workspaceId).where("l.id", "=", leadId).limit(1);
+  const lead = selectLeads(db, accountId, workspaceId).where("l.id", "=", leadId).limit(sql.lit(1));
   const row = await describeLeads(db, lead).executeTakeFirst();
   if (!row) throw notFound();
   return leadResponseOf(row);

@@ -35,6 +35,28 @@ async function messagesOnDisconnect({ closing }: { closing: boolean }): Promise<
   return logged;
 }
 
+test("compiles no statement and plans each page of a list for its values", async () => {
+  const db = openDatabase(database.url, openLog("silent", { readable: false }), { connections: 1 });
+  await db.pool.query(`alter database ${new URL(database.url).pathname.slice(1)} set jit = on`);
+  const fresh = openDatabase(database.url, openLog("silent", { readable: false }), {
+    connections: 1,
+  });
+  const { rows } = await fresh.pool.query<{ jit: string }>("show jit");
+  assert.deepEqual(rows, [{ jit: "off" }]);
+  const accounts = fresh.query.selectFrom("accounts").select("name").where("account_id", "=", 1);
+  await accounts.execute();
+  await accounts.orderBy("name").limit(51).execute();
+  const prepared = await fresh.pool.query<{ statement: string }>(
+    "select statement from pg_prepared_statements",
+  );
+  assert.deepEqual(
+    prepared.rows.map(({ statement }) => statement),
+    ['select "name" from "accounts" where "account_id" = $1'],
+  );
+  await fresh.close();
+  await db.close();
+});
+
 test("logs a lost connection while the database is in use, but not while it closes", async () => {
   assert.notDeepEqual(await messagesOnDisconnect({ closing: false }), []);
   assert.deepEqual(await messagesOnDisconnect({ closing: true }), []);

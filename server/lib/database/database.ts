@@ -47,6 +47,8 @@ export function openDatabase(
     // A frozen server must not hold a request indefinitely.
     query_timeout: 12_000,
     keepAlive: true,
+    // Compiling takes longer than our statements do. Options in the URL replace these.
+    options: "-c jit=off",
   });
   // Idle clients emit errors on the pool, those in use on themselves; either ends the process if unhandled.
   const logError = (err: Error, text: string) => {
@@ -88,6 +90,12 @@ function statementName(text: string): string {
 const named_statements_max = 500;
 
 /**
+ * A page of a list is planned for its values. A plan for any value assumes that a limit returns a tenth of the rows
+ * and that all accounts are alike, and reads a whole account.
+ */
+const page_limit = /\blimit \$\d/;
+
+/**
  * Names Kysely's statements by their text, so that they are planned once per connection (0.73 of pg's speed);
  * unnamed ones are planned each time (0.36).
  */
@@ -96,6 +104,7 @@ function nameStatements(client: pg.PoolClient, names: Map<string, string>): void
   const nameOf = (text: string): string | undefined => {
     const known = names.get(text);
     if (known !== undefined || names.size >= named_statements_max) return known;
+    if (page_limit.test(text)) return undefined;
     const name = statementName(text);
     names.set(text, name);
     return name;
