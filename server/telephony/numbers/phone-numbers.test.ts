@@ -11,6 +11,7 @@ import {
   makePhoneNumber,
   makeTrunk,
 } from "../../../test/support/telephony-factory.ts";
+import { requireTrunk } from "../../voice/campaigns/internal/require-trunk.ts";
 import { moveStrandedCampaigns } from "../../voice/campaigns/move-stranded-campaigns.ts";
 import { makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 
@@ -119,6 +120,24 @@ test("a restricted trunk shows only numbers that belong to the call's account; w
   await trunkOf({ ...own, only_account_id: other.account.account_id });
   assert.match(String(await callAs(other, "9000000020")), /^\d+$/, "its own trunk's");
   assert.match(String(await callAs(other, "9000000011")), /^400 /, "listed, but another account's");
+  await app.db.query.updateTable("trunks").set({ active: true }).execute();
+});
+
+test("a campaign over a restricted trunk never shows a number that is not its account's", async () => {
+  const { app, account } = fixture;
+  await app.db.query.updateTable("trunks").set({ active: false }).execute();
+  const shared = { caller_ids: ["9000000040"], caller_ids_only: true };
+  await trunkOf(shared);
+  const { trunk_id, caller_id } = await requireTrunk(app.db.query, account.account_id, 0);
+  assert.equal(caller_id, "0");
+  const campaign = await makeVoiceCampaign(app, account, { campaign: { trunk_id, caller_id } });
+  await moveStrandedCampaigns(app);
+  const { body } = await fixture.ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
+  assert.deepEqual([body.status, body.caller_id], ["running", null]);
+  const only_account_id = account.account_id;
+  await trunkOf({ ...shared, only_account_id });
+  const own = await requireTrunk(app.db.query, account.account_id, 0);
+  assert.equal(own.caller_id, "9000000040");
   await app.db.query.updateTable("trunks").set({ active: true }).execute();
 });
 

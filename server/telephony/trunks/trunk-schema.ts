@@ -30,7 +30,7 @@ const fields = {
       maxItems: 1_000,
       uniqueItems: true,
       description:
-        "The caller IDs that the carrier accepts. A call that names none shows the first of its account's, else the first that belongs to no account",
+        "The caller IDs that the carrier accepts. A call that names none shows the first of its account's, else, over an unrestricted trunk, the first that belongs to no account",
     },
   ),
   caller_ids_only: Type.Boolean({

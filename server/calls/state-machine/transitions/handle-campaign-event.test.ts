@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { nextUnreservedPulse } from "../credit.ts";
 import { test } from "node:test";
 import fc from "fast-check";
 import { callValue } from "../../../../test/support/call-values.ts";
@@ -98,6 +99,39 @@ const question = (more: Partial<Extract<MenuNode, { type: "menu" }>> = {}): Menu
   tries: 3,
   otherwise: "bye",
   ...more,
+});
+
+test("an inbound call is promised no callback, neither by its menu nor when no agent is free, and its legs are free", () => {
+  const inbound = (nodes: Record<string, MenuNode>): Run => {
+    const call: Call = {
+      ...dialed({ ...menu(nodes), recipient_id: null }),
+      direction: "inbound",
+      reserved: 0,
+    };
+    const run: Run = { call, commands: [], menu: [] };
+    assert.ok(take(run, { type: "answered", leg: 1 }));
+    return run;
+  };
+  const promising = inbound({ main: { type: "callback", prompt: say("ok"), delay_minutes: 5 } });
+  assert.match(String(saidTexts(promising)), /agents are busy\. Please try again later/);
+  assert.deepEqual([promising.call.callback_at, promising.call.abandoned], [null, true]);
+  const to = { agent_group_id: 1 };
+  const waiting = inbound({ main: { type: "transfer", prompt: null, to, otherwise: "bye" } });
+  assert.ok(take(waiting, { type: "agent_found", to: agent("101") }));
+  assert.deepEqual(done(waiting), ["dial"], "without a reservation");
+  assert.ok(take(waiting, { type: "answered", leg: 2 }, 2));
+  assert.equal(nextUnreservedPulse(waiting.call), null);
+  assert.ok(take(waiting, { type: "ended", leg: 1, ending: hung_up }, 90));
+  assert.ok(take(waiting, { type: "ended", leg: 2, ending: hung_up }, 90));
+  assert.ok(take(waiting, { type: "recorded", ok: true }, 91));
+  assert.deepEqual(
+    [waiting.call.stage, waiting.call.cost, waiting.call.abandoned],
+    ["ended", 0, false],
+  );
+  const busy = inbound({ main: { type: "transfer", prompt: null, to, otherwise: "bye" } });
+  assert.ok(take(busy, { type: "agent_found", to: null }));
+  assert.match(String(saidTexts(busy)), /Please try again later/);
+  assert.ok(!press(busy, "1") || busy.call.callback_at === null);
 });
 
 test("plays audio once the call is answered, and hangs up when it ends", () => {
