@@ -32,6 +32,7 @@ test("an empty environment runs everything on this machine", () => {
     node_lost_seconds: 60,
     callback_allow: [],
     metrics_token: null,
+    whatsapp_api_url: "https://graph.facebook.com/v23.0",
     whatsapp: null,
     speech_command: null,
     speech_recognize_command: null,
@@ -58,13 +59,12 @@ test("WhatsApp needs all of its secrets or none", () => {
     WHATSAPP_VERIFY_TOKEN: "verify",
   };
   assert.deepEqual(readConfig(secrets).whatsapp, {
-    api_url: "https://graph.facebook.com/v23.0",
     access_token: "token",
     app_secret: "secret",
     verify_token: "verify",
   });
   assert.equal(
-    readConfig({ ...secrets, WHATSAPP_API_URL: "http://127.0.0.1:9/v1/" }).whatsapp?.api_url,
+    readConfig({ ...secrets, WHATSAPP_API_URL: "http://127.0.0.1:9/v1/" }).whatsapp_api_url,
     "http://127.0.0.1:9/v1",
   );
   assert.match(

@@ -31,7 +31,9 @@ export type Config = {
   readonly callback_allow: readonly string[];
   /** Null: anyone who reaches the port reads the metrics. */
   readonly metrics_token: string | null;
-  /** Null: WhatsApp numbers cannot send from this process. */
+  /** Of the WhatsApp Cloud API, with the version, without a trailing slash. */
+  readonly whatsapp_api_url: string;
+  /** Null: only accounts with a credential of their own can send WhatsApp messages from this process. */
   readonly whatsapp: WhatsappConfig | null;
   /** Null: espeak-ng from the PATH, or else from npm. */
   readonly speech_command: string | null;
@@ -43,8 +45,6 @@ export type Config = {
 
 /** Credentials of the WhatsApp Cloud API. */
 export type WhatsappConfig = {
-  /** Includes the version; has no trailing slash. */
-  readonly api_url: string;
   readonly access_token: string;
   readonly app_secret: string;
   readonly verify_token: string;
@@ -117,6 +117,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ),
     callback_allow: readOpenings("CALLBACK_ALLOW", env["CALLBACK_ALLOW"] || "", violation),
     metrics_token: readSecret(env, "METRICS_TOKEN", violation),
+    whatsapp_api_url: readUrl(
+      "WHATSAPP_API_URL",
+      env["WHATSAPP_API_URL"] || "https://graph.facebook.com/v23.0",
+      violation,
+    ),
     whatsapp: readWhatsapp(env, violation),
     speech_command: env["SPEECH_COMMAND"]?.trim() || null,
     speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,
@@ -221,16 +226,10 @@ function readWhatsapp(env: NodeJS.ProcessEnv, violation: Violation): WhatsappCon
   const access_token = readSecret(env, "WHATSAPP_ACCESS_TOKEN", violation);
   const app_secret = readSecret(env, "WHATSAPP_APP_SECRET", violation);
   const verify_token = readSecret(env, "WHATSAPP_VERIFY_TOKEN", violation);
-  const api_url = readUrl(
-    "WHATSAPP_API_URL",
-    env["WHATSAPP_API_URL"] || "https://graph.facebook.com/v23.0",
-    violation,
-  );
   // An HTTP header cannot carry it, so every send would fail as never sent.
   if (access_token && !/^[!-~]+$/.test(access_token))
     violation("WHATSAPP_ACCESS_TOKEN: contains characters that are not allowed in a token");
-  if (access_token && app_secret && verify_token)
-    return { api_url, access_token, app_secret, verify_token };
+  if (access_token && app_secret && verify_token) return { access_token, app_secret, verify_token };
   if (access_token || app_secret || verify_token)
     violation(
       "WHATSAPP_ACCESS_TOKEN, WHATSAPP_APP_SECRET, WHATSAPP_VERIFY_TOKEN: set all of them or none",

@@ -7,7 +7,7 @@ import { openWaitingServer, type WaitingServer } from "./api/waiting-server.ts";
 import { openWebhookReceiver } from "./chat/inbound/webhook-receiver.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
 import { openAiAgentDrivers } from "./drivers/ai-agent/open-ai-agent-drivers.ts";
-import { openMetaDriver } from "./drivers/chat/meta/open-meta-driver.ts";
+import { openMetaAccess } from "./drivers/chat/meta/open-meta-driver.ts";
 import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
 import { openSpeech } from "./drivers/speech/open-speech.ts";
 import { openAsteriskDriver } from "./drivers/voice/asterisk/open-asterisk-driver.ts";
@@ -70,8 +70,12 @@ async function start(config: Config): Promise<void> {
         .take("sandbox", JSON.stringify(webhook))
         .catch((err: unknown) => log.warn({ err }, "a sandbox webhook was lost")),
   });
-  const whatsapp = config.whatsapp && openMetaDriver(config.whatsapp);
-  const chatDrivers = { sandbox, ...(whatsapp ? { whatsapp } : {}) };
+  const whatsappAccess = openMetaAccess({ api_url: config.whatsapp_api_url });
+  const whatsapp = config.whatsapp && {
+    ...whatsappAccess.driverWith(config.whatsapp.access_token),
+    ...whatsappAccess.guardWith(config.whatsapp),
+  };
+  const chatDrivers = { sandbox, whatsappAccess, ...(whatsapp ? { whatsapp } : {}) };
   const voiceSandbox = openSandboxVoiceDriver();
   const voiceDrivers = { sandbox: voiceSandbox, asterisk: openAsteriskDriver(log) };
   const speech = openSpeech(config);
@@ -92,7 +96,7 @@ async function start(config: Config): Promise<void> {
   const receiver = openWebhookReceiver(app);
   stops.unshift(() => sandbox.close());
   stops.unshift(() => voiceSandbox.close());
-  if (whatsapp) stops.unshift(() => whatsapp.close());
+  stops.unshift(() => whatsappAccess.close());
   const seeded =
     config.seed === "demo" &&
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;

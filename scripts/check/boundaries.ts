@@ -37,7 +37,7 @@ export const entities: Readonly<Record<string, Ladder>> = {
     ["campaigns"],
     ["templates"],
     ["flows", "numbers"],
-    ["holds", "messages", "recipients"],
+    ["credentials", "holds", "messages", "recipients"],
   ],
   crm: [["contacts", "fields", "lead-imports"], ["leads"], ["workspaces"]],
   telephony: [["trunks"], ["agent-groups", "extensions", "nodes", "numbers"]],

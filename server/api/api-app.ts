@@ -1,4 +1,5 @@
 import { openTokenDirectory, type TokenDirectory } from "../accounts/tokens/token-directory.ts";
+import { openWebhookGuards, type WebhookGuards } from "../chat/credentials/webhook-guards.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../chat/inbound/webhook-receiver.ts";
 import { openLeadIntake, type LeadIntake } from "../crm/leads/lead-intake.ts";
 import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspaces/workspace-schema.ts";
@@ -12,6 +13,7 @@ export type ApiApp = App & {
   readonly workspaceSchemas: WorkspaceSchemas;
   readonly leadIntake: LeadIntake;
   readonly webhookReceiver: WebhookReceiver;
+  readonly webhookGuards: WebhookGuards;
   readonly live: LiveEvents;
   readonly metrics: Metrics;
   /** The token that `/metrics` requires; null: none. */
@@ -29,6 +31,7 @@ export function openApiApp(app: App, metrics_token: string | null = null): ApiAp
     workspaceSchemas: openWorkspaceSchemas(app),
     leadIntake: openLeadIntake(app, metrics),
     webhookReceiver: openWebhookReceiver(app, metrics),
+    webhookGuards: openWebhookGuards(app),
     live: openLiveEvents(app, metrics),
   };
 }

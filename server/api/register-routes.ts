@@ -66,7 +66,9 @@ function guardOf(app: ApiApp, counter: RateCounter, route: Route) {
     return { onRequest: guard(app, counter, { access, rate_limit }) };
   }
   const { before_body } = route;
-  return before_body ? { onRequest: async () => before_body(app) } : {};
+  return before_body
+    ? { onRequest: async (request: FastifyRequest) => before_body(app, request) }
+    : {};
 }
 
 /** The schema of a body that its route parses only documents it. */

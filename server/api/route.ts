@@ -140,7 +140,9 @@ export type PublicContext<Query> = Pick<
 >;
 
 /** Refuses requests before their body is read, such as those for what is not configured. */
-type BeforeBody = { readonly before_body?: (app: ApiApp) => void };
+type BeforeBody = {
+  readonly before_body?: (app: ApiApp, request: FastifyRequest) => void | Promise<void>;
+};
 
 export type PublicRoute = Common &
   AnySchemas &
@@ -170,6 +172,7 @@ export function route<P extends TSchema, Q extends TSchema, B extends TSchema, P
 export function publicRoute<Q extends TSchema>(
   definition: Common &
     BeforeBody & {
+      readonly params?: TSchema;
       readonly query?: Q;
       readonly handle: (context: PublicContext<Static<Q>>) => Promise<unknown>;
     },

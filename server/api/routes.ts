@@ -18,6 +18,7 @@ import { chatCampaignRoutes } from "./routes/chat/chat-campaigns.ts";
 import { chatFlowRoutes } from "./routes/chat/chat-flows.ts";
 import { chatHoldRoutes } from "./routes/chat/chat-holds.ts";
 import { chatNumberRoutes } from "./routes/chat/chat-numbers.ts";
+import { whatsappCredentialRoutes } from "./routes/chat/whatsapp-credentials.ts";
 import { chatReplyRoutes } from "./routes/chat/chat-replies.ts";
 import { chatTemplateRoutes } from "./routes/chat/chat-templates.ts";
 import { chatTestMessageRoutes } from "./routes/chat/chat-test-messages.ts";
@@ -61,6 +62,7 @@ export const routes: readonly Route[] = [
   ...customFieldRoutes,
   // Chat
   ...chatNumberRoutes,
+  ...whatsappCredentialRoutes,
   ...chatCampaignRoutes,
   ...chatCampaignRecordRoutes,
   ...chatTestMessageRoutes,

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { createVoiceNode } from "../telephony/nodes/create-voice-node.ts";
 import { deleteVoiceNode } from "../telephony/nodes/delete-voice-node.ts";
 import type { MovedCalls } from "../telephony/nodes/move-queued-calls.ts";
@@ -13,8 +12,9 @@ import {
 import { listVoiceNodes } from "../telephony/nodes/voice-nodes.ts";
 import { sendNotification } from "../engine/notifications.ts";
 import { invalid } from "../lib/errors.ts";
-import { UsageError, type Command, type Option, type Outcome, type Words } from "./command.ts";
+import type { Command, Option, Outcome, Words } from "./command.ts";
 import { everyPage } from "./every-page.ts";
+import { readSecretFile } from "./read-secret-file.ts";
 import { readAs, readId, readNumber, readSwitch } from "./read-words.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
@@ -130,20 +130,11 @@ async function set(session: Session, words: Words): Promise<Outcome> {
   return nodeOutcome(node);
 }
 
-/** Reads a password from a file, without surrounding white space. */
-async function readPassword(file: string): Promise<string> {
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new UsageError(`cannot read --ari-password-file: ${(error as Error).message}`);
-  });
-  return text.trim();
-}
-
 async function readNode(words: Words): Promise<Record<string, unknown>> {
-  const file = words.option("ari-password-file");
   const ari = {
     url: words.option("ari-url"),
     user: words.option("ari-user"),
-    password: file === undefined ? undefined : await readPassword(file),
+    password: await readSecretFile(words, "ari-password-file"),
     app: words.option("ari-app"),
   };
   const given = Object.entries(ari).filter(([, value]) => value !== undefined);

@@ -1,7 +1,18 @@
+import {
+  validateWhatsappCredential,
+  WhatsappCredential,
+} from "../chat/credentials/credential-schema.ts";
+import {
+  deleteWhatsappCredential,
+  listWhatsappCredentials,
+  setWhatsappCredential,
+} from "../chat/credentials/credentials.ts";
 import { createChatNumber } from "../chat/numbers/create-chat-number.ts";
 import { NewChatNumber, validateNewChatNumber } from "../chat/numbers/chat-number-schema.ts";
 import { invalid } from "../lib/errors.ts";
 import type { Command, Outcome, Words } from "./command.ts";
+import { everyPage } from "./every-page.ts";
+import { readSecretFile } from "./read-secret-file.ts";
 import { readAs, readId, readNumber } from "./read-words.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
@@ -32,7 +43,56 @@ export const whatsappCommands: readonly Command[] = [
     },
     run: bind,
   },
+  {
+    name: "whatsapp credential set",
+    summary: "Set the WhatsApp credential of an account",
+    operands: ["account"],
+    options: {
+      "access-token-file": { value: "file", about: "Contains the access token", required: true },
+      "app-secret-file": { value: "file", about: "Contains the secret of its own Meta app" },
+      "verify-token-file": { value: "file", about: "Contains that app's verify token" },
+    },
+    run: setCredential,
+  },
+  {
+    name: "whatsapp credential list",
+    summary: "List the accounts with a WhatsApp credential of their own",
+    run: async (session) => {
+      const db = await session.migratedDatabase();
+      const found = await everyPage((page) => listWhatsappCredentials(db.query, page));
+      const columns = ["account_id", "own_app", "updated_at"] as const;
+      return { json: { data: found }, text: textTable(found, columns) };
+    },
+  },
+  {
+    name: "whatsapp credential remove",
+    summary: "Delete an account's WhatsApp credential; its numbers use the installation's",
+    operands: ["account"],
+    run: async (session, words) => {
+      const id = readId("account", words.operands[0]!);
+      await session.change(id, (tx, { actor }) =>
+        deleteWhatsappCredential(tx, actor, id, session.now()),
+      );
+      return { json: { account_id: id }, text: `The credential of account ${id} is deleted` };
+    },
+  },
 ];
+
+async function setCredential(session: Session, words: Words): Promise<Outcome> {
+  const id = readId("account", words.operands[0]!);
+  const wanted = readAs(WhatsappCredential, {
+    access_token: await readSecretFile(words, "access-token-file"),
+    app_secret: await readSecretFile(words, "app-secret-file"),
+    verify_token: await readSecretFile(words, "verify-token-file"),
+  });
+  const violations = validateWhatsappCredential(wanted);
+  if (violations.length > 0) throw invalid(violations);
+  const at = { now: session.now(), secrets: session.secrets() };
+  const set = await session.change(id, (tx, { actor }) =>
+    setWhatsappCredential(tx, actor, id, wanted, at),
+  );
+  return { json: set, text: textTable([set], ["account_id", "own_app"]) };
+}
 
 async function bind(session: Session, words: Words): Promise<Outcome> {
   const id = readId("account", words.operands[0]!);

@@ -72,6 +72,14 @@ const agents: Record<string, RouteRow> = {
 const load = { calls_per_second: 10, calls_max: 100 };
 
 const operator: Record<string, RouteRow> = {
+  listWhatsappCredentials: operate(() => ({ path: `${account}/whatsapp-credentials?limit=2` })),
+  setWhatsappCredential: operate((ids) => ({
+    path: `${account}/whatsapp-credentials/${ids.account_id}`,
+    json: { access_token: unique("token"), app_secret: "secret", verify_token: "verify" },
+  })),
+  deleteWhatsappCredential: operate((ids) => ({
+    path: `${account}/whatsapp-credentials/${ids.account_id}`,
+  })),
   listVoiceNodes: operate(() => ({ path: `${account}/voice-nodes?limit=2` })),
   createVoiceNode: operate(() => ({
     path: `${account}/voice-nodes`,

@@ -58,6 +58,7 @@ test("only health, metrics, documentation and provider webhooks are public", () 
     "/health/live",
     "/health/ready",
     "/hooks/whatsapp",
+    "/hooks/whatsapp/:account_id",
     "/metrics",
     "/openapi.json",
   ]);

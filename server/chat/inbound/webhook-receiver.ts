@@ -1,6 +1,6 @@
 // Receives providers' webhooks and stores them by number. apply-webhooks.ts applies them later, so
 // that the provider is answered quickly.
-import type { ChatDriverName } from "../../drivers/chat/driver.ts";
+import { webhookReaderOf, type ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { openInboxWriter } from "./receive/inbox-writer.ts";
@@ -11,9 +11,9 @@ export type WebhookReceiver = {
   /**
    * Stores a webhook's body, whose signature is already verified. Resolves when every piece with a
    * known route is committed; other pieces are counted and dropped, because the provider would
-   * repeat them for days. 503 when the database is unavailable or too many pieces wait.
+   * repeat them for days. `only_account_id`: the signature proves events of this account only. 503 when the database is unavailable or too many pieces wait.
    */
-  take(driver: ChatDriverName, body: string): Promise<void>;
+  take(driver: ChatDriverName, body: string, only_account_id?: number | null): Promise<void>;
 };
 
 /** Opens a receiver; `metrics` is given only in processes that expose metrics. */
@@ -27,14 +27,15 @@ export function openWebhookReceiver(
     metrics?.chatWebhooks.inc({ outcome }, by);
 
   return {
-    async take(driver, body) {
-      const reader = app.chatDrivers[driver];
+    async take(driver, body, only_account_id = null) {
+      const reader = webhookReaderOf(app.chatDrivers, driver);
       if (!reader) throw new Error(`a webhook came for ${driver}, which is not configured`);
       const { pieces, ignored } = splitWebhook(reader, body);
       if (ignored > 0) count("ignored", ignored);
       const stored = pieces.map(async (piece) => {
         const route = await routes.find(driver, piece);
-        if (!route) return count("unknown");
+        const isOthers = only_account_id !== null && route?.account_id !== only_account_id;
+        if (!route || isOthers) return count("unknown");
         if (!(await inbox.store(driver, route, piece))) return count("ignored");
         count(piece.unread ? "unread" : "stored");
       });

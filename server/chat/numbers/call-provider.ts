@@ -1,11 +1,16 @@
 // Requests to a chat provider on behalf of a waiting API client.
 import { ChatSendError, type ChatDriver, type ChatDriverName } from "../../drivers/chat/driver.ts";
+import { findChatDriver } from "../credentials/chat-drivers.ts";
 import type { App } from "../../engine/app.ts";
 import { Refusal, invalidField, unavailable } from "../../lib/errors.ts";
 
-/** Returns the driver. Errors: conflict when it is not configured. */
-export function driverOf(app: App, name: ChatDriverName): ChatDriver {
-  const driver = app.chatDrivers[name];
+/** Returns the driver with the credential of the account. Errors: conflict when it is not configured. */
+export async function driverOf(
+  app: App,
+  name: ChatDriverName,
+  account_id: number,
+): Promise<ChatDriver> {
+  const driver = await findChatDriver(app, name, account_id);
   if (driver) return driver;
   throw new Refusal("conflict", `${name} is not configured on this server; contact its operator`);
 }

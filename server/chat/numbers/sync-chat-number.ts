@@ -17,7 +17,7 @@ export async function askForNumber(
   numberId: number,
 ): Promise<ProviderNumber> {
   const number = await findChatNumber(app.db.query, accountId, numberId);
-  const driver = driverOf(app, number.driver);
+  const driver = await driverOf(app, number.driver, accountId);
   return callProvider("provider_phone_number_id", () =>
     driver.findNumber({
       phone_number_id: number.provider_phone_number_id,

@@ -44,7 +44,7 @@ export async function uploadChatMedia(
   const bytes = await readWholeFile(file.fd);
   const mime_type = sniffType(bytes);
   if (mime_type === null) throw invalidField("file", "must be a JPEG, PNG, MP4 or PDF file");
-  const driver = driverOf(app, number.driver);
+  const driver = await driverOf(app, number.driver, account_id);
   const from = {
     phone_number_id: number.provider_phone_number_id,
     business_account_id: number.business_account_id,

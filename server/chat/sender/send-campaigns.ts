@@ -1,5 +1,6 @@
 // Sends campaigns: one leased sender per chat number, in any one process.
 import { chat_driver_names, type ChatDriverName } from "../../drivers/chat/driver.ts";
+import { chatDriverFor, findChatDriver } from "../credentials/chat-drivers.ts";
 import type { App } from "../../engine/app.ts";
 import {
   openLeasedWorkers,
@@ -24,7 +25,9 @@ const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
   select distinct c.account_id, c.chat_number_id as id, n.driver
   from chat_campaigns c
   join chat_numbers n on n.account_id = c.account_id and n.id = c.chat_number_id
-  where c.state = 'running' and c.work_at <= $1 and n.driver = any ($2)
+  where c.state = 'running' and c.work_at <= $1
+    and (n.driver = any ($2) or $3 and n.driver = 'whatsapp' and exists (
+      select from whatsapp_credentials w where w.account_id = n.account_id))
     and not exists (
       select from leases l
       where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
@@ -44,6 +47,7 @@ export function openSenders(app: App, settings: SenderSettings, times?: LeaseTim
   /** Results that a sender could not record after losing its lease, by number. */
   const unrecorded = new Map<string, Result[]>();
   const configured = chat_driver_names.filter((name) => app.chatDrivers[name]);
+  const hasAccess = app.chatDrivers.whatsappAccess !== undefined;
   const reportUnconfigured = openUnconfiguredReport(app);
   const senders = openLeasedWorkers(app, {
     role: "chat_sender",
@@ -51,7 +55,7 @@ export function openSenders(app: App, settings: SenderSettings, times?: LeaseTim
     limits: { workers: senders_max },
     async findDue() {
       await reportUnconfigured();
-      return due_numbers(app.db.pool, [app.clock.now(), configured]);
+      return due_numbers(app.db.pool, [app.clock.now(), configured, hasAccess]);
     },
     async work(lease, number_id, worker) {
       const key = `${lease.account_id}:${number_id}`;
@@ -78,7 +82,7 @@ async function openSender(
 ): Promise<Sender> {
   const { app, lease, number_id } = parts;
   const number = await findSenderNumber(app, lease.account_id, number_id);
-  const driver = app.chatDrivers[number.driver];
+  const driver = chatDriverFor(app, number.driver, number);
   return {
     ...parts,
     number,
@@ -99,9 +103,9 @@ function openUnconfiguredReport(app: App): () => Promise<void> {
   return async () => {
     if (missing.length === 0 || performance.now() - reported_at < report_ms) return;
     reported_at = performance.now();
-    const due = await due_numbers(app.db.pool, [app.clock.now(), missing]);
+    const due = await due_numbers(app.db.pool, [app.clock.now(), missing, false]);
     for (const { account_id, id, driver } of due) {
-      if (!missing.includes(driver)) continue;
+      if (!missing.includes(driver) || (await findChatDriver(app, driver, account_id))) continue;
       const at = { account_id, subject_id: id };
       app.log.error(at, `campaigns of a number wait: ${driver} is not configured in this process`);
     }

@@ -40,7 +40,7 @@ export async function submitTemplate(
   input: NewTemplate,
 ): Promise<SubmittedTemplate> {
   const place = await placeOf(app, accountId, input.chat_number_id);
-  const driver = driverOf(app, place.driver);
+  const driver = await driverOf(app, place.driver, accountId);
   await recordDraft(app, place, input);
   const { name, language, category, parameter_format, components } = input;
   const draft: TemplateDraft = {

@@ -34,7 +34,7 @@ export async function deleteAtProvider(
   const named = { driver: template.driver as ChatDriverName, business_account_id, name };
   await refuseUsed(app.db.query, accountId, await idsOf(app.db.query, accountId, named));
   if (template.provider_template_id !== null && (await isOwn(app.db.query, accountId, named))) {
-    const driver = driverOf(app, named.driver);
+    const driver = await driverOf(app, named.driver, accountId);
     await callProvider("id", () =>
       driver.deleteTemplate(business_account_id, name).catch(ignoreUnknown),
     );

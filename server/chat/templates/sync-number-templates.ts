@@ -41,6 +41,6 @@ export async function syncNumberTemplates(
     driver: number.driver as ChatDriverName,
     business_account_id: number.business_account_id,
   };
-  const driver = driverOf(app, business.driver);
+  const driver = await driverOf(app, business.driver, accountId);
   return callProvider("chat_number_id", () => syncTemplates(app, driver, business));
 }

@@ -10,6 +10,7 @@ import {
 import type { App } from "../../engine/app.ts";
 import type { JobHandler } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { findChatDriver } from "../credentials/chat-drivers.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
 import { revalidateCampaigns } from "./revalidate-campaigns.ts";
@@ -75,7 +76,7 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
   const business = { account_id, driver: name, business_account_id };
   if (!(await hasNumber(app, business))) return undefined;
   const later = (ms: number) => ({ again_at: new Date(app.clock.now().getTime() + ms) });
-  const driver = app.chatDrivers[name];
+  const driver = await findChatDriver(app, name, account_id);
   if (!driver) return later(again_ms);
   try {
     await syncTemplates(app, driver, business);

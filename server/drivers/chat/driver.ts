@@ -263,6 +263,13 @@ export type WebhookGuard = {
   answerChallenge(query: Readonly<Record<string, unknown>>): string | null;
 };
 
+/** WhatsApp with credentials of accounts instead of the installation's. */
+export type WhatsappAccess = Pick<ChatDriver, "readWebhook"> & {
+  driverWith(access_token: string): ChatDriver;
+  /** Authenticates the webhooks of the Meta app with this secret and verify token. */
+  guardWith(app: { readonly app_secret: string; readonly verify_token: string }): WebhookGuard;
+};
+
 /** The names of drivers, as stored with chat numbers. */
 export const chat_driver_names = ["sandbox", "whatsapp"] as const;
 export type ChatDriverName = (typeof chat_driver_names)[number];
@@ -271,4 +278,14 @@ export type ChatDriverName = (typeof chat_driver_names)[number];
 export type ChatDrivers = {
   readonly sandbox?: ChatDriver;
   readonly whatsapp?: ChatDriver & WebhookGuard;
+  /** For accounts with credentials of their own. */
+  readonly whatsappAccess?: WhatsappAccess;
 };
+
+/** Returns what reads the webhooks of a provider, with whichever credential they came. */
+export function webhookReaderOf(
+  drivers: ChatDrivers,
+  name: ChatDriverName,
+): Pick<ChatDriver, "readWebhook"> | undefined {
+  return drivers[name] ?? (name === "whatsapp" ? drivers.whatsappAccess : undefined);
+}

@@ -994,6 +994,15 @@ export interface VoiceRejects {
   value: string;
 }
 
+export interface WhatsappCredentials {
+  access_token: string;
+  account_id: number;
+  app_secret: string | null;
+  created_at: Date;
+  updated_at: Date;
+  verify_token: string | null;
+}
+
 export interface Workspaces {
   account_id: number;
   active: Generated<boolean>;
@@ -1076,5 +1085,6 @@ export interface DB {
   voice_nodes: VoiceNodes;
   voice_recipients: VoiceRecipients;
   voice_rejects: VoiceRejects;
+  whatsapp_credentials: WhatsappCredentials;
   workspaces: Workspaces;
 }

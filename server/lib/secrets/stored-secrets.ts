@@ -6,15 +6,23 @@ import { sealed_prefix, SecretError, type SecretPlace, type Secrets } from "./se
 type SecretColumn = {
   readonly table: string;
   readonly column: string;
-  /** A row of the installation has no account. */
+  /** A row of the installation has no account; one without an ID has its account's. */
   readonly tenant: boolean;
+  readonly id: "t.id" | "0::bigint";
   readonly type: "bytea" | "text";
 };
 
 const secret_columns: readonly SecretColumn[] = [
-  { table: "callback_endpoints", column: "secret", tenant: true, type: "bytea" },
-  { table: "callback_endpoints", column: "old_secret", tenant: true, type: "bytea" },
-  { table: "voice_nodes", column: "ari_password", tenant: false, type: "text" },
+  { table: "callback_endpoints", column: "secret", tenant: true, id: "t.id", type: "bytea" },
+  { table: "callback_endpoints", column: "old_secret", tenant: true, id: "t.id", type: "bytea" },
+  ...["access_token", "app_secret", "verify_token"].map((column) => ({
+    table: "whatsapp_credentials",
+    column,
+    tenant: true,
+    id: "0::bigint" as const,
+    type: "text" as const,
+  })),
+  { table: "voice_nodes", column: "ari_password", tenant: false, id: "t.id", type: "text" },
 ];
 
 const batch_rows = 500;
@@ -43,7 +51,7 @@ export async function sealStoredSecrets(
 }
 
 type Row = { readonly account_id: number; readonly id: number; readonly stored: Buffer | string };
-const first: Row = { account_id: 0, id: 0, stored: "" };
+const first: Row = { account_id: 0, id: -1, stored: "" };
 
 async function sealBatch(
   db: Database,
@@ -52,7 +60,7 @@ async function sealBatch(
   after: Row,
   sealed: string,
 ): Promise<Row[]> {
-  const { table, column, tenant, type } = shape;
+  const { table, column, tenant, id, type } = shape;
   const account = tenant ? "t.account_id" : "0::bigint";
   const client = await db.pool.connect();
   try {
@@ -65,7 +73,7 @@ async function sealBatch(
     await client.query(
       `update ${table} t set ${column} = ${type === "bytea" ? "convert_to(v.value, 'UTF8')" : "v.value"}
        from unnest($1::bigint[], $2::bigint[], $3::text[]) v (account_id, id, value)
-       where ${account} = v.account_id and t.id = v.id`,
+       where ${account} = v.account_id and ${id} = v.id`,
       [rows.map((row) => row.account_id), rows.map((row) => row.id), values],
     );
     await client.query("commit");
@@ -81,17 +89,17 @@ async function sealBatch(
 /** Reads the next values in the order of their keys, without those that begin with `except`, unless that is "". */
 async function readBatch(
   db: Pick<pg.ClientBase, "query">,
-  { table, column, tenant, type }: SecretColumn,
+  { table, column, tenant, id, type }: SecretColumn,
   after: Row,
   except: string,
   lock = "",
 ): Promise<Row[]> {
   const account = tenant ? "t.account_id" : "0::bigint";
   const { rows } = await db.query<Row>(
-    `select ${account} as account_id, t.id, t.${column} as stored from ${table} t
+    `select ${account} as account_id, ${id} as id, t.${column} as stored from ${table} t
      where t.${column} is not null and ($1 = '' or not starts_with(${textOf(column, type)}, $1))
-       and (${account}, t.id) > ($2::bigint, $3::bigint)
-     order by ${account}, t.id limit ${batch_rows} ${lock}`,
+       and (${account}, ${id}) > ($2::bigint, $3::bigint)
+     order by account_id, id limit ${batch_rows} ${lock}`,
     [except, after.account_id, after.id],
   );
   return rows;

@@ -1,5 +1,9 @@
 // Webhooks of chat providers, authenticated by their signature instead of a token.
+import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
+import type { WebhookGuard } from "../../../drivers/chat/driver.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { closed, pathId } from "../../../lib/schemas.ts";
 import { Refusal, notFound } from "../../../lib/errors.ts";
 import type { ApiApp } from "../../api-app.ts";
 import { publicRoute } from "../../route.ts";
@@ -7,56 +11,107 @@ import { publicRoute } from "../../route.ts";
 /** Meta sends at most 3 MB. */
 const hook_bytes_max = 3 * 1_048_576;
 
+const challenge_query = Type.Object({
+  "hub.mode": Type.Optional(Type.String()),
+  "hub.verify_token": Type.Optional(Type.String()),
+  "hub.challenge": Type.Optional(Type.String()),
+});
+
+const ownParams = closed({ account_id: pathId("The account whose own Meta app sends") });
+const tag = "Provider webhooks";
+
 export const providerHookRoutes = [
   publicRoute({
     method: "GET",
     url: "/hooks/whatsapp",
     id: "subscribeWhatsappHook",
     summary: "Verify a webhook subscription of Meta",
-    tag: "Provider webhooks",
-    query: Type.Object({
-      "hub.mode": Type.Optional(Type.String()),
-      "hub.verify_token": Type.Optional(Type.String()),
-      "hub.challenge": Type.Optional(Type.String()),
-    }),
+    tag,
+    query: challenge_query,
     success: { 200: { contentType: "text/plain" } },
-    handle: async ({ app, query, reply }) => {
-      const challenge = whatsappOf(app).answerChallenge(query);
-      if (challenge === null)
-        throw new Refusal(
-          "forbidden",
-          "This is not a subscription with the configured verify token",
-        );
-      // Plain text, so that no browser shows the echoed challenge as a page.
-      return reply.type("text/plain; charset=utf-8").send(challenge);
-    },
+    handle: async ({ app, query, reply }) => answerChallenge(whatsappOf(app), query, reply),
   }),
   publicRoute({
     method: "POST",
     url: "/hooks/whatsapp",
     id: "takeWhatsappHook",
     summary: "Receive a webhook signed by Meta",
-    tag: "Provider webhooks",
+    tag,
     before_body: (app) => void whatsappOf(app),
     raw_body: true,
     body_bytes_max: hook_bytes_max,
     success: { 200: Type.Object({ status: Type.Literal("ok") }) },
-    handle: async ({ app, body, request }) => {
-      const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-      const signature = request.headers["x-hub-signature-256"];
-      if (!whatsappOf(app).verifySignature(raw, [signature].flat()[0]))
-        throw new Refusal(
-          "unauthorized",
-          "X-Hub-Signature-256 is missing or does not match the body",
-          {
-            headers: { "www-authenticate": 'Signature realm="trunkline"' },
-          },
-        );
-      await app.webhookReceiver.take("whatsapp", raw.toString("utf8"));
-      return { status: "ok" };
+    handle: ({ app, request }) => takeWebhook(app, request, whatsappOf(app), null),
+  }),
+  publicRoute({
+    method: "GET",
+    url: "/hooks/whatsapp/:account_id",
+    id: "subscribeOwnWhatsappHook",
+    summary: "Verify a webhook subscription of an account's own Meta app",
+    tag,
+    params: ownParams,
+    query: challenge_query,
+    success: { 200: { contentType: "text/plain" } },
+    handle: async ({ app, query, request, reply }) =>
+      answerChallenge(await guardOf(app, accountOf(request)), query, reply),
+  }),
+  publicRoute({
+    method: "POST",
+    url: "/hooks/whatsapp/:account_id",
+    id: "takeOwnWhatsappHook",
+    summary: "Receive a webhook that an account's own Meta app signed",
+    tag,
+    params: ownParams,
+    before_body: async (app, request) => void (await guardOf(app, accountOf(request))),
+    raw_body: true,
+    body_bytes_max: hook_bytes_max,
+    success: { 200: Type.Object({ status: Type.Literal("ok") }) },
+    handle: async ({ app, request }) => {
+      const account_id = accountOf(request);
+      return takeWebhook(app, request, await guardOf(app, account_id), account_id);
     },
   }),
 ];
+
+function answerChallenge(
+  guard: WebhookGuard,
+  query: Readonly<Record<string, unknown>>,
+  reply: FastifyReply,
+): FastifyReply {
+  const challenge = guard.answerChallenge(query);
+  if (challenge === null)
+    throw new Refusal("forbidden", "This is not a subscription with the configured verify token");
+  // Plain text, so that no browser shows the echoed challenge as a page.
+  return reply.type("text/plain; charset=utf-8").send(challenge);
+}
+
+/** Stores a webhook whose signature is right; `account_id` limits it to that account. */
+async function takeWebhook(
+  app: ApiApp,
+  { body, headers }: FastifyRequest,
+  guard: WebhookGuard,
+  account_id: number | null,
+): Promise<{ status: "ok" }> {
+  const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  if (!guard.verifySignature(raw, [headers["x-hub-signature-256"]].flat()[0]))
+    throw new Refusal("unauthorized", "X-Hub-Signature-256 is missing or does not match the body", {
+      headers: { "www-authenticate": 'Signature realm="trunkline"' },
+    });
+  await app.webhookReceiver.take("whatsapp", raw.toString("utf8"), account_id);
+  return { status: "ok" };
+}
+
+/** Returns the account in the path; 0, which none has, for what is not an ID. */
+function accountOf({ params }: FastifyRequest): number {
+  return knownId(Number((params as { account_id?: unknown }).account_id));
+}
+
+/** Returns the guard of the account's own Meta app; 404 if it has none. */
+async function guardOf(app: ApiApp, account_id: number): Promise<WebhookGuard> {
+  const guard = await app.webhookGuards.find(account_id);
+  if (!guard) throw notFound();
+  return guard;
+}
 
 /** Returns the driver; 404 unless WhatsApp is configured. */
 function whatsappOf(app: ApiApp) {

@@ -1,5 +1,5 @@
 // Reads the events of stored webhooks, as text that PostgreSQL can store.
-import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
+import { webhookReaderOf, type WebhookEvent } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { StoredWebhooks } from "./inbox.ts";
 
@@ -17,7 +17,7 @@ export type StorableEvent =
 
 /** Returns all events of each webhook of a row. Throws when the driver is not configured here. */
 export function readWebhooks(app: App, { driver, body }: StoredWebhooks): StorableEvent[][] {
-  const reader = app.chatDrivers[driver];
+  const reader = webhookReaderOf(app.chatDrivers, driver);
   if (!reader) throw new Error(`${driver} is not configured in this process`);
   return body.map((webhook) =>
     reader

@@ -20,7 +20,7 @@ export type WebhookPiece = {
  * is one piece; a body that is not JSON has none.
  */
 export function splitWebhook(
-  driver: ChatDriver,
+  driver: Pick<ChatDriver, "readWebhook">,
   body: string,
 ): { readonly pieces: readonly WebhookPiece[]; readonly ignored: number } {
   const parsed = parse(body);
@@ -56,7 +56,11 @@ function changesOf(parsed: unknown): readonly unknown[] {
   });
 }
 
-function sort(driver: ChatDriver, change: unknown, body: string): WebhookPiece | null {
+function sort(
+  driver: Pick<ChatDriver, "readWebhook">,
+  change: unknown,
+  body: string,
+): WebhookPiece | null {
   const batches = driver.readWebhook(change);
   const [first] = batches;
   const provider_id = first ? subjectOf(first) : null;

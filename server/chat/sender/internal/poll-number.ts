@@ -1,5 +1,6 @@
 // Polls the sender's number and campaigns, once a second and after a wake-up: what may be sent,
 // what has finished, what fails too often, and what is marked but not known here.
+import { chatDriverFor } from "../../credentials/chat-drivers.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import { openBreaker } from "./breaker.ts";
@@ -19,7 +20,7 @@ export async function pollNumber(sender: Sender, dispatch: Dispatch): Promise<vo
   const { app, lease, number_id, campaigns } = sender;
   const { account_id } = lease;
   sender.number = await findSenderNumber(app, account_id, number_id);
-  sender.driver = app.chatDrivers[sender.number.driver];
+  sender.driver = chatDriverFor(app, sender.number.driver, sender.number);
   const states = await findOpenCampaigns(app, account_id, number_id);
   const finished = states.filter((found) => pendingOf(found) === 0);
   for (const found of finished) await endCampaign(sender, found);

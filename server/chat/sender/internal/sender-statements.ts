@@ -165,13 +165,18 @@ export type SenderNumber = {
   readonly chat_quiet_from: string | null;
   readonly chat_quiet_to: string | null;
   readonly chat_error_percent: number;
+  readonly account_id: number;
+  /** The account's own, sealed; null: the installation's. */
+  readonly access_token: string | null;
 };
 
 const number_statement = statement<SenderNumber>(`
   select n.driver, n.provider_phone_number_id, n.business_account_id, n.rate_per_second,
     n.marketing_onboarded, n.active,
-    a.time_zone, a.chat_quiet_from::text, a.chat_quiet_to::text, a.chat_error_percent
+    a.time_zone, a.chat_quiet_from::text, a.chat_quiet_to::text, a.chat_error_percent,
+    n.account_id, w.access_token
   from chat_numbers n join accounts a on a.account_id = n.account_id
+  left join whatsapp_credentials w on w.account_id = n.account_id and n.driver = 'whatsapp'
   where n.account_id = $1 and n.id = $2`);
 
 export async function findSenderNumber(

@@ -3,10 +3,12 @@
 import { refundCredit, spendCredit } from "../../../credits/spend-credit.ts";
 import {
   ChatSendError,
+  type ChatDriverName,
   type ChatDriver,
   type Outgoing,
   type OutgoingMessage,
 } from "../../../drivers/chat/driver.ts";
+import { findChatDriver } from "../../credentials/chat-drivers.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { violatesUnique } from "../../../lib/database/database-errors.ts";
@@ -76,7 +78,7 @@ async function openSender(
     .where("id", "=", numberId)
     .executeTakeFirstOrThrow();
   const { driver: name, ...from } = number;
-  const driver = app.chatDrivers[name as keyof App["chatDrivers"]];
+  const driver = await findChatDriver(app, name as ChatDriverName, accountId);
   if (!driver) throw new Refusal("unavailable", `${name} is not configured on this server`);
   return { driver, from };
 }

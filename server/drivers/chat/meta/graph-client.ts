@@ -29,16 +29,17 @@ export type GraphRequest = {
 export type GraphClient = {
   /** Returns the parsed body of a successful response. Throws only ChatSendError. */
   call(request: GraphRequest): Promise<JsonRecord>;
+};
+
+export type GraphApi = {
+  /** Returns a client with this access token; all of them share the connections. */
+  clientWith(access_token: string): GraphClient;
   /** Aborts requests in flight and closes all connections. */
   close(): Promise<void>;
 };
 
-/** Opens a client of the API at `api_url` with `access_token`; `timeout_ms` limits a whole call. */
-export function openGraphClient(settings: {
-  api_url: string;
-  access_token: string;
-  timeout_ms: number;
-}): GraphClient {
+/** Opens the API at `api_url`; `timeout_ms` limits a whole call. */
+export function openGraphApi(settings: { api_url: string; timeout_ms: number }): GraphApi {
   const { origin, pathname } = new URL(settings.api_url);
   const prefix = pathname.replace(/\/+$/, "");
   const pool = new Pool(origin, {
@@ -52,23 +53,26 @@ export function openGraphClient(settings: {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const known = ["user-agent", user_agent, "authorization", `Bearer ${settings.access_token}`];
-  const jsonHeaders = [...known, "content-type", "application/json"];
-  return {
-    async call(request) {
+  const call =
+    (known: readonly string[]): GraphClient["call"] =>
+    async (request) => {
       const { body, content_type } = request;
       const headers =
-        content_type === undefined ? jsonHeaders : [...known, "content-type", content_type];
+        body === undefined ? known : [...known, "content-type", content_type ?? "application/json"];
       const options: Dispatcher.DispatchOptions = {
         path: prefix + request.path,
         method: request.method,
-        headers: body === undefined ? known : headers,
+        headers: [...headers],
         body: body ?? null,
       };
       const timeout_ms = request.timeout_ms ?? settings.timeout_ms;
       const { signal, begin_by_ms = Infinity } = request;
       return exchange(pool, options, openOutcome(timeout_ms, begin_by_ms, signal));
-    },
+    };
+  return {
+    clientWith: (access_token) => ({
+      call: call(["user-agent", user_agent, "authorization", `Bearer ${access_token}`]),
+    }),
     close: () => pool.destroy(),
   };
 }

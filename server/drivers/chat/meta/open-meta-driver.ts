@@ -1,5 +1,4 @@
-// The chat driver of the WhatsApp Cloud API. One access token of one app; each call names its number or business
-// account.
+// The chat driver of the WhatsApp Cloud API. Each call names its number or business account.
 import {
   ChatSendError,
   type Accepted,
@@ -8,8 +7,9 @@ import {
   type Outgoing,
   type ProviderNumber,
   type WebhookGuard,
+  type WhatsappAccess,
 } from "../driver.ts";
-import { openGraphClient, type GraphClient } from "./graph-client.ts";
+import { openGraphApi, type GraphClient } from "./graph-client.ts";
 import { asMessageId, asRecord, asText } from "./json.ts";
 import { messageBody } from "./message-body.ts";
 import { readWebhook } from "./read-webhook.ts";
@@ -33,29 +33,49 @@ export type MetaSettings = {
 
 export type MetaDriver = ChatDriver & WebhookGuard;
 
+export type MetaAccess = WhatsappAccess & {
+  /** Closes the connections of all drivers. */
+  close(): Promise<void>;
+};
+
 /**
- * Opens the driver, which connects on first use. A message that Meta holds back (`held_for_quality_assessment`,
- * `paused`) counts as accepted, because its delivery statuses follow. After a response without a message ID or a
- * Graph error, the outcome is unknown.
+ * Opens the API for any credentials; it connects on first use. A message that Meta holds back
+ * (`held_for_quality_assessment`, `paused`) counts as accepted, because its delivery statuses follow. After a response
+ * without a message ID or a Graph error, the outcome is unknown.
  */
-export function openMetaDriver(settings: MetaSettings): MetaDriver {
-  const client = openGraphClient({
-    api_url: settings.api_url,
-    access_token: settings.access_token,
-    timeout_ms: settings.send_timeout_ms ?? send_timeout_ms,
-  });
+export function openMetaAccess(
+  settings: Pick<MetaSettings, "api_url" | "send_timeout_ms">,
+): MetaAccess {
+  const { api_url } = settings;
+  const api = openGraphApi({ api_url, timeout_ms: settings.send_timeout_ms ?? send_timeout_ms });
   return {
-    send: (from, outgoing, signal) => send(client, from, outgoing, signal),
-    listTemplates: (account) => listTemplates(client, account),
-    createTemplate: (account, draft) => createTemplate(client, account, draft),
-    deleteTemplate: (account, name) => deleteTemplate(client, account, name),
-    findNumber: (from) => findNumber(client, from),
-    uploadMedia: (from, file) => uploadMedia(client, from, file),
+    driverWith(access_token) {
+      const client = api.clientWith(access_token);
+      return {
+        send: (from, outgoing, signal) => send(client, from, outgoing, signal),
+        listTemplates: (account) => listTemplates(client, account),
+        createTemplate: (account, draft) => createTemplate(client, account, draft),
+        deleteTemplate: (account, name) => deleteTemplate(client, account, name),
+        findNumber: (from) => findNumber(client, from),
+        uploadMedia: (from, file) => uploadMedia(client, from, file),
+        readWebhook,
+        close: async () => {},
+      };
+    },
+    guardWith: ({ app_secret, verify_token }) => ({
+      verifySignature: (raw, header) => isSignedBy(app_secret, raw, header),
+      answerChallenge: (query) => challengeAnswer(verify_token, query),
+    }),
     readWebhook,
-    verifySignature: (raw, header) => isSignedBy(settings.app_secret, raw, header),
-    answerChallenge: (query) => challengeAnswer(settings.verify_token, query),
-    close: () => client.close(),
+    close: () => api.close(),
   };
+}
+
+/** Opens the driver with one credential. */
+export function openMetaDriver(settings: MetaSettings): MetaDriver {
+  const access = openMetaAccess(settings);
+  const driver = access.driverWith(settings.access_token);
+  return { ...driver, ...access.guardWith(settings), close: () => access.close() };
 }
 
 async function send(
