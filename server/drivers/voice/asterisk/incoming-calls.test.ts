@@ -58,7 +58,7 @@ test("exchanges the leg's ID and the channel's, so that an answered call is a le
     },
   } as unknown as AriClient;
   const incoming = openIncomingCalls(client, () => {});
-  assert.equal(await incoming.answer(channel.id, "trk-7-8-1"), true);
+  assert.equal(await incoming.answer(channel.id, "trk-7-8-1"), "answered");
   assert.deepEqual(requests, [
     "POST /channels/1793613600.7/variable?variable=CALL_ID&value=trk-7-8-1",
     "POST /channels/1793613600.7/answer",
@@ -81,4 +81,19 @@ test("exchanges the leg's ID and the channel's, so that an answered call is a le
   assert.deepEqual(read, { ...ended, channel: { ...channel, id: "trk-7-8-1_trunkline" } });
   incoming.onAriEvent(read, at);
   assert.equal(aliases.has(channel.id), false);
+});
+
+test("does not report an answer after the end, when the caller hangs up at that moment", async () => {
+  const aliases = openChannelAliases();
+  const ended = { type: "ChannelDestroyed", channel, cause: 16 } as const;
+  const client = {
+    app: "trunkline",
+    aliases,
+    call: async (_method: string, path: string) => {
+      if (path.endsWith("/answer")) incoming.onAriEvent(aliases.fromSwitch(ended), at);
+      return { status: 204, body: null };
+    },
+  } as unknown as AriClient;
+  const incoming = openIncomingCalls(client, () => {});
+  assert.equal(await incoming.answer(channel.id, "trk-7-8-1"), "ended");
 });

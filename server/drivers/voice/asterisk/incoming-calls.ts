@@ -11,8 +11,11 @@ export type IncomingCalls = {
   onAriEvent(event: AriEvent, at: Date): void;
   /** Reports the waiting calls of a snapshot, once each: their start was missed. */
   onSnapshot(channels: readonly AriChannel[], at: Date): void;
-  /** See VoiceSession.answer; returns false if the caller has hung up. */
-  answer(channel: string, leg: string): Promise<boolean>;
+  /**
+   * See VoiceSession.answer. `gone`: the caller has hung up. `ended`: also, and the leg's end was reported, because
+   * the event overtook the response.
+   */
+  answer(channel: string, leg: string): Promise<"answered" | "gone" | "ended">;
   /** See VoiceSession.refuse. */
   refuse(channel: string): Promise<void>;
 };
@@ -55,13 +58,15 @@ export function openIncomingCalls(
       const set = { variable: "CALL_ID", value: leg };
       const variable = ariPath(["channels", channel, "variable"], set);
       const named = await client.call("POST", variable);
-      if (expectSuccess("naming an incoming call", named, [404]).status === 404) return false;
+      if (expectSuccess("naming an incoming call", named, [404]).status === 404) return "gone";
       client.aliases.add(channel, legId);
-      const answered = await client.call("POST", ariPath(["channels", channel, "answer"]));
+      const response = await client.call("POST", ariPath(["channels", channel, "answer"]));
       // 409, 412: the channel is about to end.
-      const isUp = expectSuccess("answering a call", answered, [404, 409, 412]).status < 300;
-      if (!isUp) client.aliases.delete(channel);
-      return isUp;
+      const { status } = expectSuccess("answering a call", response, [404, 409, 412]);
+      if (!client.aliases.has(channel)) return "ended";
+      if (status < 300) return "answered";
+      client.aliases.delete(channel);
+      return "gone";
     },
     refuse,
   };

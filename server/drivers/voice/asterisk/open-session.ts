@@ -201,7 +201,9 @@ function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioCon
       for (const [leg, at] of bridge_of) if (at === bridge) bridge_of.delete(leg);
     },
     async answer(channel, leg) {
-      if (await parts.incoming.answer(channel, leg)) return legs.answered(leg, new Date());
+      const result = await parts.incoming.answer(channel, leg);
+      if (result === "answered") return legs.answered(leg, new Date());
+      if (result === "ended") return;
       const ending = { outcome: "canceled", cause: null, sip_status: null, by: "far_end" } as const;
       parts.emit({ type: "ended", leg, at: new Date(), ending, answered_at: null });
     },
