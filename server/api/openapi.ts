@@ -18,7 +18,8 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
 - Times in answers are UTC. A time without an offset is in the account's time zone.
 - A write other than an import may carry an \`Idempotency-Key\`: repeated with the same key and body, it
   returns the same answer and has no second effect.
-- Errors are \`application/problem+json\`, and a 422 names every invalid field at once, up to 100. Errors of
+- Errors are \`application/problem+json\`, and a 422 names every invalid field at once, up to 100; the
+  detail says when there are more. Errors of
   click-to-call are \`{status, message}\`.
 - A body may have at most 1 MB, that of a chat campaign 64 MB, that of a voice campaign 16 MB, a CSV file 256 MB.`;
 

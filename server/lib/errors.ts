@@ -55,13 +55,15 @@ export class Refusal extends Error {
 export const errors_shown_max = 100;
 const field_characters_max = 200;
 
-/** Returns a 422 with the violations, at most 100 of them. */
+/** Returns a 422 with the violations, at most 100 of them; the detail reports that there are more. */
 export function invalid(errors: readonly FieldError[]): Refusal {
   const shown = errors.slice(0, errors_shown_max).map(shorten);
   const detail =
     shown.length === 1
       ? `${shown[0]!.field}: ${shown[0]!.reason}`
-      : `${errors.length} fields are not valid`;
+      : errors.length > errors_shown_max
+        ? `More than ${errors_shown_max} fields are not valid; the first ${errors_shown_max} are listed`
+        : `${errors.length} fields are not valid`;
   return new Refusal("validation-failed", detail, { errors: shown });
 }
 

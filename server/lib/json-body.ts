@@ -1,7 +1,7 @@
 // Parses JSON bodies: UTF-8, limited depth, no text that PostgreSQL cannot store, exact integers. Anything that
 // is not JSON is a Refusal `malformed-body`.
 import { isUtf8 } from "node:buffer";
-import { Refusal, invalid, type FieldError } from "./errors.ts";
+import { errors_shown_max, Refusal, invalid, type FieldError } from "./errors.ts";
 
 /** The deepest nesting of a body. */
 export const depth_max = 32;
@@ -20,9 +20,7 @@ export function parseJsonBody(body: Buffer): unknown {
     throw tooDeep();
   }
   const value = parseJsonText(text);
-  const violations = /\\u(?:0000|[dD][89a-fA-F])|\d{16}/.test(text)
-    ? violationsOf(value, text)
-    : [];
+  const violations = violationsOf(value, text);
   if (violations.length > 0) throw invalid(violations);
   return value;
 }
@@ -62,10 +60,11 @@ function isNestedDeeperThan(text: string, limit: number): boolean {
   return false;
 }
 
-/** Runs only if the text shows signs of a violation, because it walks the whole value. */
+/** Walks the value only if the text shows signs of a violation, and until there are more than a response lists. */
 function violationsOf(value: unknown, text: string): FieldError[] {
   const violations: FieldError[] = [];
-  walk(value, "", violations);
+  if (/\\u(?:0000|[dD][89a-fA-F])/.test(text)) walk(value, "", violations);
+  if (violations.length > errors_shown_max || !/\d{16}/.test(text)) return violations;
   for (const path of pathsOfOverlong(text)) {
     violations.push({ field: path || "body", reason: "is an integer beyond 64 bits" });
   }
@@ -105,6 +104,7 @@ function walk(value: unknown, path: string, violations: FieldError[]): void {
     if (reason) violations.push({ field: path || "body", reason });
   } else if (typeof value === "object" && value !== null) {
     for (const [key, child] of Object.entries(value)) {
+      if (violations.length > errors_shown_max) return;
       const reason = unstorable(key);
       const childPath = path ? `${path}.${key}` : key;
       if (reason) violations.push({ field: path || "body", reason: `has a key that ${reason}` });

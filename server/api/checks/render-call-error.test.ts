@@ -22,6 +22,16 @@ test("renders every error as its status and a message, and as 400 where the stan
   }
 });
 
+test("the message names at most a hundred failing fields and reports that there are more", () => {
+  const errors = Array.from({ length: 101 }, (_, i) => ({
+    field: `k${i}`,
+    reason: "unknown field",
+  }));
+  const { message } = shown(invalid(errors)).body as { message: string };
+  assert.match(message, /k99: unknown field; More than 100 fields are not valid; /);
+  assert.doesNotMatch(message, /k100/);
+});
+
 test("the message names every failing field with its reason", () => {
   const errors = [
     { field: "to_number", reason: "is required" },
