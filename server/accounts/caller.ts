@@ -11,6 +11,9 @@ export type Caller = {
     readonly time_zone: string;
     /** Chat campaigns the account may create per minute. */
     readonly chat_writes_a_minute: number;
+    /** Requests a minute of the account, and of each of its tokens, to one process. */
+    readonly requests_a_minute: number;
+    readonly token_requests_a_minute: number;
     /** Whether chat also trims numbers that are possible but not valid. */
     readonly chat_valid_numbers_only: boolean;
   };

@@ -20,6 +20,7 @@ import {
   setDefaultRateHeaders,
   type RateLimit,
 } from "./checks/rate-limit.ts";
+import { openRequestLimiter } from "./checks/request-limit.ts";
 import { limitConnections } from "./limit-connections.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { sendError, type RenderError } from "./checks/render-error.ts";
@@ -119,6 +120,7 @@ export async function buildHttpServer(
     idempotency: openIdempotency(app),
     transactions: openTransactions(app.db),
     counter: openRateCounter(app.db),
+    limiter: openRequestLimiter(app.clock),
   };
   registerRoutes(server, app, shared, routes);
   // Node would answer 417 by itself; unknown expectations are ignored instead.

@@ -21,6 +21,8 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
 - Errors are \`application/problem+json\`, and a 422 names every invalid field at once, up to 100; the
   detail says when there are more. Errors of
   click-to-call are \`{status, message}\`.
+- Requests a minute are limited for each token and account: responses carry the \`RateLimit\` headers, and beyond
+  a limit the answer is 429 with \`Retry-After\`.
 - A body may have at most 1 MB, that of a chat campaign 64 MB, that of a voice campaign 16 MB, a CSV file 256 MB.`;
 
 /** The tags of the routes, in the order in which the docs page shows them. */
@@ -137,13 +139,15 @@ const idempotencyHeader = (required: boolean) => ({
 
 const integerHeader = (description: string) => ({ type: "integer", description });
 const rate_headers = {
-  "RateLimit-Limit": integerHeader("The limit of these requests a minute"),
+  "RateLimit-Limit": integerHeader(
+    "Requests a minute: of the token or account, whichever limit is closer, or of the endpoint's own limit",
+  ),
   "RateLimit-Remaining": integerHeader("Requests left in the current window"),
   "RateLimit-Reset": integerHeader("Seconds until the window ends, rounded up"),
 };
 
 function responsesOf(route: Route): Record<string, unknown> {
-  const headers = route.rate_limit ? { headers: rate_headers } : {};
+  const headers = route.access === "public" ? {} : { headers: rate_headers };
   return Object.fromEntries(
     Object.entries(route.success).map(([status, schema]): [string, unknown] => {
       if ("contentType" in schema) {
@@ -167,7 +171,7 @@ function errorsOf(route: Route): Record<string, unknown> {
   const content = route.renderError
     ? { "application/json": { schema: route.error ?? {} } }
     : { "application/problem+json": { schema: { $ref: "Problem#" } } };
-  const headers = route.rate_limit ? { headers: rate_headers } : {};
+  const headers = route.access === "public" ? {} : { headers: rate_headers };
   return {
     "4xx": { description: "Client error", content, ...headers },
     "5xx": { description: "Server error", content, ...headers },

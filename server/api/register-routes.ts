@@ -12,11 +12,13 @@ import { openBodyHold } from "./bodies/hold-body.ts";
 import type { Writing } from "./checks/request-context.ts";
 import { openApiSchema } from "./openapi.ts";
 import type { RateCounter } from "./checks/rate-limit.ts";
+import type { RequestLimiter } from "./checks/request-limit.ts";
 import { otherMediaType } from "./checks/render-error.ts";
 import { successStatus, type Route } from "./route.ts";
 import { integersOf, refuseOddPath, refuseOddQuery } from "./checks/validate-request.ts";
 
-type Shared = Writing & { readonly counter: RateCounter };
+type Limits = { readonly counter: RateCounter; readonly limiter: RequestLimiter };
+type Shared = Writing & Limits;
 
 /** Registers every route, and a 405 for every other method of its path. */
 export function registerRoutes(
@@ -43,7 +45,7 @@ export function registerRoutes(
         ...(route.rate_limit ? { rateLimit: route.rate_limit } : {}),
         ...(route.endless ? { endless: true } : {}),
       },
-      ...guardOf(app, shared.counter, route),
+      ...guardOf(app, shared, route),
       ...(route.multipart || route.form || route.raw_body ? { validatorCompiler: skipBody } : {}),
       // The handler reports violations: after what outranks them, and all at once.
       attachValidation: true,
@@ -60,10 +62,10 @@ export function registerRoutes(
 }
 
 /** The checks before the body is read. */
-function guardOf(app: ApiApp, counter: RateCounter, route: Route) {
+function guardOf(app: ApiApp, limits: Limits, route: Route) {
   if (route.access !== "public") {
     const { access, rate_limit } = route;
-    return { onRequest: guard(app, counter, { access, rate_limit }) };
+    return { onRequest: guard(app, limits, { access, rate_limit }) };
   }
   const { before_body } = route;
   return before_body

@@ -16,6 +16,17 @@ import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
 const columns = ["id", "name", "features", "country_code", "time_zone"] as const;
+const shown_limits = [
+  "id",
+  "name",
+  "chat_writes_a_minute",
+  "call_pulse_seconds",
+  "call_destinations",
+  "storage_megabytes",
+  "storage_used_bytes",
+  "requests_a_minute",
+  "token_requests_a_minute",
+] as const;
 const feature_list = `A list of ${features.join(",")}`;
 
 export const accountCommands: readonly Command[] = [
@@ -83,6 +94,14 @@ export const accountCommands: readonly Command[] = [
         value: "number",
         about: "Storage of audio and imports, 1 to 1000000000",
       },
+      "requests-a-minute": {
+        value: "number",
+        about: "Requests per minute of all the account's tokens together",
+      },
+      "token-requests-a-minute": {
+        value: "number",
+        about: "Requests per minute of each of its tokens",
+      },
     },
     run: async (session, words) => {
       const id = readId("account", words.operands[0]!);
@@ -91,6 +110,8 @@ export const accountCommands: readonly Command[] = [
         call_pulse_seconds: readNumber(words.option("call-pulse-seconds")),
         call_destinations_allowed: readDestinations(words.option("call-destinations")),
         storage_megabytes: readNumber(words.option("storage-megabytes")),
+        requests_a_minute: readNumber(words.option("requests-a-minute")),
+        token_requests_a_minute: readNumber(words.option("token-requests-a-minute")),
       };
       if (Object.values(given).every((value) => value === undefined))
         return limitsOutcome(await session.account(id));
@@ -119,7 +140,7 @@ function accountOutcome(account: Account): Outcome {
   return { json: account, text: textTable([account], columns) };
 }
 
-function limitsOutcome({ id, name, chat, calls, storage }: Account): Outcome {
+function limitsOutcome({ id, name, chat, calls, requests, storage }: Account): Outcome {
   const limits = {
     id,
     name,
@@ -128,17 +149,10 @@ function limitsOutcome({ id, name, chat, calls, storage }: Account): Outcome {
     call_destinations: calls.destinations_allowed,
     storage_megabytes: storage.megabytes_max,
     storage_used_bytes: storage.used_bytes,
+    requests_a_minute: requests.a_minute,
+    token_requests_a_minute: requests.of_token_a_minute,
   };
-  const shown = [
-    "id",
-    "name",
-    "chat_writes_a_minute",
-    "call_pulse_seconds",
-    "call_destinations",
-    "storage_megabytes",
-    "storage_used_bytes",
-  ] as const;
-  return { json: limits, text: textTable([limits], shown) };
+  return { json: limits, text: textTable([limits], shown_limits) };
 }
 
 async function create(session: Session, words: Words): Promise<Outcome> {

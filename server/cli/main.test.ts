@@ -84,6 +84,7 @@ test("an operator creates an account, a role, a user and tokens that work immedi
     features: ["crm", "voice"],
     country_code: "91",
     time_zone: "Asia/Kolkata",
+    requests: made.requests,
     chat: made.chat,
     calls: made.calls,
     credits: made.credits,
@@ -153,6 +154,19 @@ test("only an operator changes how many campaigns an account may create per minu
     token: limited.token,
   });
   assert.deepEqual(audit.body.data[0].detail, { chat_writes_a_minute: 2 });
+});
+
+test("an operator changes how many requests an account and each of its tokens may send per minute", async () => {
+  const limited = await makeAccount(api.app);
+  const id = String(limited.account_id);
+  const { requests_a_minute, ...shown } = await done("account", "limits", id);
+  assert.equal(requests_a_minute, 2_000_000);
+  const set = ["--requests-a-minute", "600", "--token-requests-a-minute", "1"];
+  const changed = await done("account", "limits", id, ...set);
+  assert.deepEqual(changed, { ...shown, requests_a_minute: 600, token_requests_a_minute: 1 });
+  const read = () => api.send("GET", "/api/v1/account", { token: limited.token });
+  assert.deepEqual((await read()).body.requests, { a_minute: 600, of_token_a_minute: 1 });
+  assert.equal((await read()).status, 429);
 });
 
 test("only an operator changes the length of a pulse", async () => {

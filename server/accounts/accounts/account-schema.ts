@@ -165,6 +165,8 @@ export const AccountLimits = closed(
       destinations("The countries that it may call, or *; null: the country of its country_code"),
     ),
     storage_megabytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+    requests_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+    token_requests_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
   },
   { minProperties: 1 },
 );
@@ -256,6 +258,13 @@ export const AccountResponse = Type.Object({
   features: Type.Array(feature, { description: "Read only: an operator changes them" }),
   country_code: Type.String(),
   time_zone: Type.String(),
+  requests: Type.Object(
+    {
+      a_minute: Type.Integer({ description: "Requests per minute of all tokens together" }),
+      of_token_a_minute: Type.Integer({ description: "Requests per minute of each token" }),
+    },
+    { description: "Rate limits over all endpoints. Read only: an operator changes them" },
+  ),
   chat: Type.Object({
     writes_a_minute: Type.Integer({
       description: "Campaigns the account may create per minute. Read only: an operator changes it",

@@ -32,6 +32,7 @@ test("an account reads itself and nothing else", async () => {
     features: ["crm"],
     country_code: "91",
     time_zone: "UTC",
+    requests: { a_minute: 2_000_000, of_token_a_minute: 1_000_000 },
     chat: {
       writes_a_minute: 300,
       valid_numbers_only: false,

@@ -26,6 +26,8 @@ function accountRows(db: Kysely<DB>) {
       "features",
       "country_code",
       "time_zone",
+      "requests_a_minute",
+      "token_requests_a_minute",
       "chat_writes_a_minute",
       "chat_valid_numbers_only",
       "chat_stop_words",
@@ -67,6 +69,10 @@ function accountResponse(row: Row): AccountResponse {
     features: row.features as Feature[],
     country_code: row.country_code,
     time_zone: row.time_zone,
+    requests: {
+      a_minute: row.requests_a_minute,
+      of_token_a_minute: row.token_requests_a_minute,
+    },
     chat: {
       writes_a_minute: row.chat_writes_a_minute,
       valid_numbers_only: row.chat_valid_numbers_only,

@@ -150,6 +150,8 @@ type Row = {
   country_code: string;
   time_zone: string;
   chat_writes_a_minute: number;
+  requests_a_minute: number;
+  token_requests_a_minute: number;
   chat_valid_numbers_only: boolean;
   is_owner: boolean;
   role_permissions: Permission[] | null;
@@ -158,7 +160,8 @@ type Row = {
 const findToken = statement<Row>(`
   select t.kind, t.user_id, t.secret_sha256, t.scopes, t.expires_at,
     a.name as account_name, a.features, a.country_code, a.time_zone,
-    a.chat_writes_a_minute, a.chat_valid_numbers_only, u.is_owner, r.permissions as role_permissions
+    a.chat_writes_a_minute, a.requests_a_minute, a.token_requests_a_minute,
+    a.chat_valid_numbers_only, u.is_owner, r.permissions as role_permissions
   from tokens t
   join accounts a on a.account_id = t.account_id
   join users u on u.account_id = t.account_id and u.id = t.user_id and u.active
@@ -178,6 +181,8 @@ async function readEntry(app: App, accountId: number, tokenId: number): Promise<
         country_code: row.country_code,
         time_zone: row.time_zone,
         chat_writes_a_minute: row.chat_writes_a_minute,
+        requests_a_minute: row.requests_a_minute,
+        token_requests_a_minute: row.token_requests_a_minute,
         chat_valid_numbers_only: row.chat_valid_numbers_only,
       },
       user_id: row.user_id,

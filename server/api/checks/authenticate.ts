@@ -1,10 +1,11 @@
-// 401, then the rate limit, then 403, before the body is read.
+// 401, then the rate limits, then 403, before the body is read.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../accounts/caller.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
 import { addressGroup } from "./address-group.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
+import type { RequestLimiter } from "./request-limit.ts";
 import type { Access } from "../route.ts";
 
 /** Returns the token in the Authorization header; 401 without one. */
@@ -43,11 +44,12 @@ function authorize(access: Access, caller: Caller): void {
 /** A hook that runs these checks and sets the caller on the request. */
 export function guard(
   app: ApiApp,
-  counter: RateCounter,
+  { counter, limiter }: { readonly counter: RateCounter; readonly limiter: RequestLimiter },
   { access, rate_limit }: { readonly access: Access; readonly rate_limit?: RateLimit | undefined },
 ) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.caller = await authenticate(app, request);
+    limiter.count(request, reply, rate_limit !== undefined);
     if (rate_limit) await counter.count(rate_limit, request, reply);
     authorize(access, request.caller);
   };

@@ -77,16 +77,17 @@ type RateHeaders = Readonly<Record<string, string>>;
 /** For errors that the HTTP parser answers in the middle of a request. */
 const sentHeaders = new WeakMap<Socket, RateHeaders>();
 
-function setRateHeaders(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { limit, remaining, reset }: Window,
-): void {
-  const headers = {
+/** Returns the RateLimit headers of a window. */
+export function rateHeaders({ limit, remaining, reset }: Window): RateHeaders {
+  return {
     "ratelimit-limit": String(limit),
     "ratelimit-remaining": String(remaining),
     "ratelimit-reset": String(reset),
   };
+}
+
+function setRateHeaders(request: FastifyRequest, reply: FastifyReply, window: Window): void {
+  const headers = rateHeaders(window);
   void reply.headers(headers);
   sentHeaders.set(request.raw.socket, headers);
 }

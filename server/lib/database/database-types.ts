@@ -38,6 +38,7 @@ export interface Accounts {
   name: string;
   night_calling: Generated<boolean>;
   recordings_due_at: Generated<Date>;
+  requests_a_minute: Generated<number>;
   retention_calls_days: number | null;
   retention_due_at: Generated<Date>;
   retention_events_days: Generated<number | null>;
@@ -46,6 +47,7 @@ export interface Accounts {
   storage_megabytes: Generated<number>;
   talk_minutes_max: Generated<number>;
   time_zone: Generated<string>;
+  token_requests_a_minute: Generated<number>;
   updated_at: Date;
 }
 
