@@ -22,7 +22,7 @@ test("operation ids are unique and begin with a standard verb", () => {
   const ids = routes.map(({ id }) => id);
   assert.deepEqual(ids, [...new Set(ids)]);
   const verbs =
-    /^(?:list|read|create|update|delete|add|remove|import|export|revoke|rotate|sync|upload|lift|preview|pause|resume|cancel|replay|request|resend|send|stream|subscribe|take|hangUp|transfer|retry|click|move)[A-Z]/;
+    /^(?:list|read|create|update|delete|add|remove|import|export|revoke|rotate|sync|upload|lift|preview|pause|resume|cancel|replay|request|resend|send|stream|subscribe|take|hangUp|transfer|retry|click|move|route|assign|unassign)[A-Z]/;
   assert.deepEqual(
     ids.filter((id) => !verbs.test(id)),
     [],

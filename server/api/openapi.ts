@@ -46,6 +46,7 @@ const tags = [
   ["Agent groups", "Ordered groups of agents that are rung when an agent does not answer"],
   ["Voice nodes", "The telephone switches that place calls; for operators"],
   ["Trunks", "The connections to carriers; for operators"],
+  ["Phone numbers", "Phone numbers assigned to accounts, and where their incoming calls go"],
   ["Suppressions", "Phone numbers that must not be messaged or called"],
   ["Groups", "Saved groups of people"],
   ["Account", "The account and its settings"],
