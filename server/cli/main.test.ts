@@ -198,7 +198,7 @@ test("only an operator changes the storage quota of an account", async () => {
   assert.equal((await api.send("PATCH", "/api/v1/account", { token, json })).status, 422);
 });
 
-test("an operator adds a WhatsApp number to an account that may not add it itself", async () => {
+test("an operator adds a WhatsApp number to an account that may not add it itself, and sets its credential", async () => {
   const tenant = await makeAccount(api.app, { features: ["bulk_chat"] });
   const id = unique("pn");
   const bind = ["whatsapp", "bind", String(tenant.account_id), "--name", "Shop"];
@@ -209,6 +209,20 @@ test("an operator adds a WhatsApp number to an account that may not add it itsel
   const taken = await run(bind, ["--phone-number", "+91 98765 43210"], ids);
   assert.equal(taken.code, 1);
   assert.match(taken.stderr, /provider_phone_number_id is already in use/);
+  const file = join(data_dir, "access-token");
+  await writeFile(file, "hidden-token\n");
+  const credential = ["whatsapp", "credential"];
+  const id_text = String(tenant.account_id);
+  const set = await done([...credential, "set", id_text, "--access-token-file", file]);
+  assert.deepEqual([set.account_id, set.own_app], [tenant.account_id, false]);
+  const own = await api.app.db.query
+    .selectFrom("whatsapp_credentials")
+    .select("access_token")
+    .where("account_id", "=", tenant.account_id)
+    .executeTakeFirstOrThrow();
+  assert.match(own.access_token, /^sealed:v1:/);
+  await done([...credential, "remove", id_text]);
+  assert.deepEqual((await done([...credential, "list"])).data, []);
 });
 
 test("an operator adds, changes and removes nodes and trunks, and the password is never shown", async () => {
