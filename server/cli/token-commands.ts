@@ -63,8 +63,8 @@ export const tokenCommands: readonly Command[] = [
     run: async (session, words) => {
       const id = readId("token id", words.operands[0]!);
       const accountId = readId("--account", words.option("account")!);
-      const token = await session.change(accountId, (tx, { actor }) =>
-        revokeToken(tx, actor, id, session.now()),
+      const token = await session.change(accountId, (tx, operator) =>
+        revokeToken(tx, operator, id, session.now()),
       );
       return { json: token, text: textTable([token], columns) };
     },

@@ -1,18 +1,25 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
-import { recordAudit, type Actor } from "../audit/record-audit.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import type { Permission } from "../permissions.ts";
+import { refuseStronger, type Grantor } from "./grantor.ts";
 
-/** Deletes a role. Throws not-found; conflict while any user, active or not, has it. */
-export async function deleteRole(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+/**
+ * Deletes a role. Throws not-found; forbidden when it has a permission that the grantor does not have; conflict while any
+ * user, active or not, has it.
+ */
+export async function deleteRole(tx: Tx, grantor: Grantor, id: number, now: Date): Promise<void> {
+  const { actor } = grantor;
   // Locked first: a concurrent assignment of the role waits, and then finds it gone.
   const role = await tx
     .selectFrom("roles")
-    .select("id")
+    .select("permissions")
     .where("account_id", "=", actor.account_id)
     .where("id", "=", id)
     .forUpdate()
     .executeTakeFirst();
   if (!role) throw notFound();
+  refuseStronger(grantor, "role", role.permissions as Permission[]);
   const user = await tx
     .selectFrom("users")
     .select("id")

@@ -39,3 +39,20 @@ export function refuseBeyond(grantor: Grantor, granted: Iterable<Permission>): v
     `You cannot grant permissions that you do not have: ${beyond.join(", ")}`,
   );
 }
+
+/**
+ * Throws forbidden unless the grantor has every permission of a token, role or user that they are about to change. They
+ * could otherwise shut out the people who watch over them.
+ */
+export function refuseStronger(
+  grantor: Grantor,
+  what: "token" | "role" | "user",
+  held: Iterable<Permission>,
+): void {
+  const beyond = [...held].filter((permission) => !grantor.permissions.has(permission));
+  if (beyond.length === 0) return;
+  throw new Refusal(
+    "forbidden",
+    `You cannot change a ${what} with permissions that you do not have: ${beyond.join(", ")}`,
+  );
+}

@@ -132,7 +132,7 @@ test("a change to a role applies to its users' tokens from the next request on",
   assert.equal(await status(), 200);
 });
 
-test("refuses to create or extend a role beyond the grantor's permissions, but not to keep or narrow it", async () => {
+test("refuses to create, extend, narrow or delete a role beyond the grantor's permissions", async () => {
   const token = await makeAgentToken(api.app, account, ["users.manage", "crm.read"]);
   const refused = await create(newRole(["crm.read", "crm.write", "tokens.manage"]), token);
   assert.equal(refused.status, 403);
@@ -140,16 +140,17 @@ test("refuses to create or extend a role beyond the grantor's permissions, but n
     refused.body.detail,
     "You cannot grant permissions that you do not have: crm.write, tokens.manage",
   );
-  assert.equal((await create(newRole(["crm.read"]), token)).status, 201);
-  const { body: role } = await create(newRole(["crm.write", "audit.read"]));
+  const { body: own } = await create(newRole(["crm.read"]), token);
   assert.equal(
-    (await patch(role.id, { permissions: ["crm.write", "crm.export"] }, token)).status,
+    (await patch(own.id, { permissions: ["crm.read", "crm.write"] }, token)).status,
     403,
   );
-  assert.equal(
-    (await patch(role.id, { permissions: ["crm.write", "crm.read"] }, token)).status,
-    200,
-  );
+  assert.equal((await patch(own.id, { permissions: [] }, token)).status, 200);
+  const { body: role } = await create(newRole(["crm.write", "audit.read"]));
+  for (const json of [{ permissions: ["crm.read"] }, { permissions: [] }, { name: "Renamed" }])
+    assert.equal((await patch(role.id, json, token)).status, 403, JSON.stringify(json));
+  assert.equal((await api.send("DELETE", `/api/v1/roles/${role.id}`, { token })).status, 403);
+  assert.equal((await api.send("DELETE", `/api/v1/roles/${own.id}`, { token })).status, 204);
   const scoped = await makeToken(api.app, account, { scopes: ["users.manage"] });
   assert.equal((await create(newRole(["crm.read"]), scoped)).status, 403);
 });

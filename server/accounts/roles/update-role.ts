@@ -1,14 +1,15 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { refuseTakenName } from "./create-role.ts";
-import { refuseBeyond, type Grantor } from "./grantor.ts";
+import { refuseBeyond, refuseStronger, type Grantor } from "./grantor.ts";
+import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { RoleResponse, RolePatch } from "./role-schema.ts";
 import { role_columns, roleResponse } from "./roles.ts";
 
 /**
- * Changes a role, and thereby the permissions of its users. Throws not-found; forbidden when it adds
- * a permission that the grantor does not have; validation-failed (name taken).
+ * Changes a role, and thereby the permissions of its users. Throws not-found; forbidden when it has
+ * or gets a permission that the grantor does not have; validation-failed (name taken).
  */
 export async function updateRole(
   tx: Tx,
@@ -26,8 +27,8 @@ export async function updateRole(
     .forUpdate()
     .executeTakeFirst();
   if (!before) throw notFound();
-  const added = (patch.permissions ?? []).filter((name) => !before.permissions.includes(name));
-  refuseBeyond(grantor, added);
+  refuseStronger(grantor, "role", before.permissions as Permission[]);
+  refuseBeyond(grantor, patch.permissions ?? []);
   const role = await tx
     .updateTable("roles")
     .set({ ...patch, updated_at: now })

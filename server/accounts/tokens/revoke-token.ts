@@ -1,15 +1,27 @@
 import type { Tx } from "../../lib/database/database.ts";
-import { recordAudit, type Actor } from "../audit/record-audit.ts";
+import { notFound } from "../../lib/errors.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import { refuseStronger, type Grantor } from "../roles/grantor.ts";
+import { grantedPermissions } from "../roles/granted-permissions.ts";
+import { lockToken } from "./internal/lock-token.ts";
 import type { TokenResponse } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
 
-/** Revokes a token immediately; a revoked token stays as it is. Throws not-found. */
+/**
+ * Revokes a token immediately; a revoked token stays as it is. Throws not-found; forbidden when it has more permissions
+ * than the grantor, whose own token it is not.
+ */
 export async function revokeToken(
   tx: Tx,
-  actor: Actor,
+  grantor: Grantor,
   id: number,
   now: Date,
 ): Promise<TokenResponse> {
+  const { actor } = grantor;
+  const token = await lockToken(tx, actor.account_id, id);
+  if (!token) throw notFound();
+  if (id !== actor.token_id)
+    refuseStronger(grantor, "token", grantedPermissions(token, token.scopes));
   const revoked = await tx
     .updateTable("tokens")
     .set({ revoked_at: now })

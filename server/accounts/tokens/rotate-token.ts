@@ -1,6 +1,7 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
 import { createToken } from "./create-token.ts";
+import { lockToken } from "./internal/lock-token.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
 import { refuseOwnerToken, type Issued } from "./issue-token.ts";
@@ -22,7 +23,7 @@ export async function rotateToken(
   now: Date,
 ): Promise<Issued> {
   const { account_id } = grantor.actor;
-  const old = await findRotated(tx, account_id, id);
+  const old = await lockToken(tx, account_id, id);
   if (!old) throw notFound();
   const kind = old.kind as "account" | "agent";
   refuseOwnerToken(grantor, kind);
@@ -62,34 +63,4 @@ export async function rotateToken(
     detail: { new_token_id: issued.id, overlap_seconds },
   });
   return { answer: await findToken(tx, account_id, issued.id), token: issued.token };
-}
-
-async function findRotated(tx: Tx, account_id: number, id: number) {
-  return (
-    tx
-      .selectFrom("tokens as t")
-      .innerJoin("users as u", (join) =>
-        join.onRef("u.account_id", "=", "t.account_id").onRef("u.id", "=", "t.user_id"),
-      )
-      .leftJoin("roles as r", (join) =>
-        join.onRef("r.account_id", "=", "u.account_id").onRef("r.id", "=", "u.role_id"),
-      )
-      .select([
-        "t.kind",
-        "t.user_id",
-        "t.name",
-        "t.scopes",
-        "t.expires_at",
-        "t.revoked_at",
-        "t.created_by",
-        "u.active",
-        "u.is_owner",
-        "r.permissions as role_permissions",
-      ])
-      .where("t.account_id", "=", account_id)
-      .where("t.id", "=", id)
-      // Of two concurrent rotations, the second sees the result of the first.
-      .forUpdate("t")
-      .executeTakeFirst()
-  );
 }

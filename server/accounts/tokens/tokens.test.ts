@@ -323,6 +323,21 @@ test("refuses to create or rotate a token with more permissions than the grantor
   assert.equal((await rotate(idOf(agent), {}, by)).status, 201, "it may rotate itself");
 });
 
+test("a token with more permissions than the grantor's is not revoked by them, but their own is", async () => {
+  const weak = await makeAgentToken(api.app, account, ["tokens.manage", "crm.read"]);
+  const strong = await makeAgentToken(api.app, account, ["crm.read", "crm.export"]);
+  const equal = await makeAgentToken(api.app, account, ["crm.read"]);
+  const owners = await makeToken(api.app, account);
+  for (const token of [strong, owners]) {
+    const { status, body } = await revoke(idOf(token), weak);
+    assert.deepEqual([status, body.type], [403, "forbidden"]);
+  }
+  assert.equal((await revoke(idOf(equal), weak)).status, 200);
+  const scoped = await makeToken(api.app, account, { scopes: ["tokens.manage"] });
+  assert.equal((await revoke(idOf(scoped), scoped)).status, 200);
+  assert.equal(await works(owners), 200);
+});
+
 test("a scoped token creates and rotates only tokens within its scopes", async () => {
   const scopes = ["tokens.manage", "crm.read"] as const;
   const scoped = await makeToken(api.app, account, { scopes });

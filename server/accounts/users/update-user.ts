@@ -1,7 +1,7 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound, type FieldError } from "../../lib/errors.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
-import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
+import { refuseStronger, type Grantor } from "../roles/grantor.ts";
 import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
 import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
@@ -10,8 +10,7 @@ import { user_columns, userResponse } from "./users.ts";
 
 /**
  * Changes a user. Throws not-found; validation-failed (email taken, role unknown, the owner deactivated
- * or given a role); forbidden when the user would have more permissions than the grantor, or when it
- * changes the email address of such a user.
+ * or given a role); forbidden when the user has or would have more permissions than the grantor.
  */
 export async function updateUser(
   tx: Tx,
@@ -34,9 +33,7 @@ export async function updateUser(
     ...(patch.email === undefined ? {} : { email: patch.email.toLowerCase() }),
   };
   const after = { ...before, ...changes };
-  // Whoever controls a user's mailbox can take over the user.
-  if (changes.email !== undefined && changes.email !== before.email)
-    refuseBeyond(grantor, await permissionsOf(tx, account_id, before));
+  refuseStronger(grantor, "user", await permissionsOf(tx, account_id, before));
   // Reactivating a user restores their role's permissions.
   const grants = after.role_id !== before.role_id || (after.active && !before.active);
   await validateUser(

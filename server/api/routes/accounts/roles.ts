@@ -92,8 +92,9 @@ export const roleRoutes = [
     access: { anyOf: ["users.manage"] },
     params: roleParams,
     success: { 204: Type.Null() },
-    handle: async ({ app, actor, params, write }) => {
-      await write((tx) => deleteRole(tx, actor, params.id, app.clock.now()));
+    handle: async (context) => {
+      const { app, params, write } = context;
+      await write((tx) => deleteRole(tx, grantorOf(context), params.id, app.clock.now()));
     },
   }),
 ];

@@ -70,8 +70,11 @@ export const tokenRoutes = [
     access,
     params: tokenParams,
     success: { 200: TokenResponse },
-    handle: async ({ app, caller, actor, params, write }) => {
-      const token = await write((tx) => revokeToken(tx, actor, params.id, app.clock.now()));
+    handle: async (context) => {
+      const { app, caller, params, write } = context;
+      const token = await write((tx) =>
+        revokeToken(tx, grantorOf(context), params.id, app.clock.now()),
+      );
       purge(app, caller, params.id);
       return token;
     },
