@@ -502,3 +502,58 @@ test("erasing a number of fewer than ten digits keeps rows of longer numbers tha
     ["", "", "9290222221"],
   );
 });
+
+test("erasing a person empties the agent's side of calls and the reasons of suppressions, and keeps the customer's side", async () => {
+  const owner = await account();
+  const { account_id } = owner;
+  const now = api.clock.now();
+  const node_id = await makeNode(api.app, { connected: true });
+  const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  const calls: number[] = [];
+  for (const from_number of [number, `+${phone}`, phone]) {
+    const { id } = await makeCall(api.app, owner, {
+      place,
+      asked: { from_number, to_number: "9800000002", to_phone: "919800000002" },
+      call: {
+        ...failed,
+        ended_at: now,
+        from_number,
+        to_number: "9800000002",
+        to_phone: "919800000002",
+      },
+      legs: [
+        { role: "agent", number: phone },
+        { role: "customer", number: "919800000002" },
+      ],
+    });
+    calls.push(id);
+    const data = JSON.stringify({ call_id: id, from_number, to_number: "9800000002" });
+    await query(
+      `insert into call_events (account_id, call_id, type, at, data) values ($1, $2, 'call.completed', $3, $4)`,
+      [account_id, id, now, data],
+    );
+    await query(
+      `insert into events (account_id, type, occurred_at, data) values ($1, 'call.completed', $2, $3)`,
+      [account_id, now, data],
+    );
+  }
+  await query(
+    `insert into events (account_id, type, occurred_at, data) values ($1, 'call.missed', $2, $3)`,
+    [account_id, now, JSON.stringify({ call_id: 1, from_number: number })],
+  );
+  await post(owner, "/api/v1/suppressions", {
+    phone_number: `+${phone}`,
+    reason: `Asha, ${number}, called`,
+  });
+  await post(owner, "/api/v1/erasures", { phone_number: `+${phone}` });
+  await work();
+  api.clock.advance(60_000);
+  await work();
+  assert.deepEqual(await traces(owner), { suppressions: 1 });
+  const [suppression] = (await read(owner, "/api/v1/suppressions")).data;
+  assert.deepEqual([suppression.phone_number, suppression.reason], [phone, "manual"]);
+  for (const id of calls) {
+    const call = await read(owner, `/api/v1/calls/${id}`);
+    assert.deepEqual([call.from_number, call.to_number], ["", "9800000002"]);
+  }
+});

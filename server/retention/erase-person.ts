@@ -4,6 +4,7 @@ import { recordAudit } from "../accounts/audit/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { checkJob, type Job } from "../engine/work-jobs.ts";
 import { statement, type Tx } from "../lib/database/database.ts";
+import { phoneSpellings } from "../lib/phone-key.ts";
 import { eraseStoredResponses } from "./erase/stored-responses.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
@@ -113,6 +114,10 @@ function personOf(
   return {
     account_id,
     phone: e164,
+    numbers: [
+      ...phoneSpellings(e164).flatMap((spelling) => [spelling, `+${spelling}`, `00${spelling}`]),
+      ...(national === undefined ? [] : [national, `0${national}`]),
+    ],
     bsuids: known.map(({ bsuid }) => bsuid),
     digits,
     pattern: `(^|[^0-9])${prefix}${digits}([^0-9]|$)`,

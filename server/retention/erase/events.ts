@@ -3,6 +3,7 @@
 // it, are deleted.
 import { statement } from "../../lib/database/database.ts";
 import { scan_rows, type Part } from "./part.ts";
+import { withoutNumber } from "./without-number.ts";
 import { readPage, type Page } from "./read-page.ts";
 
 /** Between checks for the relay, which assigns seq. */
@@ -25,7 +26,7 @@ export const eraseEvents: Part = async ({ app, person, progress, write }) => {
   const { found, next } = await readPage(app, findThem, values, scan_rows);
   const ids = found.map(([, id]) => id);
   return write(async (tx) => {
-    const counts = { events: (await emptyEvents(tx, [account_id, ids])).length };
+    const counts = { events: (await emptyEvents(tx, [account_id, ids, pattern])).length };
     if (ids.length > 0) await emptyResponses(tx, [account_id, ids]);
     if (next) return { at: { ...at, seq: next[0] }, counts };
     return open ? { at, counts, wait_ms } : { at: null, counts };
@@ -58,7 +59,7 @@ const emptyEvents = statement<{ id: number }>(`
     select e.id from events e
     where e.account_id = $1 and e.id = any ($2::bigint[]) order by e.id for no key update
   )
-  update events e set data = erase_event_data(e.data)
+  update events e set data = ${withoutNumber("erase_event_data(e.data)", "$3")}
   where e.account_id = $1 and e.id = any (array(select f.id from found f))
   returning e.id`);
 

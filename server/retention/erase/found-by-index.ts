@@ -61,8 +61,8 @@ export const eraseNotices = repeat(
 export const eraseSuppressionTexts = repeat(
   null,
   `with texts as (
-     update suppressions set evidence = evidence - 'text'
-     where account_id = $1 and person_key = phone_key($2) and lifted_at is null and evidence ? 'text'
+     update suppressions set evidence = evidence - 'text', reason = source
+     where account_id = $1 and person_key = phone_key($2) and lifted_at is null
    ), lifted as (
      delete from suppressions
      where account_id = $1 and person_key = phone_key($2) and lifted_at is not null

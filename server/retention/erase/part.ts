@@ -8,6 +8,8 @@ export type Person = {
   readonly account_id: number;
   /** E.164 digits. */
   readonly phone: string;
+  /** Every form in which a call may store the number of its agent's side. */
+  readonly numbers: readonly string[];
   /** The WhatsApp user IDs that are known to belong to the number. */
   readonly bsuids: readonly string[];
   /** The national number (10 digits) if the number is of the account's country; otherwise all digits. */
