@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openCallClient, type CallClient } from "../../../../test/support/call-client.ts";
 import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
+import { makeSuppression } from "../../../../test/support/chat-factory.ts";
 import { checkVoiceCampaigns } from "../../../../test/support/check-invariants.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import {
@@ -179,4 +180,42 @@ test("an account narrows what it calls, and only its operator widens it, whateve
   assert.equal((await submit(client, {})).status, 403);
   await patch({ calls: { destinations: null } });
   assert.equal((await submit(client, {})).status, 200);
+});
+
+test("never rings a suppressed phone, as agent, group member or customer, when 40 calls arrive at once", async () => {
+  const client = await openClient();
+  const { app } = fixture;
+  await makeSuppression(app, client.account, "919876500077", { channel: "voice" });
+  const group = await makeAgentGroup(app, client.account, ["919876500077"]);
+  const requests = [
+    { to_number: "9876500001", from_number: "9876500077" },
+    { to_number: "9876500077", from_number: "101" },
+    {
+      to_number: "9876500002",
+      // Is busy, so that the group's member is next.
+      from_number: "9876777486",
+      agent_not_pick_group: String(group),
+      agent_not_pick_policy: "ring_all",
+    },
+  ];
+  const submitted = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      client.ask("POST", "/api/v1/clickToCallApis/clickToCall", requests[i % 3]!),
+    ),
+  );
+  assert.ok(submitted.some(({ status }) => status === 200));
+  const { query } = app.db;
+  const { account_id } = client.account;
+  await eventually(async () => {
+    const open = query.selectFrom("calls").select("id").where("account_id", "=", account_id);
+    return (await open.where("stage", "<>", "ended").execute()).length === 0;
+  });
+  const rung = await query
+    .selectFrom("call_legs")
+    .select("role")
+    .where("account_id", "=", account_id)
+    .where("number", "=", "919876500077")
+    .where("ringing_at", "is not", null)
+    .execute();
+  assert.deepEqual(rung, []);
 });
