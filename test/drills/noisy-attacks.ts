@@ -5,7 +5,12 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 
-export type AttackName = "descriptions" | "stalled bodies" | "unknown tokens" | "long work";
+export type AttackName =
+  | "descriptions"
+  | "stalled bodies"
+  | "invalid bodies"
+  | "unknown tokens"
+  | "long work";
 
 export type AttackData = {
   readonly attack: AttackName;
@@ -88,6 +93,13 @@ function stallBodies(): void {
   for (let i = 0; i < 9; i++) stall(upload, true);
 }
 
+/** A body of a megabyte, every field of which is invalid. */
+function invalidBody(): string {
+  return JSON.stringify(
+    Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`unknown${i}`, i])),
+  );
+}
+
 async function addWork(): Promise<void> {
   for (let i = 0; i < 20; i++)
     await post("/erasures", { phone_number: `+9198765432${String(i).padStart(2, "0")}` });
@@ -106,6 +118,11 @@ const attacks: Readonly<Record<AttackName, () => void | Promise<void>>> = {
   descriptions: () =>
     repeat(100, () => void send("GET", "/openapi.json", { "accept-encoding": "gzip" })),
   "stalled bodies": stallBodies,
+  "invalid bodies": () => {
+    const body = invalidBody();
+    const path = `/api/v1/crm/workspaces/${workspace_id}/leads/create`;
+    repeat(4, () => void send("POST", path, json, body));
+  },
   "unknown tokens": () =>
     repeat(300, () => {
       const unknown = `trk_${1_000_000 + Math.floor(Math.random() * 1_000_000)}_1_${randomBytes(32).toString("hex")}`;

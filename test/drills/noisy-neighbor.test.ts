@@ -151,6 +151,9 @@ test("another account's requests stay fast during a flood of requests for the AP
 test("another account's requests stay fast, its uploads are processed and memory is bounded while bodies stall and trickle", () =>
   compare("stalled bodies", upload));
 
+test("another account's requests stay fast while megabytes of invalid fields arrive", () =>
+  compare("invalid bodies"));
+
 test("another account's requests stay fast during a flood of unknown tokens", () =>
   compare("unknown tokens"));
 
