@@ -6,7 +6,7 @@ import { recordFile, type TestRecord } from "../../test/support/reporters/test-r
 type Row = { readonly line: number; readonly id: string; readonly test: string };
 
 /**
- * Reads the tables `clause id | clause | test` of `page` and returns, as `file:line: violation`, each row that names
+ * Reads the tables `clause id | clause | test` (or `risk id | measure | test`) of `page` and returns, as `file:line: violation`, each row that names
  * no test, or one that does not exist, did not run, or did not pass in its last run. A test cell contains
  * `` `path.test.ts` › suite › test `` (suites are optional), several separated by `<br>`, or `later: module` for a
  * clause whose module does not exist yet.
@@ -59,7 +59,7 @@ function readRecords(root: string, file: string): TestRecord[] {
     .map((line) => JSON.parse(line) as TestRecord);
 }
 
-/** Returns the rows of every table whose header names the columns `clause id` and `test`. */
+/** Returns the rows of every table whose header names the columns `… id` and `test`. */
 function readRows(text: string): Row[] {
   const rows: Row[] = [];
   let header: string[] | null = null;
@@ -68,7 +68,7 @@ function readRows(text: string): Row[] {
     if (cells === null) header = null;
     else if (header === null) header = cells.map((cell) => cell.toLowerCase());
     else if (!cells.every((cell) => /^:?-+:?$/.test(cell))) {
-      const [id, test] = [header.indexOf("clause id"), header.indexOf("test")];
+      const [id, test] = [header.findIndex((cell) => / id$/.test(cell)), header.indexOf("test")];
       if (id < 0 || test < 0) continue;
       rows.push({ line: index + 1, id: cells[id] ?? "", test: cells[test] ?? "" });
     }
