@@ -73,7 +73,7 @@ const load = { calls_per_second: 10, calls_max: 100 };
 
 const operator: Record<string, RouteRow> = {
   listWhatsappCredentials: operate(() => ({ path: `${account}/whatsapp-credentials?limit=2` })),
-  setWhatsappCredential: operate((ids) => ({
+  updateWhatsappCredential: operate((ids) => ({
     path: `${account}/whatsapp-credentials/${ids.account_id}`,
     json: { access_token: unique("token"), app_secret: "secret", verify_token: "verify" },
   })),

@@ -32,7 +32,7 @@ export const whatsappCredentialRoutes = [
   route({
     method: "PUT",
     url: `${credentials}/:account_id`,
-    id: "setWhatsappCredential",
+    id: "updateWhatsappCredential",
     summary: "Set the WhatsApp credential of an account",
     tag,
     access: operate,
