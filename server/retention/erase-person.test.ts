@@ -557,3 +557,23 @@ test("erasing a person empties the agent's side of calls and the reasons of supp
     assert.deepEqual([call.from_number, call.to_number], ["", "9800000002"]);
   }
 });
+
+test("erasing a Brazilian number empties recipients with and without its ninth digit", async () => {
+  const owner = await account();
+  const people = ["5551987654321", "555187654321"];
+  const chat_number = await makeChatNumber(api.app, owner);
+  const template_id = await makeChatTemplate(api.app, owner, chat_number);
+  for (const spelling of people) {
+    await makeChatCampaign(api.app, owner, chat_number, template_id, [{ phone: spelling }]);
+    await makeVoiceCampaign(api.app, owner, {
+      recipients: [{ number: spelling, phone: spelling, state: "answered" }],
+    });
+  }
+  await post(owner, "/api/v1/erasures", { phone_number: "+555187654321" });
+  await work();
+  for (const table of ["chat_recipients", "voice_recipients"])
+    assert.deepEqual(
+      await query(`select distinct phone from ${table} where account_id = $1`, [owner.account_id]),
+      [{ phone: "" }],
+    );
+});

@@ -88,7 +88,7 @@ const findChatRecipients = statement<Page<Place>>(`
   )
   select
     (select coalesce(json_agg(json_build_array(p.campaign_id, p.id) order by p.campaign_id, p.id), '[]')
-      from page p where p.phone = $5 or p.bsuid = any ($6::text[])) as found,
+      from page p where p.phone = any (phone_spellings($5)) or p.bsuid = any ($6::text[])) as found,
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
@@ -97,7 +97,7 @@ const emptyRecipient = statement<{ is_open: boolean }>(`
   with found as materialized (
     select r.id, r.state in ('queued', 'deferred', 'dispatching', 'unknown') as is_open
     from chat_recipients r
-    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and (r.phone = $4 or r.bsuid = any ($5::text[]))
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and (r.phone = any (phone_spellings($4)) or r.bsuid = any ($5::text[]))
     for no key update
   ), emptied as (
     update chat_recipients r set phone = '', bsuid = null, variables = null,

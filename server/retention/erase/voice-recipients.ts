@@ -56,14 +56,14 @@ const findThem = statement<Page<Place>>(`
   )
   select
     (select coalesce(json_agg(json_build_array(p.campaign_id, p.id) order by p.campaign_id, p.id), '[]')
-      from page p where p.phone = $5) as found,
+      from page p where p.phone = any (phone_spellings($5))) as found,
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
 const emptyRecipient = statement<{ state: string }>(`
   with found as materialized (
     select r.id, r.state from voice_recipients r
-    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = $4
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = any (phone_spellings($4))
     for no key update
   ), emptied as (
     update voice_recipients r set number = '', phone = '', variables = null, audio_name = null,
