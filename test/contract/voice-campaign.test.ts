@@ -360,8 +360,11 @@ test("name, retries, callback_url and CRM workspace are stored as sent, up to th
   const { campaign } = await launchCsv("phone\n9876543210\n", form);
   assert.deepEqual([campaign.max_retry, campaign.retry_after_minutes], [2, 5]);
   assert.equal(campaign.scheduled_at?.toISOString(), "2099-01-31T09:30:00.000Z");
-  const { campaign: other } = await voice.take({ retry_after: 7, callback_url: "HTTP://x:1/?a#b" });
-  assert.deepEqual([other.max_retry, other.callback_url], [0, "HTTP://x:1/?a#b"]);
+  const { campaign: other } = await voice.take({
+    retry_after: 7,
+    callback_url: "HTTP://x.example:8080/?a#b",
+  });
+  assert.deepEqual([other.max_retry, other.callback_url], [0, "HTTP://x.example:8080/?a#b"]);
 });
 
 test("schedulled_at sets the start time, in the account's time zone without an offset; a time within a minute starts the campaign now", async () => {

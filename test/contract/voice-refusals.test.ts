@@ -86,6 +86,9 @@ test("each field that is missing, of the wrong type or beyond its limit is 422 o
     ["callback_url", [`https://example.com/${"x".repeat(2_029)}`, "javascript:alert(1)"]],
     ["callback_url", [`https://example.com/${"é".repeat(1_015)}`, "http://user@example.com/"]],
     ["callback_url", ["https://:secret@example.com/"]],
+    // As the URL of an endpoint: nothing in the network of the operator.
+    ["callback_url", ["http://10.0.0.5/", "http://169.254.169.254/latest", "http://[::1]/"]],
+    ["callback_url", ["http://2130706434/"]],
     ["crm_workspace_id", [voice.account.workspace_id, "x", "-1", "1.0", "0", "9".repeat(19)]],
     ["crm_workspace_id", ["9".repeat(20)]],
   ];

@@ -58,7 +58,7 @@ export async function withRecipients<Answer>(
   now: Date,
   use: Use<Answer>,
 ): Promise<Answer> {
-  const validated = await validateVoiceCampaign(app.db.query, account, request.body, now);
+  const validated = await validateVoiceCampaign(app, account, request.body, now);
   if (validated.send_to === "csv") return withFile(account, request, validated, use);
   const order = orderOf(request, validated, []);
   const { source, plan } = order;

@@ -4,6 +4,7 @@ import type { Caller } from "../../../accounts/caller.ts";
 import { findGroup } from "../../../audience/groups/groups.ts";
 import { recipients_max } from "../../../audience/intake/limits.ts";
 import { call_types, type VoicePlan } from "../../../calls/state-machine/voice-plan.ts";
+import type { App } from "../../../engine/app.ts";
 import type { DB } from "../../../lib/database/database.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
@@ -36,7 +37,7 @@ export type ValidatedVoiceCampaign = {
  * is not reported again here.
  */
 export async function validateVoiceCampaign(
-  db: Kysely<DB>,
+  { db: { query: db }, outgoing }: Pick<App, "db" | "outgoing">,
   account: Pick<Caller["account"], "id" | "time_zone">,
   body: unknown,
   now: Date,
@@ -50,7 +51,7 @@ export async function validateVoiceCampaign(
     violations.push({ field: "retry_after", reason: "is required with max_retry" });
   const start = readStart(textOf(fields["schedulled_at"]), account.time_zone, now);
   if (typeof start === "string") violations.push({ field: "schedulled_at", reason: start });
-  const reason = validateCallbackUrl(textOf(fields["callback_url"]));
+  const reason = validateCallbackUrl(outgoing, textOf(fields["callback_url"]));
   if (reason !== null) violations.push({ field: "callback_url", reason });
   const crm_workspace_id = await validateWorkspace(db, account.id, fields, violations);
   return {
@@ -112,12 +113,11 @@ async function validateSource(
   return { send_to, group_id: group.id, count: group.members_count };
 }
 
-/** Validates the syntax only; the address is validated whenever a request is sent. */
-function validateCallbackUrl(text: string): string | null {
+/** As the URL of an endpoint, without looking its name up: the address is validated whenever a request is sent. */
+function validateCallbackUrl(outgoing: App["outgoing"], text: string): string | null {
   if (text === "") return null;
-  if (!URL.canParse(text)) return "must be a valid URL";
-  const { username, password } = new URL(text);
-  if (username !== "" || password !== "") return "must not contain a user name or password";
+  const violation = outgoing.validate(text);
+  if (violation !== null) return violation;
   return Buffer.byteLength(text) > url_bytes_max
     ? `must have at most ${url_bytes_max} bytes`
     : null;
