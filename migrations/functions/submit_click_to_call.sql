@@ -13,9 +13,9 @@ begin
     values (v_asked.account_id, 'click_to_call', v_actor.user_id, p_now)
     returning id into v_asked.campaign_id;
   insert into click_to_calls select v_asked.*;
-  insert into audit_entries (account_id, at, user_id, token_id, request_id, action, subject_id)
-    values (v_asked.account_id, p_now, v_actor.user_id, v_actor.token_id, v_actor.request_id,
-      'click_to_call.submitted', v_asked.campaign_id);
+  insert into audit_entries (account_id, at, user_id, token_id, request_id, address, user_agent, action, subject_id)
+    values (v_asked.account_id, p_now, v_actor.user_id, v_actor.token_id, v_actor.request_id, v_actor.address,
+      v_actor.user_agent, 'click_to_call.submitted', v_asked.campaign_id);
   if queue_call(p_call || jsonb_build_object('campaign_id', v_asked.campaign_id), p_credits, p_now) is null then
     raise exception 'account % has not enough call credit', v_asked.account_id using errcode = 'TL002';
   end if;

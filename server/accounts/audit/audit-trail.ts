@@ -12,6 +12,8 @@ export const AuditEntry = Type.Object({
   user_id: nullable(id("Null: an operator at the command line")),
   token_id: nullable(id("The token of the request")),
   request_id: Type.String(),
+  address: nullable(Type.String({ description: "The IP address that the request came from" })),
+  user_agent: nullable(Type.String({ description: "The request's User-Agent, shortened" })),
   action: Type.String({ description: "The change, such as token.revoked" }),
   subject_id: nullable(Type.String({ description: "ID of the changed resource" })),
   detail: Type.Record(Type.String(), Type.Unknown()),
@@ -36,7 +38,8 @@ export async function listAudit(
 ): Promise<{ data: AuditEntry[]; next_cursor: string | null }> {
   let query = db
     .selectFrom("audit_entries")
-    .select(["id", "at", "user_id", "token_id", "request_id", "action", "subject_id", "detail"])
+    .select(["id", "at", "user_id", "token_id", "request_id", "address", "user_agent"])
+    .select(["action", "subject_id", "detail"])
     .where("account_id", "=", accountId);
   if (filter.action !== undefined) query = query.where("action", "=", filter.action);
   if (filter.user_id !== undefined) query = query.where("user_id", "=", filter.user_id);

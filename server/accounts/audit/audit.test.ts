@@ -7,6 +7,11 @@ import {
   makeAgentToken,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import {
+  makeCallingAccount,
+  makeNode,
+  makeTrunk,
+} from "../../../test/support/telephony-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -49,6 +54,8 @@ test("lists the audit trail newest first, in consecutive pages", async () => {
     user_id: account.owner_id,
     token_id: null,
     request_id: "req_4",
+    address: null,
+    user_agent: null,
     action: "role.deleted",
     subject_id: "4",
     detail: { hour: 4 },
@@ -101,4 +108,32 @@ test("an account sees its own trail only, and only with audit.read", async () =>
   const none = await makeAgentToken(api.app, account, ["account.read"]);
   assert.equal((await list("", none)).status, 403);
   assert.equal((await api.send("GET", "/api/v1/audit")).status, 401);
+});
+
+test("records the address and the program of each request, also of a click-to-call", async () => {
+  const own = await makeCallingAccount(api.app);
+  await makeTrunk(api.app, [await makeNode(api.app, { connected: true })]);
+  const headers = { "user-agent": `dialer/2.0 ${"x".repeat(300)}` };
+  const { token } = own;
+  const calls = "/api/v1/clickToCallApis/clickToCall";
+  const json = { to_number: "9876543210", from_number: "101" };
+  const called = await api.send("POST", calls, { token, json, headers });
+  assert.equal(called.status, 200, called.text);
+  const role = { name: "Sales", permissions: [] };
+  await api.send("POST", "/api/v1/roles", { token, json: role, headers });
+  const { body } = await list("", token);
+  assert.deepEqual(
+    body.data
+      .slice(0, 2)
+      .map(({ action, address, user_agent }: Record<string, string>) => [
+        action,
+        address,
+        user_agent,
+      ]),
+    ["role.created", "click_to_call.submitted"].map((action) => [
+      action,
+      "127.0.0.1",
+      headers["user-agent"].slice(0, 200),
+    ]),
+  );
 });

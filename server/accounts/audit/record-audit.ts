@@ -7,6 +7,9 @@ export type Actor = {
   readonly user_id: number | null;
   readonly token_id: number | null;
   readonly request_id: string;
+  /** The client of the request; absent where no request made the change. */
+  readonly address?: string;
+  readonly user_agent?: string | null;
 };
 
 /** The actor of an HTTP request: every token authenticates as a user. */

@@ -10,6 +10,9 @@ import type { Begin, Transactions } from "./transactions.ts";
 /** Runs the writes of every route. */
 export type Writing = { readonly idempotency: Idempotency; readonly transactions: Transactions };
 
+/** Characters of the User-Agent that the audit trail keeps. */
+const user_agent_max = 200;
+
 /** Returns a function that builds the context of a request to `route`, after its key was looked up. */
 export function contextFactory(
   app: ApiApp,
@@ -38,6 +41,8 @@ export function contextFactory(
         user_id: caller.user_id,
         token_id: caller.token_id,
         request_id: request.id,
+        address: request.ip,
+        user_agent: request.headers["user-agent"]?.slice(0, user_agent_max).toWellFormed() ?? null,
       },
       params: request.params,
       query: request.query,

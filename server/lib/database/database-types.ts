@@ -72,12 +72,14 @@ export interface AgentGroups {
 export interface AuditEntries {
   account_id: number;
   action: string;
+  address: string | null;
   at: Date;
   detail: Generated<unknown>;
   id: Generated<number>;
   request_id: string;
   subject_id: string | null;
   token_id: number | null;
+  user_agent: string | null;
   user_id: number | null;
 }
 
