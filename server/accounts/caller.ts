@@ -22,4 +22,6 @@ export type Caller = {
   readonly token_kind: "account" | "agent";
   readonly has_role: boolean;
   readonly permissions: ReadonlySet<Permission>;
+  /** Whether the token may be used from an IP address; absent: from any. */
+  readonly isAllowedFrom?: (address: string) => boolean;
 };

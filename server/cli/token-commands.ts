@@ -37,6 +37,11 @@ export const tokenCommands: readonly Command[] = [
         value: "list",
         about: "Permissions to limit the token to; default all permissions of its user",
       },
+      addresses: {
+        value: "list",
+        about:
+          "Addresses and networks that it may be used from, such as 203.0.113.0/24; default any",
+      },
       expires: {
         value: "time",
         about: "Default never; a time without an offset is in the account's time zone",
@@ -73,11 +78,13 @@ export const tokenCommands: readonly Command[] = [
 
 async function create(session: Session, words: Words): Promise<Outcome> {
   const [user, scopes] = [words.option("user"), words.option("scopes")];
+  const addresses = words.option("addresses");
   const wanted = readAs(TokenRequest, {
     kind: words.option("kind"),
     name: words.option("name"),
     user_id: user === undefined ? undefined : readId("--user", user),
     scopes: scopes === undefined ? undefined : readList(scopes),
+    allowed_addresses: addresses === undefined ? undefined : readList(addresses),
     expires_at: words.option("expires"),
   });
   const { id, time_zone } = await session.account(readId("--account", words.option("account")!));

@@ -12,6 +12,8 @@ export type NewToken = {
   /** Null: all permissions of its user. */
   readonly scopes: readonly Permission[] | null;
   readonly expires_at: Date | null;
+  /** The networks that it may be used from; absent or null: any. */
+  readonly allowed_addresses?: readonly string[] | null;
   readonly created_by: number;
 };
 
@@ -27,6 +29,7 @@ export async function createToken(
     .values({
       ...token,
       scopes: token.scopes === null ? null : [...token.scopes],
+      allowed_addresses: token.allowed_addresses ? [...token.allowed_addresses] : null,
       secret_sha256: hashSecret(secret),
       created_at: now,
     })

@@ -42,6 +42,7 @@ export async function issueToken(
       name: input.name,
       scopes: input.scopes ?? null,
       expires_at: expires_at as Date | null,
+      allowed_addresses: input.allowed_addresses ?? null,
       // At the command line the owner is stored as creator; the audit trail records the operator.
       created_by: grantor.actor.user_id ?? user.owner_id,
     },
@@ -57,6 +58,7 @@ export async function issueToken(
       user_id: user.id,
       scopes: answer.scopes,
       expires_at: answer.expires_at,
+      allowed_addresses: answer.allowed_addresses,
     },
   });
   return { answer, token };

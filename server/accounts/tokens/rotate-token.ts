@@ -11,7 +11,7 @@ import type { TokenRotation } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
 
 /**
- * Replaces a token with a new one of the same kind, user, name, scopes and expiry (a rotation never
+ * Replaces a token with a new one of the same kind, user, name, scopes, addresses and expiry (a rotation never
  * extends the expiry); the old token expires after the overlap. Throws not-found; conflict when it is
  * revoked, expired or its user inactive; forbidden when it has more permissions than the grantor.
  */
@@ -42,6 +42,7 @@ export async function rotateToken(
       name: old.name,
       scopes: old.scopes as Permission[] | null,
       expires_at: old.expires_at,
+      allowed_addresses: old.allowed_addresses,
       created_by: grantor.actor.user_id ?? old.created_by,
     },
     now,

@@ -3,6 +3,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
+import { openAddressList } from "../../lib/address-list.ts";
 import { statement } from "../../lib/database/database.ts";
 import { unavailable } from "../../lib/errors.ts";
 import { openShares } from "../../lib/shares.ts";
@@ -145,6 +146,7 @@ type Row = {
   secret_sha256: Buffer;
   scopes: Permission[] | null;
   expires_at: Date | null;
+  allowed_addresses: string[] | null;
   account_name: string;
   features: Feature[];
   country_code: string;
@@ -158,7 +160,7 @@ type Row = {
 };
 
 const findToken = statement<Row>(`
-  select t.kind, t.user_id, t.secret_sha256, t.scopes, t.expires_at,
+  select t.kind, t.user_id, t.secret_sha256, t.scopes, t.expires_at, t.allowed_addresses,
     a.name as account_name, a.features, a.country_code, a.time_zone,
     a.chat_writes_a_minute, a.requests_a_minute, a.token_requests_a_minute,
     a.chat_valid_numbers_only, u.is_owner, r.permissions as role_permissions
@@ -190,6 +192,7 @@ async function readEntry(app: App, accountId: number, tokenId: number): Promise<
       token_kind: row.kind,
       has_role: row.is_owner || row.role_permissions !== null,
       permissions: grantedPermissions(row, row.scopes),
+      ...(row.allowed_addresses ? { isAllowedFrom: openAddressList(row.allowed_addresses) } : {}),
     },
     secret_sha256: row.secret_sha256,
     expires_at: row.expires_at,

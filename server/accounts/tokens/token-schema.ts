@@ -10,12 +10,23 @@ const kind = Type.Unsafe<"account" | "agent">({
   description: "account: authenticates as the account's owner; agent: as user_id",
 });
 
+/** The most networks of a token. */
+export const addresses_max = 50;
+
 export const TokenRequest = closed(
   {
     kind,
     name: shownName("Purpose of the token"),
     user_id: optional(id("The active user that an agent token authenticates as")),
     scopes: optional(permissionList("Narrows its permissions; null: all permissions of its user")),
+    allowed_addresses: optional(
+      Type.Array(Type.String({ maxLength: 64 }), {
+        minItems: 1,
+        maxItems: addresses_max,
+        description:
+          "IP addresses and networks (CIDR) that the token may be used from; null: any. Others get a 403",
+      }),
+    ),
     expires_at: optional(
       Type.String({
         maxLength: 64,
@@ -53,6 +64,7 @@ const fields = {
   name: Type.String(),
   scopes: nullable(Type.Array(Type.String())),
   expires_at: nullable(timestamp("UTC")),
+  allowed_addresses: nullable(Type.Array(Type.String())),
   revoked_at: nullable(timestamp("UTC")),
   last_used_at: nullable(timestamp("UTC; may lag behind by a minute")),
   created_by: id("User id"),

@@ -49,6 +49,7 @@ test("an account token authenticates as the owner, and its text is shown once, a
       name: "",
       scopes: null,
       expires_at: null,
+      allowed_addresses: null,
       revoked_at: null,
       last_used_at: null,
       created_by: account.owner_id,
@@ -136,6 +137,36 @@ test("an agent token needs an active user of the account", async () => {
       { field: "user_id", reason: "must be the ID of an active user" },
     ]);
   }
+});
+
+test("a token with allowed addresses works from them alone, also after its rotation", async () => {
+  const make = async (allowed_addresses: string[]) => {
+    const { status, body, text } = await create({ ...accountToken(), allowed_addresses });
+    assert.equal(status, 201, text);
+    assert.deepEqual(body.allowed_addresses, allowed_addresses);
+    return body.token as string;
+  };
+  const here = await make(["198.51.100.0/24", "127.0.0.0/8"]);
+  const elsewhere = await make(["198.51.100.0/24", "2001:db8::/32"]);
+  assert.deepEqual([await works(here), await works(elsewhere)], [200, 403]);
+  const refused = await api.send("GET", "/api/v1/account", { token: elsewhere });
+  assert.deepEqual(
+    [refused.body.type, /127\.0\.0\.1/.test(refused.body.detail)],
+    ["forbidden", true],
+  );
+  const call = { token: elsewhere, json: { to_number: "9876543210", from_number: "101" } };
+  const called = await api.send("POST", "/api/v1/clickToCallApis/clickToCall", call);
+  assert.deepEqual([called.status, Object.keys(called.body)], [403, ["status", "message"]]);
+  const rotated = (await rotate(idOf(elsewhere))).body.token;
+  assert.equal(await works(rotated), 403);
+  const wrong = await create({
+    ...accountToken(),
+    allowed_addresses: ["127.0.0.1", "10.0.0.0/99", "x"],
+  });
+  assert.deepEqual(
+    wrong.body.errors.map(({ field }: { field: string }) => field),
+    ["allowed_addresses.1", "allowed_addresses.2"],
+  );
 });
 
 test("an expiry without an offset is local to the account's zone", async () => {
@@ -404,7 +435,7 @@ test("the audit trail records a token's creation, rotation and revocation, witho
       [
         "token.created",
         idOf(account.token),
-        { kind: "account", user_id: account.owner_id, scopes: [], expires_at: null },
+        { kind: "account", user_id: account.owner_id, scopes: [], allowed_addresses: null, expires_at: null },
       ],
     ],
   );

@@ -43,6 +43,7 @@ function tokenRows(db: Kysely<DB>, accountId: number) {
       "name",
       "scopes",
       "expires_at",
+      "allowed_addresses",
       "revoked_at",
       "last_used_at",
       "created_by",
@@ -58,6 +59,7 @@ type Row = {
   name: string;
   scopes: string[] | null;
   expires_at: Date | null;
+  allowed_addresses: string[] | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
   created_by: number;

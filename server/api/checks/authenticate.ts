@@ -25,8 +25,13 @@ async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Calle
   return caller;
 }
 
-/** Throws 403 unless the account has one of the features and the caller one of the permissions. */
-function authorize(access: Access, caller: Caller): void {
+/**
+ * Throws 403 unless the token may be used from the request's address, the account has one of the features and the caller
+ * one of the permissions.
+ */
+function authorize(access: Access, caller: Caller, { ip }: FastifyRequest): void {
+  if (caller.isAllowedFrom && !caller.isAllowedFrom(ip))
+    throw new Refusal("forbidden", `This token may not be used from the address ${ip}`);
   const { features } = access;
   if (features && !features.some((feature) => caller.account.features.has(feature))) {
     throw new Refusal(
@@ -51,7 +56,7 @@ export function guard(
     request.caller = await authenticate(app, request);
     limiter.count(request, reply, rate_limit !== undefined);
     if (rate_limit) await counter.count(rate_limit, request, reply);
-    authorize(access, request.caller);
+    authorize(access, request.caller, request);
   };
 }
 
@@ -61,7 +66,7 @@ export async function reauthorize(
   request: FastifyRequest,
   access: Access,
 ): Promise<void> {
-  authorize(access, await authenticate(app, request));
+  authorize(access, await authenticate(app, request), request);
 }
 
 /** Returns a 401 with the header that it must have. */

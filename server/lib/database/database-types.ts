@@ -785,6 +785,7 @@ export interface Suppressions {
 
 export interface Tokens {
   account_id: number;
+  allowed_addresses: string[] | null;
   created_at: Date;
   created_by: number;
   expires_at: Date | null;

@@ -17,6 +17,7 @@ export async function lockToken(tx: Tx, account_id: number, id: number) {
         "t.name",
         "t.scopes",
         "t.expires_at",
+        "t.allowed_addresses",
         "t.revoked_at",
         "t.created_by",
         "u.active",
