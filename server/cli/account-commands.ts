@@ -22,6 +22,8 @@ const shown_limits = [
   "chat_writes_a_minute",
   "call_pulse_seconds",
   "call_destinations",
+  "calling_hours",
+  "region_locked",
   "storage_megabytes",
   "storage_used_bytes",
   "requests_a_minute",
@@ -90,6 +92,14 @@ export const accountCommands: readonly Command[] = [
         value: "list",
         about: `Countries that it may call, such as IN,AE, or *; "" for that of its country code`,
       },
+      "calling-hours": {
+        value: "hours",
+        about: 'The hours that its calling window must lie within, such as 08:00-21:00; "" for any',
+      },
+      "region-locked": {
+        value: "yes|no",
+        about: "Whether its country code and time zone are fixed",
+      },
       "storage-megabytes": {
         value: "number",
         about: "Storage of audio and imports, 1 to 1000000000",
@@ -109,6 +119,8 @@ export const accountCommands: readonly Command[] = [
         chat_writes_a_minute: readNumber(words.option("chat-writes-a-minute")),
         call_pulse_seconds: readNumber(words.option("call-pulse-seconds")),
         call_destinations_allowed: readDestinations(words.option("call-destinations")),
+        calling_hours_allowed: readHours(words.option("calling-hours")),
+        region_locked: readYes(words.option("region-locked")),
         storage_megabytes: readNumber(words.option("storage-megabytes")),
         requests_a_minute: readNumber(words.option("requests-a-minute")),
         token_requests_a_minute: readNumber(words.option("token-requests-a-minute")),
@@ -128,6 +140,16 @@ export const accountCommands: readonly Command[] = [
   },
 ];
 
+/** The empty text stands for null, any hours. */
+function readHours(text: string | undefined): string | null | undefined {
+  return text === "" ? null : text;
+}
+
+/** Any other text is left to the schema to refuse. */
+function readYes(text: string | undefined): boolean | string | undefined {
+  return text === "yes" ? true : text === "no" ? false : text;
+}
+
 /** The empty text stands for null, the country of the account's country code. */
 function readDestinations(text: string | undefined): string[] | null | undefined {
   if (text === undefined || text === "") return text === "" ? null : undefined;
@@ -140,13 +162,16 @@ function accountOutcome(account: Account): Outcome {
   return { json: account, text: textTable([account], columns) };
 }
 
-function limitsOutcome({ id, name, chat, calls, requests, storage }: Account): Outcome {
+function limitsOutcome(account: Account): Outcome {
+  const { id, name, chat, calls, requests, storage } = account;
   const limits = {
     id,
     name,
     chat_writes_a_minute: chat.writes_a_minute,
     call_pulse_seconds: calls.pulse_seconds,
     call_destinations: calls.destinations_allowed,
+    calling_hours: calls.calling_hours_allowed,
+    region_locked: account.region_locked,
     storage_megabytes: storage.megabytes_max,
     storage_used_bytes: storage.used_bytes,
     requests_a_minute: requests.a_minute,

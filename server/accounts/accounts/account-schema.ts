@@ -164,6 +164,16 @@ export const AccountLimits = closed(
     call_destinations_allowed: optional(
       destinations("The countries that it may call, or *; null: the country of its country_code"),
     ),
+    calling_hours_allowed: optional(
+      Type.String({
+        pattern: `^${time_of_day}-(${time_of_day}|24:00)$`,
+        description: "The hours that its calling window must lie within; null: any",
+        "x-reason": "must be hours such as 08:00-21:00",
+      }),
+    ),
+    region_locked: Type.Optional(
+      Type.Boolean({ description: "Whether it may not change its country code and time zone" }),
+    ),
     storage_megabytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
     requests_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
     token_requests_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
@@ -258,6 +268,9 @@ export const AccountResponse = Type.Object({
   features: Type.Array(feature, { description: "Read only: an operator changes them" }),
   country_code: Type.String(),
   time_zone: Type.String(),
+  region_locked: Type.Boolean({
+    description: "Whether only an operator changes country_code and time_zone. Read only",
+  }),
   requests: Type.Object(
     {
       a_minute: Type.Integer({ description: "Requests per minute of all tokens together" }),
@@ -280,6 +293,12 @@ export const AccountResponse = Type.Object({
       description:
         "The countries that the account may call, or *: by default that of its country_code. Read only: an operator changes it",
     }),
+    calling_hours_allowed: nullable(
+      Type.String({
+        description:
+          "The hours in which the calling window must lie, such as 08:00-21:00; the time zone is fixed then, and night_calling false. Null: any. Read only: an operator changes it",
+      }),
+    ),
     ...calls,
     notice: nullable(Notice),
   }),

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { operatorOf } from "../roles/grantor.ts";
+import type { AccountLimits } from "./account-schema.ts";
+import { setAccountLimits } from "./set-account-limits.ts";
 import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeFullVoiceFile } from "../../../test/support/voice-file-factory.ts";
@@ -32,6 +35,7 @@ test("an account reads itself and nothing else", async () => {
     features: ["crm"],
     country_code: "91",
     time_zone: "UTC",
+    region_locked: false,
     requests: { a_minute: 2_000_000, of_token_a_minute: 1_000_000 },
     chat: {
       writes_a_minute: 300,
@@ -47,6 +51,7 @@ test("an account reads itself and nothing else", async () => {
       night_calling: false,
       calling_from: "09:00",
       calling_to: "21:00",
+      calling_hours_allowed: null,
       recorded: true,
       agent_ring_seconds: 30,
       customer_ring_seconds: 45,
@@ -204,7 +209,7 @@ test("call settings are changed field by field, and are audited by name", async 
   };
   const changed = await patch({ calls: settings }, own.token);
   assert.equal(changed.status, 200, changed.text);
-  const fixed = { pulse_seconds: 60, destinations_allowed: ["IN"] };
+  const fixed = { pulse_seconds: 60, destinations_allowed: ["IN"], calling_hours_allowed: null };
   assert.deepEqual(changed.body.calls, { ...fixed, ...settings });
   const next = await patch({ calls: { notice: null } }, own.token);
   assert.deepEqual(next.body.calls, { ...fixed, ...settings, notice: null });
@@ -331,4 +336,45 @@ test("settings are read with account.read and changed only with account.manage",
   const scoped = await makeToken(api.app, account, { scopes: ["audit.read"] });
   assert.equal((await api.send("GET", "/api/v1/account", { token: scoped })).status, 403);
   assert.equal((await api.send("GET", "/api/v1/account")).status, 401);
+});
+
+test("an account's calling hours, country and time zone stay within what its operator allows", async () => {
+  const own = await makeAccount(api.app);
+  const limit = (limits: AccountLimits) =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) =>
+        setAccountLimits(tx, operatorOf(own.account_id, "req").actor, limits, api.clock.now()),
+      );
+  const change = async (json: object) => {
+    const { status, body } = await api.send("PATCH", "/api/v1/account", { token: own.token, json });
+    return status === 200 ? "changed" : body.errors.map(({ field }: { field: string }) => field);
+  };
+  const night = { night_calling: true, calling_from: "22:00", calling_to: "06:00" };
+  assert.equal(await change({ calls: night }), "changed");
+  const { calls } = await limit({ calling_hours_allowed: "08:00-21:00" });
+  assert.deepEqual(
+    [calls.night_calling, calls.calling_from, calls.calling_to],
+    [false, "08:00", "21:00"],
+  );
+  assert.deepEqual(await change({ calls: { night_calling: true } }), ["calls.night_calling"]);
+  assert.deepEqual(await change({ calls: { calling_to: "21:01" } }), ["calls.calling_to"]);
+  assert.deepEqual(await change({ calls: { calling_from: "20:00", calling_to: "09:00" } }), [
+    "calls.calling_from",
+    "calls.calling_to",
+  ]);
+  assert.deepEqual(await change({ time_zone: "America/New_York", country_code: "1" }), [
+    "time_zone",
+  ]);
+  assert.equal(await change({ calls: { calling_from: "09:30", calling_to: "20:00" } }), "changed");
+  await limit({ calling_hours_allowed: null, region_locked: true });
+  assert.equal(await change({ calls: night }), "changed");
+  const region = { time_zone: "America/New_York", country_code: "1" };
+  assert.deepEqual(await change(region), ["country_code", "time_zone"]);
+  const same = (await api.send("GET", "/api/v1/account", { token: own.token })).body;
+  const { time_zone, country_code } = same;
+  assert.equal(await change({ name: "Renamed", time_zone, country_code }), "changed");
+  await limit({ region_locked: false });
+  assert.equal(await change(region), "changed");
+  await assert.rejects(limit({ calling_hours_allowed: "21:00-08:00" }), /must end after/);
 });

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import type { DB } from "../../lib/database/database.ts";
+import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { AccountResponse } from "./account-schema.ts";
 import { boundOf } from "./call-destinations.ts";
@@ -15,6 +15,17 @@ export async function findAccount(db: Kysely<DB>, accountId: number): Promise<Ac
 /** Lists every account of the installation, for its operator. */
 export async function listAccounts(db: Kysely<DB>): Promise<AccountResponse[]> {
   return (await accountRows(db).orderBy("account_id").execute()).map(accountResponse);
+}
+
+/** Returns the account, locked until the transaction ends; throws not-found. */
+export async function lockAccount(tx: Tx, id: number): Promise<AccountResponse> {
+  await tx
+    .selectFrom("accounts")
+    .select("account_id")
+    .where("account_id", "=", id)
+    .forUpdate()
+    .execute();
+  return findAccount(tx, id);
 }
 
 function accountRows(db: Kysely<DB>) {
@@ -38,6 +49,8 @@ function accountRows(db: Kysely<DB>) {
       "night_calling",
       "calling_from",
       "calling_to",
+      "calling_hours_allowed",
+      "region_locked",
       "calls_recorded",
       "agent_ring_seconds",
       "customer_ring_seconds",
@@ -69,6 +82,7 @@ function accountResponse(row: Row): AccountResponse {
     features: row.features as Feature[],
     country_code: row.country_code,
     time_zone: row.time_zone,
+    region_locked: row.region_locked,
     requests: {
       a_minute: row.requests_a_minute,
       of_token_a_minute: row.token_requests_a_minute,
@@ -87,6 +101,7 @@ function accountResponse(row: Row): AccountResponse {
       night_calling: row.night_calling,
       calling_from: timeOfDay(row.calling_from),
       calling_to: timeOfDay(row.calling_to),
+      calling_hours_allowed: row.calling_hours_allowed,
       recorded: row.calls_recorded,
       agent_ring_seconds: row.agent_ring_seconds,
       customer_ring_seconds: row.customer_ring_seconds,

@@ -1,18 +1,25 @@
 import type { Tx } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { clampWindow } from "./setting-bounds.ts";
 import type { AccountResponse, AccountLimits } from "./account-schema.ts";
-import { findAccount } from "./accounts.ts";
+import { findAccount, lockAccount } from "./accounts.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
-/** Sets the account's limits, on behalf of an operator. Throws not-found. */
+/**
+ * Sets the account's limits, on behalf of an operator. A calling window beyond new hours becomes what is within them.
+ * Throws not-found; validation-failed (calling_hours_allowed that end before they begin).
+ */
 export async function setAccountLimits(
   tx: Tx,
   actor: Actor,
   limits: AccountLimits,
   now: Date,
 ): Promise<AccountResponse> {
+  const { calling_hours_allowed: hours } = limits;
+  const window = hours == null ? {} : await windowWithin(tx, actor, hours);
   await tx
     .updateTable("accounts")
-    .set({ ...limits, updated_at: now })
+    .set({ ...limits, ...window, updated_at: now })
     .where("account_id", "=", actor.account_id)
     .execute();
   const account = await findAccount(tx, actor.account_id);
@@ -23,4 +30,11 @@ export async function setAccountLimits(
     detail: limits,
   });
   return account;
+}
+
+async function windowWithin(tx: Tx, { account_id }: Actor, hours: string) {
+  const [first = "", last = ""] = hours.split("-");
+  if (first >= last) throw invalidField("calling_hours_allowed", "must end after they begin");
+  const { calls } = await lockAccount(tx, account_id);
+  return { ...clampWindow(hours, calls), night_calling: false };
 }

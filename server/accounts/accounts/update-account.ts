@@ -3,13 +3,14 @@ import type { Tx } from "../../lib/database/database.ts";
 import { invalid, invalidField } from "../../lib/errors.ts";
 import { hasDestination } from "../../lib/phone-destinations/phone-destinations.ts";
 import type { AccountResponse, AccountPatch } from "./account-schema.ts";
-import { findAccount } from "./accounts.ts";
+import { findAccount, lockAccount } from "./accounts.ts";
+import { violationsOfBounds } from "./setting-bounds.ts";
 import { validateAccount } from "./validate-account.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
 /**
  * Changes the actor's account and returns it. The caller validates that the chat notification's number and
- * template exist. Throws validation-failed (time_zone, chat), not-found.
+ * template exist. Throws validation-failed (time_zone, chat, the operator's bounds), not-found.
  */
 export async function updateAccount(
   tx: Tx,
@@ -20,7 +21,10 @@ export async function updateAccount(
   const violations = validateAccount(patch);
   if (violations.length > 0) throw invalid(violations);
   const { chat = {}, calls = {}, credits = {}, retention = {}, ...own } = patch;
-  const bound = await validateBound(tx, actor, patch);
+  const former = await lockAccount(tx, actor.account_id);
+  const beyond = violationsOfBounds(former, patch);
+  if (beyond.length > 0) throw invalid(beyond);
+  const bound = validateBound(former, patch);
   await tx
     .updateTable("accounts")
     .set({
@@ -57,14 +61,13 @@ export async function updateAccount(
  * Refuses destinations beyond the operator's bound. Returns the bound to store with a new country code: without
  * one of its own the account would choose its bound by its country code.
  */
-async function validateBound(
-  tx: Tx,
-  { account_id }: Actor,
+function validateBound(
+  account: AccountResponse,
   { country_code, calls }: AccountPatch,
-): Promise<{ readonly call_destinations_allowed?: string[] }> {
+): { readonly call_destinations_allowed?: string[] } {
   const wanted = calls?.destinations ?? [];
   if (country_code === undefined && wanted.length === 0) return {};
-  const bound = (await findAccount(tx, account_id)).calls.destinations_allowed;
+  const bound = account.calls.destinations_allowed;
   const beyond = wanted.findIndex((each) => !hasDestination(bound, each));
   if (beyond >= 0)
     throw invalidField(

@@ -435,7 +435,13 @@ test("the audit trail records a token's creation, rotation and revocation, witho
       [
         "token.created",
         idOf(account.token),
-        { kind: "account", user_id: account.owner_id, scopes: [], allowed_addresses: null, expires_at: null },
+        {
+          kind: "account",
+          user_id: account.owner_id,
+          scopes: [],
+          allowed_addresses: null,
+          expires_at: null,
+        },
       ],
     ],
   );

@@ -128,6 +128,19 @@ test("a stop from another spelling of a number is attributed to it and removes i
   }
 });
 
+test("a new country of the account lifts no suppression, by reply or by hand", async () => {
+  const [replied, listed] = [`9198${newDigits()}`, `98${newDigits()}`];
+  await receive(stopFrom(replied));
+  const added = await send("POST", "/suppressions", { phone_number: listed });
+  assert.equal(added.status, 201, added.text);
+  const move = async (country_code: string) =>
+    assert.equal((await send("PATCH", "/account", { country_code })).status, 200);
+  await move("1");
+  assert.deepEqual([await isReached(replied), await isReached(`91${listed}`)], [false, false]);
+  await move("91");
+  assert.equal(await isReached(`91${listed}`), false);
+});
+
 test("a stop at the provider ends marketing and nothing else, until the customer resumes it", async () => {
   const from = `9198${newDigits()}`;
   await receive(preferenceHook(number, { from, value: "stop", at: minutes(-10) }));

@@ -20,6 +20,7 @@ export interface Accounts {
   call_notice_template_id: number | null;
   call_pulse_seconds: Generated<number>;
   calling_from: Generated<string>;
+  calling_hours_allowed: string | null;
   calling_to: Generated<string>;
   calls_per_customer_day: Generated<number | null>;
   calls_recorded: Generated<boolean>;
@@ -38,6 +39,7 @@ export interface Accounts {
   name: string;
   night_calling: Generated<boolean>;
   recordings_due_at: Generated<Date>;
+  region_locked: Generated<boolean>;
   requests_a_minute: Generated<number>;
   retention_calls_days: number | null;
   retention_due_at: Generated<Date>;
