@@ -1,6 +1,6 @@
 // Checks the schema rules that allow every table to be distributed by account against the database.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { cloneDatabase, type TestDatabase } from "./support/database.ts";
@@ -101,4 +101,23 @@ test("identity columns are bigint", async () => {
 
 test("no table has a trigger", async () => {
   assert.deepEqual(await rows("select tgname from pg_trigger where not tgisinternal"), []);
+});
+
+test("every constraint by whose name a violation is recognized exists", async () => {
+  const server = new URL("../server/", import.meta.url);
+  const files = readdirSync(server, { recursive: true, encoding: "utf8" });
+  const names = files
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .flatMap((file) => [
+      ...readFileSync(new URL(file, server), "utf8").matchAll(
+        /violates(?:Unique|ForeignKey)\([a-z]+, "(\w+)"/g,
+      ),
+    ])
+    .map(([, name]) => name!);
+  assert.ok(names.length >= 10);
+  const known = await rows<{ name: string }>(
+    "select conname as name from pg_constraint union select indexname from pg_indexes",
+  );
+  const missing = names.filter((name) => !known.some((one) => one.name === name));
+  assert.deepEqual(missing, []);
 });

@@ -1,5 +1,6 @@
 import Type from "typebox";
-import { AccountLimits, AccountRequest } from "../accounts/accounts/account-schema.ts";
+import { AccountLimits } from "../accounts/accounts/account-limits-schema.ts";
+import { AccountRequest } from "../accounts/accounts/account-schema.ts";
 import { findAccount, listAccounts } from "../accounts/accounts/accounts.ts";
 import { validateDestinations } from "../accounts/accounts/call-destinations.ts";
 import { createAccount } from "../accounts/accounts/create-account.ts";

@@ -24,7 +24,8 @@ const time_zone = Type.String({
 });
 const feature = Type.Unsafe<Feature>({ type: "string", enum: features });
 
-const time_of_day = "([01][0-9]|2[0-3]):[0-5][0-9]";
+/** A pattern. */
+export const time_of_day = "([01][0-9]|2[0-3]):[0-5][0-9]";
 const quiet_time = (description: string) =>
   nullable(
     Type.String({
@@ -155,32 +156,6 @@ const Notice = closed(
   { chat_number_id: id("Chat number id"), template_id: id("A template of that number's") },
   { description: "The chat notification that accompanies a call on request; null: none" },
 );
-
-/** Limits that only an operator changes. */
-export const AccountLimits = closed(
-  {
-    chat_writes_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-    call_pulse_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
-    call_destinations_allowed: optional(
-      destinations("The countries that it may call, or *; null: the country of its country_code"),
-    ),
-    calling_hours_allowed: optional(
-      Type.String({
-        pattern: `^${time_of_day}-(${time_of_day}|24:00)$`,
-        description: "The hours that its calling window must lie within; null: any",
-        "x-reason": "must be hours such as 08:00-21:00",
-      }),
-    ),
-    region_locked: Type.Optional(
-      Type.Boolean({ description: "Whether it may not change its country code and time zone" }),
-    ),
-    storage_megabytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
-    requests_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
-    token_requests_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
-  },
-  { minProperties: 1 },
-);
-export type AccountLimits = Static<typeof AccountLimits>;
 
 /** An account to create, with its owner. */
 export const AccountRequest = closed({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { operatorOf } from "../roles/grantor.ts";
-import type { AccountLimits } from "./account-schema.ts";
+import type { AccountLimits } from "./account-limits-schema.ts";
 import { setAccountLimits } from "./set-account-limits.ts";
 import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";

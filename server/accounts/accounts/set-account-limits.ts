@@ -1,7 +1,8 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { clampWindow } from "./setting-bounds.ts";
-import type { AccountResponse, AccountLimits } from "./account-schema.ts";
+import type { AccountLimits } from "./account-limits-schema.ts";
+import type { AccountResponse } from "./account-schema.ts";
 import { findAccount, lockAccount } from "./accounts.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
