@@ -68,7 +68,7 @@ function readRows(text: string): Row[] {
     if (cells === null) header = null;
     else if (header === null) header = cells.map((cell) => cell.toLowerCase());
     else if (!cells.every((cell) => /^:?-+:?$/.test(cell))) {
-      const [id, test] = [header.findIndex((cell) => / id$/.test(cell)), header.indexOf("test")];
+      const [id, test] = [header.findIndex((cell) => cell.endsWith(" id")), header.indexOf("test")];
       if (id < 0 || test < 0) continue;
       rows.push({ line: index + 1, id: cells[id] ?? "", test: cells[test] ?? "" });
     }

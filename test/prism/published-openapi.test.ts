@@ -13,7 +13,7 @@ import { openSeed, unknownIds, type Ids, type Seed } from "../matrix/seed-ids.ts
 import { send, startApi, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeAccount, makeAgentToken, type TestAccount } from "../support/account-factory.ts";
 import { sandboxStub } from "../support/sandbox-stub.ts";
-import { hookRequests, whatsapp } from "./provider-hooks.ts";
+import { hookRequests, own_credential, whatsapp, whatsappAccess } from "./provider-hooks.ts";
 import { validateOpenApi } from "./validate-openapi.ts";
 import { startPrism, type PrismProcess } from "./prism-process.ts";
 
@@ -46,7 +46,7 @@ let seed: Seed;
 let document: Document;
 
 before(async () => {
-  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp } });
+  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp, whatsappAccess } });
   account = await makeAccount(api.app);
   seed = await openSeed(api, account, "published");
   document = (await api.send("GET", "/openapi.json")).body;
@@ -56,6 +56,7 @@ after(async () => {
   await prism.stop();
   await api.close();
   await whatsapp.close();
+  await whatsappAccess.close();
 });
 
 test("the document is valid OpenAPI 3.1", async () => {
@@ -80,11 +81,17 @@ test("the document contains exactly the routes, each under its ID", () => {
 const finite_routes = routes.filter(({ endless }) => !endless);
 
 test("every response to a valid request conforms to the document", async () => {
+  const { account_id } = await makeAccount(api.app);
+  const { token } = account;
+  const credential = `/api/v1/whatsapp-credentials/${account_id}`;
+  const set = await api.send("PUT", credential, { token, json: own_credential });
+  assert.equal(set.status, 200, set.text);
+  const hooks = hookRequests(account_id);
   for (const route of finite_routes) {
-    const hook = hookRequests[route.id];
+    const hook = hooks[route.id];
     const row = routeRows.get(route.id);
     const valid = hook ?? row?.request(seed.ids()) ?? { path: route.url };
-    const status = await sendValidated(route, valid, { token: account.token, ...hook?.options });
+    const status = await sendValidated(route, valid, { token, ...hook?.options });
     assert.ok(status >= 200 && status < 300, `${route.id}: ${status}`);
     if (row && route.method !== "GET") await seed.reseed(idsUsedBy(row));
   }
