@@ -14,7 +14,7 @@ async function awaitPlaced(fixture: CallDrillFixture, more: number): Promise<voi
 
 const lease = async (fixture: CallDrillFixture) => {
   const [row] = await fixture.query<{ fence: number; is_held: boolean }>(
-    `select fence::int, holder is not null as is_held from leases where name = 'voice_node:' || $1`,
+    `select fence::float8 as fence, holder is not null as is_held from leases where name = 'voice_node:' || $1`,
     [fixture.node_id],
   );
   return row!;

@@ -107,7 +107,7 @@ test("calls continue while the connection to the switch is cut repeatedly or ano
   // A connection from before the last cut may still be recorded; only a connected leader can be replaced.
   const fence = async () => {
     const rows = await fixture.query<{ fence: number }>(
-      `select l.fence::int from leases l, voice_nodes n
+      `select l.fence::float8 as fence from leases l, voice_nodes n
        where l.name = 'voice_node:' || n.id and n.connected_at > $1`,
       [cut_at],
     );

@@ -18,7 +18,7 @@ async function awaitRequests(fixture: ChatDrillFixture, more: number): Promise<v
 
 async function lease(fixture: ChatDrillFixture): Promise<{ fence: number; is_held: boolean }> {
   const [row] = await fixture.query<{ fence: number; is_held: boolean }>(
-    `select fence::int, holder is not null as is_held from leases where name = 'chat_sender:' || $1`,
+    `select fence::float8 as fence, holder is not null as is_held from leases where name = 'chat_sender:' || $1`,
     [fixture.number_id],
   );
   return row!;

@@ -681,7 +681,9 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.equal((await endingOf(leg)).outcome, "hung_up");
       assert.deepEqual(typesOf(leg), ["answered", "ended"]);
       assert.deepEqual(await live(), []);
-      await line.session.answer(channel, leg);
+      const late = "trk-1-1-2";
+      await line.session.answer(channel, late);
+      assert.equal((await endingOf(late)).outcome, "canceled");
     });
 
     test("no event was reported twice, and none of a leg after its end", () => {
