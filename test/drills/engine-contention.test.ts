@@ -220,7 +220,9 @@ test("while processes are killed and PostgreSQL restarts, no job runs twice at o
     seen,
     Array.from({ length: events }, (_, i) => i + 1),
   );
-  const runs = await query("select subject, fence::float8 as fence, what from drill_runs order by id");
+  const runs = await query(
+    "select subject, fence::float8 as fence, what from drill_runs order by id",
+  );
   const ended = new Set(runs.filter(({ what }) => what === "end").map(({ subject }) => subject));
   for (const subject of committed()) assert.ok(ended.has(subject), `the job ${subject} was lost`);
   checkRuns(runs as Run[]);

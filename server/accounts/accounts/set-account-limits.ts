@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
-import { clampWindow } from "./setting-bounds.ts";
+import { clampWindow } from "./internal/setting-bounds.ts";
 import type { AccountLimits } from "./account-limits-schema.ts";
 import type { AccountResponse } from "./account-schema.ts";
 import { findAccount, lockAccount } from "./accounts.ts";

@@ -4,7 +4,7 @@ import { invalid, invalidField } from "../../lib/errors.ts";
 import { hasDestination } from "../../lib/phone-destinations/phone-destinations.ts";
 import type { AccountResponse, AccountPatch } from "./account-schema.ts";
 import { findAccount, lockAccount } from "./accounts.ts";
-import { violationsOfBounds } from "./setting-bounds.ts";
+import { violationsOfBounds } from "./internal/setting-bounds.ts";
 import { validateAccount } from "./validate-account.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 

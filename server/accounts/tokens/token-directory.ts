@@ -3,7 +3,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
-import { openAddressList } from "../../lib/address-list.ts";
+import { openAddressList } from "../../lib/addresses/address-list.ts";
 import { statement } from "../../lib/database/database.ts";
 import { unavailable } from "../../lib/errors.ts";
 import { openShares } from "../../lib/shares.ts";

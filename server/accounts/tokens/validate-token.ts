@@ -1,5 +1,5 @@
 import type { FieldError } from "../../lib/errors.ts";
-import { validateNetwork } from "../../lib/address-list.ts";
+import { validateNetwork } from "../../lib/addresses/address-list.ts";
 import { parseTime } from "../../lib/parse-time.ts";
 import { addresses_max } from "./token-schema.ts";
 

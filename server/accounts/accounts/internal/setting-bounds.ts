@@ -1,6 +1,6 @@
 // The operator's bounds of settings that protect the people who are called.
-import type { FieldError } from "../../lib/errors.ts";
-import type { AccountPatch, AccountResponse } from "./account-schema.ts";
+import type { FieldError } from "../../../lib/errors.ts";
+import type { AccountPatch, AccountResponse } from "../account-schema.ts";
 
 type Window = { readonly calling_from: string; readonly calling_to: string };
 
