@@ -84,6 +84,7 @@ test("an operator creates an account, a role, a user and tokens that work immedi
     features: ["crm", "voice"],
     country_code: "91",
     time_zone: "Asia/Kolkata",
+    region_locked: false,
     requests: made.requests,
     chat: made.chat,
     calls: made.calls,
@@ -167,6 +168,20 @@ test("an operator changes how many requests an account and each of its tokens ma
   const read = () => api.send("GET", "/api/v1/account", { token: limited.token });
   assert.deepEqual((await read()).body.requests, { a_minute: 600, of_token_a_minute: 1 });
   assert.equal((await read()).status, 429);
+});
+
+test("an operator bounds an account's calling hours and region, and lifts the bounds", async () => {
+  const { account_id } = await makeAccount(api.app);
+  const set = (...words: string[]) => done("account", "limits", String(account_id), ...words);
+  const bound = await set("--calling-hours", "08:00-21:00", "--region-locked", "yes");
+  assert.deepEqual([bound.calling_hours, bound.region_locked], ["08:00-21:00", true]);
+  const lifted = await set("--calling-hours", "", "--region-locked", "no");
+  assert.deepEqual([lifted.calling_hours, lifted.region_locked], [null, false]);
+  for (const wrong of [
+    ["--calling-hours", "8-21"],
+    ["--region-locked", "maybe"],
+  ])
+    assert.equal((await run("account", "limits", String(account_id), ...wrong)).code, 2);
 });
 
 test("only an operator changes the length of a pulse", async () => {
