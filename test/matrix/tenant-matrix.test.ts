@@ -32,7 +32,7 @@ let foreignIds: Ids;
 before(async () => {
   api = await startApi();
   mine = await makeAccount(api.app);
-  seed = await openSeed(api, mine, "ours");
+  seed = await openSeed(api, mine, "our-own");
   foreign = await makeAccount(api.app);
   foreignIds = await seedIds(api, foreign, "theirs");
 });
@@ -217,14 +217,14 @@ async function assertForeignIsUnknown(method: string, row: RouteRow, ids: Ids): 
   ];
   if (used.length === 0) {
     const answer = await send(method, row.request(ids), { token: foreign.token });
-    assert.doesNotMatch(answer.text, /ours/);
+    assert.doesNotMatch(answer.text, /our-own/);
     return;
   }
   for (const [existing, unknown] of pairs) {
     const found = await send(method, row.request(existing), { token: foreign.token });
     const expected = await send(method, row.request(unknown), { token: foreign.token });
     assert.equal(comparable(found), comparable(expected));
-    assert.doesNotMatch(found.text, /ours/);
+    assert.doesNotMatch(found.text, /our-own/);
     if (method !== "GET") assert.ok(found.status >= 400 && found.status < 500, found.text);
   }
 }
