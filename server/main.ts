@@ -5,6 +5,7 @@ import { openApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
 import { openWaitingServer, type WaitingServer } from "./api/waiting-server.ts";
 import { openWebhookReceiver } from "./chat/inbound/webhook-receiver.ts";
+import { openConsole } from "./console/open-console.ts";
 import { ConfigError, readConfig, type Config } from "./config.ts";
 import { openAiAgentDrivers } from "./drivers/ai-agent/open-ai-agent-drivers.ts";
 import { openMetaAccess } from "./drivers/chat/meta/open-meta-driver.ts";
@@ -138,7 +139,9 @@ async function migrateWhenAvailable(config: Config, url: string, log: Log): Prom
 async function serve(config: Config, app: App): Promise<void> {
   const api = openApiApp(app, config.metrics_token);
   stops.unshift(saveLastUses(api.tokens, app.log));
-  const server = await buildHttpServer(api);
+  const console = openConsole(config.data_dir, app.log);
+  ends.push(() => console.close());
+  const server = await buildHttpServer(api, { console });
   ends.push(() => server.close());
   await server.listen({ host: config.host, port: config.port });
 }

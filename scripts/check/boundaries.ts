@@ -10,6 +10,7 @@ export const ladder: Ladder = [
   ["main", "cli"],
   ["print-welcome"],
   ["worker", "api", "seed-demo"],
+  ["console"],
   ["config"],
   ["live", "reports", "retention"],
   ["crm", "chat", "voice"],
@@ -27,7 +28,7 @@ export const ladder: Ladder = [
  * the row below them.
  */
 export const entities: Readonly<Record<string, Ladder>> = {
-  accounts: [["tokens", "users"], ["roles"], ["accounts"], ["audit"]],
+  accounts: [["sessions"], ["tokens", "users"], ["roles"], ["accounts"], ["audit"]],
   audience: [["recipients"], ["groups"], ["suppressions"], ["intake"]],
   callbacks: [["deliveries", "replays"], ["endpoints"]],
   calls: [["leader"], ["audio", "controls", "records"], ["state-machine"], ["click-to-call"]],

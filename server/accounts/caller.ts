@@ -19,7 +19,8 @@ export type Caller = {
   };
   readonly user_id: number;
   readonly token_id: number;
-  readonly token_kind: "account" | "agent";
+  readonly token_kind: "account" | "agent" | "session";
+  readonly is_owner: boolean;
   readonly has_role: boolean;
   readonly permissions: ReadonlySet<Permission>;
   /** Whether the token may be used from an IP address; absent: from any. */

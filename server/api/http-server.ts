@@ -1,6 +1,7 @@
 // Builds the HTTP server around the list of routes: limits, headers, parsing, errors, documents.
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
+import fastifyCookie from "@fastify/cookie";
 import fastifyMultipart from "@fastify/multipart";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
@@ -8,6 +9,8 @@ import { Refusal, unavailable } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import { systemTimers, type Timers } from "../lib/timers.ts";
 import type { ApiApp } from "./api-app.ts";
+import type { Console } from "../console/open-console.ts";
+import { isNavigation, registerConsole, sendConsolePage } from "../console/serve-console.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { openIdempotency, type KeyedRequest, type StoredResponse } from "./checks/idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
@@ -54,6 +57,8 @@ export type HttpOptions = {
   readonly routes?: readonly Route[];
   readonly limits?: Partial<HttpLimits>;
   readonly timers?: Timers;
+  /** Without one, a browser gets the API's 404. */
+  readonly console?: Console;
 };
 
 export type HttpLimits = {
@@ -77,7 +82,7 @@ const file_bytes_max = 256 * 1_048_576;
 /** Builds a server that is ready to listen; closing it lets requests in flight finish. */
 export async function buildHttpServer(
   app: ApiApp,
-  { routes = allRoutes, limits: given = {}, timers = systemTimers }: HttpOptions = {},
+  { routes = allRoutes, limits: given = {}, timers = systemTimers, console }: HttpOptions = {},
 ): Promise<FastifyInstance> {
   const limits = { ...default_limits, ...given };
   const server = Fastify({
@@ -104,14 +109,17 @@ export async function buildHttpServer(
   server.decorateRequest("bodyRefusal", null);
   server.setValidatorCompiler(compileValidator);
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, app.log));
-  server.setNotFoundHandler((request, reply) => {
-    sendError(unknownPath(), request, reply, app.log);
+  server.setNotFoundHandler(async (request, reply) => {
+    if (console && isNavigation(request)) return sendConsolePage(reply, console);
+    return sendError(unknownPath(), request, reply, app.log);
   });
   parseJson(server);
   limitConnections(server.server, limits.connections_max);
   const watch = openBodyWatch(timers, limits.body_rate);
   server.server.once("close", watch.close);
   addHooks(server, app, watch);
+  await server.register(fastifyCookie);
+  if (console) await registerConsole(server, console);
   await server.register(fastifyMultipart, {
     limits: { files: 1, fileSize: file_bytes_max, fields: 50, fieldSize: 65_536 },
   });

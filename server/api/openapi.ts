@@ -53,6 +53,7 @@ const tags = [
   ["Users", "The users of the account"],
   ["Roles", "Roles and their permissions"],
   ["Tokens", "Access tokens"],
+  ["Sessions", "Signing in to the console, and who is signed in"],
   ["Credits", "Credit balances and their ledger"],
   ["Reports", "Counts of messages and calls by campaign, day, number and agent"],
   ["Callbacks", "Callback endpoints, their deliveries and replays"],

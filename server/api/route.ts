@@ -134,8 +134,8 @@ export type GuardedRoute = Common &
   Hooks<never, never, never, never> & { readonly access: Access };
 
 /** The context of a request without a caller. */
-export type PublicContext<Query> = Pick<
-  RequestContext<never, Query, unknown>,
+export type PublicContext<Query, Body = unknown> = Pick<
+  RequestContext<never, Query, Body>,
   "app" | "query" | "body" | "request" | "reply"
 >;
 
@@ -148,7 +148,7 @@ export type PublicRoute = Common &
   AnySchemas &
   BeforeBody & {
     readonly access: "public";
-    readonly handle: (context: PublicContext<never>) => Promise<unknown>;
+    readonly handle: (context: PublicContext<never, never>) => Promise<unknown>;
   };
 
 export type Route = GuardedRoute | PublicRoute;
@@ -168,13 +168,14 @@ export function route<P extends TSchema, Q extends TSchema, B extends TSchema, P
   return definition;
 }
 
-/** Declares a route that needs no token: health, metrics. */
-export function publicRoute<Q extends TSchema>(
+/** Declares a route that needs no token: health, metrics, signing in. */
+export function publicRoute<Q extends TSchema, B extends TSchema>(
   definition: Common &
     BeforeBody & {
       readonly params?: TSchema;
       readonly query?: Q;
-      readonly handle: (context: PublicContext<Static<Q>>) => Promise<unknown>;
+      readonly body?: B;
+      readonly handle: (context: PublicContext<Static<Q>, Static<B>>) => Promise<unknown>;
     },
 ): Route {
   return { ...definition, access: "public" };

@@ -3,6 +3,7 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/accounts/account.ts";
 import { auditRoutes } from "./routes/accounts/audit.ts";
 import { roleRoutes } from "./routes/accounts/roles.ts";
+import { sessionRoutes } from "./routes/accounts/sessions.ts";
 import { tokenRoutes } from "./routes/accounts/tokens.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
 import { groupRoutes } from "./routes/audience/groups.ts";
@@ -101,6 +102,7 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...userRoutes,
   ...roleRoutes,
+  ...sessionRoutes,
   ...tokenRoutes,
   ...creditRoutes,
   ...auditRoutes,

@@ -113,6 +113,7 @@ function callerOf(account_id: number): Caller {
     user_id: 1,
     token_id: 1,
     token_kind: "account",
+    is_owner: true,
     has_role: true,
     permissions: new Set<Permission>(["credits.read"]),
   };

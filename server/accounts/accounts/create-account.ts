@@ -1,6 +1,7 @@
 // An account is created with its owner, the user that account tokens authenticate as.
 import type { Tx } from "../../lib/database/database.ts";
 import type { Feature } from "../permissions.ts";
+import { storeSignInEmail } from "../sign-in-emails.ts";
 
 export type NewAccount = {
   readonly name: string;
@@ -28,17 +29,19 @@ export async function createAccount(
     })
     .returning("account_id")
     .executeTakeFirstOrThrow();
+  const email = account.owner.email.toLowerCase();
   const owner = await tx
     .insertInto("users")
     .values({
       account_id,
       name: account.owner.name,
-      email: account.owner.email.toLowerCase(),
+      email,
       is_owner: true,
       created_at: now,
       updated_at: now,
     })
     .returning("id")
     .executeTakeFirstOrThrow();
+  await storeSignInEmail(tx, { account_id, user_id: owner.id, email });
   return { account_id, owner_id: owner.id };
 }

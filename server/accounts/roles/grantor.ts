@@ -17,7 +17,8 @@ export function grantorOf({ caller, actor }: { caller: Caller; actor: Actor }): 
   return {
     actor,
     permissions: caller.permissions,
-    may_issue_account_tokens: caller.token_kind === "account",
+    may_issue_account_tokens:
+      caller.token_kind === "account" || (caller.token_kind === "session" && caller.is_owner),
   };
 }
 

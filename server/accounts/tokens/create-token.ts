@@ -5,7 +5,7 @@ import { hashSecret, newSecret, writeToken } from "./internal/token-text.ts";
 
 export type NewToken = {
   readonly account_id: number;
-  readonly kind: "account" | "agent";
+  readonly kind: "account" | "agent" | "session";
   /** The user it authenticates as: the owner for kind account. */
   readonly user_id: number;
   readonly name: string;

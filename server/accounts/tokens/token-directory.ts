@@ -24,6 +24,7 @@ export type TokenDirectory = {
 };
 
 const fresh_ms = 5_000;
+const session_idle_ms_max = 12 * 3_600_000;
 const entries_max = 20_000;
 /**
  * Anyone can send unknown tokens, so these get few connections and a queue that ends in 503. The addresses
@@ -38,6 +39,8 @@ type Entry = {
   readonly caller: Caller;
   readonly secret_sha256: Buffer;
   readonly expires_at: Date | null;
+  /** The last use by any process, as far as it was saved when the entry was read. */
+  readonly last_used_at: Date;
   readonly read_at_ms: number;
 };
 
@@ -121,11 +124,19 @@ export function openTokenDirectory(app: App, max = entries_max): TokenDirectory 
       }
       const now = app.clock.now();
       if (entry.expires_at && entry.expires_at <= now) return null;
+      if (isIdle(entry, lastUses.lastUse(parts.account_id, parts.token_id), now)) return null;
       lastUses.note(parts.account_id, parts.token_id, now);
       return entry.caller;
     },
     saveLastUses: lastUses.save,
   };
+}
+
+/** Whether a session was not used for half a day, by this process or by another. */
+function isIdle({ caller, last_used_at }: Entry, here: Date | null, now: Date): boolean {
+  if (caller.token_kind !== "session") return false;
+  const last_ms = Math.max(last_used_at.getTime(), here?.getTime() ?? 0);
+  return now.getTime() - last_ms > session_idle_ms_max;
 }
 
 /** Returns a token's name in notifications. */
@@ -141,7 +152,8 @@ export function accountTokensSubject(accountId: number): string {
 }
 
 type Row = {
-  kind: "account" | "agent";
+  kind: "account" | "agent" | "session";
+  last_used_at: Date;
   user_id: number;
   secret_sha256: Buffer;
   scopes: Permission[] | null;
@@ -161,6 +173,7 @@ type Row = {
 
 const findToken = statement<Row>(`
   select t.kind, t.user_id, t.secret_sha256, t.scopes, t.expires_at, t.allowed_addresses,
+    coalesce(t.last_used_at, t.created_at) as last_used_at,
     a.name as account_name, a.features, a.country_code, a.time_zone,
     a.chat_writes_a_minute, a.requests_a_minute, a.token_requests_a_minute,
     a.chat_valid_numbers_only, u.is_owner, r.permissions as role_permissions
@@ -190,12 +203,14 @@ async function readEntry(app: App, accountId: number, tokenId: number): Promise<
       user_id: row.user_id,
       token_id: tokenId,
       token_kind: row.kind,
+      is_owner: row.is_owner,
       has_role: row.is_owner || row.role_permissions !== null,
       permissions: grantedPermissions(row, row.scopes),
       ...(row.allowed_addresses ? { isAllowedFrom: openAddressList(row.allowed_addresses) } : {}),
     },
     secret_sha256: row.secret_sha256,
     expires_at: row.expires_at,
+    last_used_at: row.last_used_at,
     read_at_ms,
   };
 }

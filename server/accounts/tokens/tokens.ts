@@ -4,7 +4,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { TokenResponse } from "./token-schema.ts";
 
-/** Lists the account's tokens by ID, including expired and revoked ones, without secrets. */
+/** Lists the account's tokens by ID, without sessions, including expired and revoked ones, without secrets. */
 export async function listTokens(
   db: Kysely<DB>,
   accountId: number,
@@ -49,7 +49,8 @@ function tokenRows(db: Kysely<DB>, accountId: number) {
       "created_by",
       "created_at",
     ])
-    .where("account_id", "=", accountId);
+    .where("account_id", "=", accountId)
+    .where("kind", "!=", "session");
 }
 
 type Row = {

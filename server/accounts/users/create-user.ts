@@ -1,5 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 import type { Grantor } from "../roles/grantor.ts";
+import { storeSignInEmail } from "../sign-in-emails.ts";
 import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { NewUser, UserResponse } from "./user-schema.ts";
@@ -37,6 +38,8 @@ export async function createUser(
     .returning(user_columns)
     .executeTakeFirstOrThrow()
     .catch(refuseTakenEmail);
+  const { account_id } = grantor.actor;
+  await storeSignInEmail(tx, { account_id, user_id: created.id, email });
   await recordAudit(tx, grantor.actor, {
     at: now,
     action: "user.created",

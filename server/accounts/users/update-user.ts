@@ -2,6 +2,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { notFound, type FieldError } from "../../lib/errors.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseStronger, type Grantor } from "../roles/grantor.ts";
+import { storeSignInEmail } from "../sign-in-emails.ts";
 import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
 import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
@@ -50,6 +51,8 @@ export async function updateUser(
     .returning(user_columns)
     .executeTakeFirstOrThrow()
     .catch(refuseTakenEmail);
+  if (user.email !== before.email)
+    await storeSignInEmail(tx, { account_id, user_id: id, email: user.email });
   await recordAudit(tx, grantor.actor, {
     at: now,
     action: "user.updated",

@@ -6,6 +6,7 @@ import type { ApiApp } from "../api-app.ts";
 import { addressGroup } from "./address-group.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
 import type { RequestLimiter } from "./request-limit.ts";
+import { readSessionCookie, refuseCrossSite } from "./session-cookie.ts";
 import type { Access } from "../route.ts";
 
 /** Returns the token in the Authorization header; 401 without one. */
@@ -18,10 +19,24 @@ export function bearerToken({ headers }: FastifyRequest): string {
   return match[1]!;
 }
 
-/** Returns the caller of the token in the Authorization header; 401 without one (contract 5.1, 5.6). */
+/**
+ * Returns the token of the Authorization header, or else of the session's cookie; 401 without either, 403 for a write
+ * of another site with the cookie.
+ */
+export function requestToken(request: FastifyRequest): string {
+  const session = request.headers.authorization === undefined ? readSessionCookie(request) : null;
+  if (session === null) return bearerToken(request);
+  refuseCrossSite(request);
+  return session;
+}
+
+/** Returns the caller of the request's token; 401 without one (contract 5.1, 5.6). */
 async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
-  const caller = await app.tokens.find(bearerToken(request), () => addressGroup(request.ip));
+  const caller = await app.tokens.find(requestToken(request), () => addressGroup(request.ip));
   if (!caller) throw unauthorized("The access token is unknown, expired or revoked");
+  const is_session = request.headers.authorization === undefined;
+  if (is_session !== (caller.token_kind === "session"))
+    throw unauthorized("A session is valid in its cookie only, and any other token in a header");
   return caller;
 }
 
@@ -41,7 +56,7 @@ function authorize(access: Access, caller: Caller, { ip }: FastifyRequest): void
   }
   if (access.anyOf === "any_token") return;
   if (!access.anyOf.some((permission) => caller.permissions.has(permission))) {
-    const type = (caller.token_kind === "agent" && access.agent_denied) || "forbidden";
+    const type = (caller.token_kind !== "account" && access.agent_denied) || "forbidden";
     throw new Refusal(type, `This token needs the permission ${access.anyOf.join(" or ")}`);
   }
 }

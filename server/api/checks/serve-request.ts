@@ -21,7 +21,7 @@ export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
       request,
       reply,
     };
-    return route.handle(context as PublicContext<never>);
+    return route.handle(context as PublicContext<never, never>);
   };
 }
 

@@ -4,7 +4,7 @@ import Type from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
 import { closed } from "../../lib/schemas.ts";
 import { validateTypes, stream_permissions, typesOf } from "../../live/event-audience.ts";
-import { bearerToken } from "../checks/authenticate.ts";
+import { requestToken } from "../checks/authenticate.ts";
 import { route } from "../route.ts";
 
 const query = closed({
@@ -63,7 +63,7 @@ export const eventRoutes = [
         begin();
         return "";
       }
-      const token = bearerToken(request);
+      const token = requestToken(request);
       const from = lastEventId(request) ?? last_event_id;
       const stream = await app.live.open({
         caller,

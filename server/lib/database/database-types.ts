@@ -767,6 +767,28 @@ export interface Roles {
   updated_at: Date;
 }
 
+export interface SignInEmails {
+  account_id: number;
+  email: string;
+  user_id: number;
+}
+
+export interface SignInFailures {
+  began_at: Date;
+  count: number;
+  subject: string;
+}
+
+export interface SignInLinks {
+  account_id: number;
+  created_at: Date;
+  expires_at: Date;
+  id: Generated<number>;
+  secret_sha256: Buffer;
+  used_at: Date | null;
+  user_id: number;
+}
+
 export interface Suppressions {
   account_id: number;
   bsuid: string | null;
@@ -822,6 +844,13 @@ export interface Trunks {
   number_prefix: Generated<string>;
   only_account_id: number | null;
   updated_at: Date;
+}
+
+export interface UserPasswords {
+  account_id: number;
+  changed_at: Date;
+  password_hash: string;
+  user_id: number;
 }
 
 export interface Users {
@@ -1077,10 +1106,14 @@ export interface DB {
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;
   roles: Roles;
+  sign_in_emails: SignInEmails;
+  sign_in_failures: SignInFailures;
+  sign_in_links: SignInLinks;
   suppressions: Suppressions;
   tokens: Tokens;
   trunk_nodes: TrunkNodes;
   trunks: Trunks;
+  user_passwords: UserPasswords;
   users: Users;
   voice_ai_agents: VoiceAiAgents;
   voice_audio: VoiceAudio;

@@ -3,6 +3,8 @@ import { statement, type Database } from "../../../lib/database/database.ts";
 
 export type LastUses = {
   note(accountId: number, tokenId: number, at: Date): void;
+  /** Returns the last use that is not saved yet. */
+  lastUse(accountId: number, tokenId: number): Date | null;
   /** Saves the collected uses; on an error they are kept, and the next call tries again. */
   save(): Promise<void>;
 };
@@ -33,6 +35,7 @@ export function openLastUses(db: Database): LastUses {
   };
   return {
     note,
+    lastUse: (accountId, tokenId) => noted.get(accountId)?.get(tokenId) ?? null,
     async save() {
       const saving = noted;
       noted = new Map();

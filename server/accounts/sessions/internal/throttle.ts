@@ -1,0 +1,57 @@
+// Failed sign-ins are counted in the database, so that more processes do not allow more guesses.
+import { statement, type Database } from "../../../lib/database/database.ts";
+import { Refusal } from "../../../lib/errors.ts";
+
+const window_minutes = 15;
+/** By whom and at what: a stranger's guesses do not lock out the person at another address. */
+const failures_max = { both: 10, email: 100, address: 100 } as const;
+
+// Counted before the password is checked: guesses sent at once count like guesses one after the other.
+const countAttempt = statement<{ subject: string; count: number; retry_seconds: number }>(`
+  insert into sign_in_failures as f (subject, began_at, count)
+  select subject, $2, 1 from unnest($1::text[]) subject order by subject
+  on conflict (subject) do update set
+    began_at = case when f.began_at > excluded.began_at - interval '${window_minutes} minutes'
+      then f.began_at else excluded.began_at end,
+    count = case when f.began_at > excluded.began_at - interval '${window_minutes} minutes'
+      then f.count + 1 else 1 end
+  returning subject, count, greatest(1, ceil(extract(epoch from
+    began_at + interval '${window_minutes} minutes' - $2)))::int as retry_seconds`);
+
+const uncount = statement(`
+  update sign_in_failures set count = count - 1 where subject = any($1::text[]) and count > 0`);
+
+const purge = statement(
+  `delete from sign_in_failures where began_at < $1::timestamptz - interval '${window_minutes} minutes'`,
+);
+
+export type Attempt = { readonly email: string; readonly address: string };
+
+/** Counts an attempt; 429 with Retry-After once too many failed. */
+export async function countSignIn(db: Database, attempt: Attempt, now: Date): Promise<void> {
+  await purge(db.pool, [now]);
+  const subjects = subjectsOf(attempt);
+  const rows = await countAttempt(db.pool, [[...subjects.keys()], now]);
+  const beyond = rows.filter(({ subject, count }) => count > subjects.get(subject)!);
+  if (beyond.length === 0) return;
+  const seconds = Math.max(...beyond.map(({ retry_seconds }) => retry_seconds));
+  throw new Refusal(
+    "rate-limited",
+    `Too many failed sign-ins; try again in ${Math.ceil(seconds / 60)} min or reset the password`,
+    { headers: { "retry-after": String(seconds) } },
+  );
+}
+
+/** Takes a successful attempt out of the count. */
+export async function forgiveSignIn(db: Database, attempt: Attempt): Promise<void> {
+  await uncount(db.pool, [[...subjectsOf(attempt).keys()]]);
+}
+
+/** The counted subjects with their limits. */
+function subjectsOf({ email, address }: Attempt): Map<string, number> {
+  return new Map([
+    [`${email} from ${address}`, failures_max.both],
+    [`email ${email}`, failures_max.email],
+    [`address ${address}`, failures_max.address],
+  ]);
+}

@@ -1,0 +1,95 @@
+import Type, { type Static } from "typebox";
+import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
+
+const newPassword = Type.String({
+  minLength: 10,
+  maxLength: 200,
+  description: "At least 10 characters",
+});
+const email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  description: "The user's email address",
+});
+
+export const SignInRequest = closed(
+  {
+    email,
+    password: Type.String({ minLength: 1, maxLength: 200 }),
+    account_id: optional(id("Which account, for a person of several")),
+  },
+  {
+    description: "An email address and a password",
+    examples: [{ email: "owner@demo.example", password: "correct horse battery" }],
+  },
+);
+export type SignInRequest = Static<typeof SignInRequest>;
+
+export const LinkRequest = closed(
+  {
+    link: Type.String({ maxLength: 120, description: "What follows # in the link" }),
+    password: optional(newPassword),
+  },
+  {
+    description: "A link that signs in once",
+    examples: [{ link: "1_1_0123", password: "correct horse battery" }],
+  },
+);
+export type LinkRequest = Static<typeof LinkRequest>;
+
+export const PasswordRequest = closed(
+  {
+    current_password: optional(Type.String({ maxLength: 200 })),
+    password: newPassword,
+  },
+  {
+    description: "A new password; current_password is required if the user has one",
+    examples: [{ current_password: "correct horse", password: "correct horse battery" }],
+  },
+);
+export type PasswordRequest = Static<typeof PasswordRequest>;
+
+const account = Type.Object({ account_id: id("Account id"), name: Type.String() });
+
+export const SignInResponse = Type.Object({
+  signed_in: Type.Boolean({
+    description: "False: the person has several accounts; send one of the choices as account_id",
+  }),
+  choices: Type.Array(account),
+});
+export type SignInResponse = Static<typeof SignInResponse>;
+
+export const SignInLinkResponse = Type.Object({
+  path: nullable(
+    Type.String({
+      description: "The page of the link, shown only here; null in a replayed response",
+    }),
+  ),
+  expires_at: timestamp("UTC"),
+});
+
+export const Me = Type.Object({
+  user: Type.Object({
+    id: id("User id"),
+    name: Type.String(),
+    email: Type.String(),
+    phone: nullable(Type.String()),
+    extension: nullable(Type.String()),
+    is_owner: Type.Boolean(),
+  }),
+  account: Type.Object({
+    id: id("Account id"),
+    name: Type.String(),
+    time_zone: Type.String(),
+    country_code: Type.String(),
+    features: Type.Array(Type.String()),
+  }),
+  permissions: Type.Array(Type.String(), {
+    description: "What this token may do: the role's permissions within the token's scopes",
+  }),
+  token_kind: Type.Unsafe<"account" | "agent" | "session">({
+    type: "string",
+    enum: ["account", "agent", "session"],
+  }),
+});
+export type Me = Static<typeof Me>;

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { startApi, type RequestOptions, type TestApi } from "../../../test/support/api.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  unique,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+
+let api: TestApi;
+let account: TestAccount;
+
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+beforeEach(() => api.clock.set(new Date()));
+after(() => api.close());
+
+const password = "correct horse battery";
+const hour_ms = 3_600_000;
+const same_site = { "sec-fetch-site": "same-origin" };
+
+/** Sends as a page of the console would. */
+const browse = (method: string, path: string, cookie: string, more: RequestOptions = {}) =>
+  api.send(method, path, { ...more, headers: { cookie, ...same_site, ...more.headers } });
+const signIn = (json: object, headers: Record<string, string> = same_site) =>
+  api.send("POST", "/api/v1/session", { json, headers });
+const linkOf = async (user_id: number, token = account.token) =>
+  api.send("POST", `/api/v1/users/${user_id}/sign-in-link`, { token });
+const useLink = (json: object) =>
+  api.send("POST", "/api/v1/session/link", { json, headers: same_site });
+const cookieOf = ({ headers }: { headers: Headers }) => headers.get("set-cookie")!.split(";")[0]!;
+
+/** Creates a user of an account with a password; returns id, email and the cookie of the first session. */
+async function makeSignedIn(of: TestAccount = account, email = `${unique("person")}@test.example`) {
+  const json = { name: "Asha", email };
+  const user = await api.send("POST", "/api/v1/users", { token: of.token, json });
+  const { body } = await linkOf(user.body.id, of.token);
+  const link = body.path.split("#")[1];
+  const answer = await useLink({ link, password });
+  assert.equal(answer.status, 200);
+  return { id: user.body.id as number, email, cookie: cookieOf(answer) };
+}
+
+test("a session is a cookie for our pages alone, and shows who is signed in", async () => {
+  const { id, email } = await makeSignedIn();
+  const answer = await signIn({ email: email.toUpperCase(), password });
+  assert.deepEqual([answer.status, answer.body.signed_in], [200, true]);
+  const [, ...attributes] = answer.headers.get("set-cookie")!.split("; ");
+  assert.match(cookieOf(answer), /^__Host-trunkline=trk_/);
+  assert.deepEqual(attributes.toSorted(), [
+    "HttpOnly",
+    `Max-Age=${14 * 86_400}`,
+    "Path=/",
+    "SameSite=Lax",
+    "Secure",
+  ]);
+  const me = await browse("GET", "/api/v1/me", cookieOf(answer));
+  assert.deepEqual(
+    [me.body.user.id, me.body.account.id, me.body.token_kind, me.body.permissions],
+    [id, account.account_id, "session", []],
+  );
+});
+
+test("a session's text is no bearer token, and a token is no session", async () => {
+  const { cookie } = await makeSignedIn();
+  const as_token = await api.send("GET", "/api/v1/me", { token: cookie.split("=")[1] });
+  const as_cookie = await browse("GET", "/api/v1/me", `__Host-trunkline=${account.token}`);
+  assert.deepEqual([as_token.status, as_cookie.status], [401, 401]);
+});
+
+test("a wrong password and an unknown address get the same answer", async () => {
+  const { email } = await makeSignedIn();
+  const wrong = await signIn({ email, password: "wrong password" });
+  const unknown = await signIn({ email: "nobody@test.example", password });
+  assert.deepEqual([wrong.status, unknown.status], [401, 401]);
+  assert.equal(wrong.body.detail, unknown.body.detail);
+});
+
+test("the eleventh guess within a quarter of an hour is refused, also with the right password", async () => {
+  const { email } = await makeSignedIn();
+  for (let guess = 1; guess <= 10; guess++)
+    assert.equal((await signIn({ email, password: `guess ${guess}` })).status, 401);
+  const refused = await signIn({ email, password });
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+  api.clock.advance(hour_ms);
+  assert.equal((await signIn({ email, password })).status, 200);
+});
+
+test("a write with the cookie from another site's page is refused and changes nothing", async () => {
+  const { cookie, email } = await makeSignedIn();
+  const host = new URL(api.url).host;
+  const hostile = [
+    {},
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site", origin: `http://${host}` },
+    { origin: "https://evil.example" },
+    { origin: "null" },
+  ];
+  for (const headers of hostile) {
+    const out = await api.send("DELETE", "/api/v1/session", { headers: { cookie, ...headers } });
+    assert.equal(out.status, 403, JSON.stringify(headers));
+    assert.equal((await signIn({ email, password }, headers)).status, 403);
+  }
+  assert.equal((await browse("GET", "/api/v1/me", cookie)).status, 200);
+  const own = { cookie, origin: `http://${host}` };
+  assert.equal((await api.send("DELETE", "/api/v1/session", { headers: own })).status, 200);
+});
+
+test("a session ends after twelve idle hours, and after fourteen days of use", async () => {
+  const { cookie } = await makeSignedIn();
+  const reads = async () => (await browse("GET", "/api/v1/me", cookie)).status;
+  for (let hours = 0; hours < 13 * 24; hours += 11) {
+    assert.equal(await reads(), 200, `after ${hours} h`);
+    api.clock.advance(11 * hour_ms);
+  }
+  api.clock.advance(24 * hour_ms);
+  assert.equal(await reads(), 401);
+  const { cookie: idle } = await makeSignedIn();
+  api.clock.advance(12 * hour_ms + 1_000);
+  assert.equal((await browse("GET", "/api/v1/me", idle)).status, 401);
+});
+
+test("a person of several accounts chooses one, and only accounts with that password are offered", async () => {
+  const other = await makeAccount(api.app);
+  const third = await makeAccount(api.app);
+  const { email } = await makeSignedIn();
+  await makeSignedIn(other, email);
+  await api.send("POST", "/api/v1/users", { token: third.token, json: { name: "Trap", email } });
+  const choice = await signIn({ email, password });
+  assert.equal(choice.body.signed_in, false);
+  assert.equal(choice.headers.get("set-cookie"), null);
+  assert.deepEqual(
+    choice.body.choices.map(({ account_id }: { account_id: number }) => account_id),
+    [account.account_id, other.account_id],
+  );
+  const chosen = await signIn({ email, password, account_id: other.account_id });
+  const me = await browse("GET", "/api/v1/me", cookieOf(chosen));
+  assert.equal(me.body.account.id, other.account_id);
+});
+
+test("a link signs in once, until it expires, and a new password ends the user's other sessions", async () => {
+  const { id, email, cookie } = await makeSignedIn();
+  const { body } = await linkOf(id);
+  const link = body.path.split("#")[1];
+  const answer = await useLink({ link, password: "another good password" });
+  assert.equal((await browse("GET", "/api/v1/me", cookieOf(answer))).status, 200);
+  assert.equal((await browse("GET", "/api/v1/me", cookie)).status, 401, "the former session");
+  assert.equal((await signIn({ email, password })).status, 401, "the former password");
+  assert.equal((await useLink({ link })).status, 401, "used");
+  const late = (await linkOf(id)).body.path.split("#")[1];
+  api.clock.advance(73 * hour_ms);
+  assert.equal((await useLink({ link: late })).status, 401, "expired");
+  assert.equal((await useLink({ link: `${late.slice(0, -1)}g` })).status, 401, "malformed");
+});
+
+test("nobody gets a link for a user with more permissions than their own", async () => {
+  const manager = await makeAgentToken(api.app, account, ["users.manage"]);
+  const refused = await linkOf(account.owner_id, manager);
+  assert.equal(refused.status, 403);
+  const other = await makeAccount(api.app);
+  assert.equal((await linkOf(account.owner_id, other.token)).status, 404);
+});
+
+test("signing out ends one session, and signing out everywhere all of the user's", async () => {
+  const { email, cookie } = await makeSignedIn();
+  const [second, third] = [await signIn({ email, password }), await signIn({ email, password })];
+  const works = async (one: string) => (await browse("GET", "/api/v1/me", one)).status;
+  const out = await browse("DELETE", "/api/v1/session", cookie);
+  assert.match(out.headers.get("set-cookie")!, /^__Host-trunkline=;/);
+  assert.deepEqual([await works(cookie), await works(cookieOf(second))], [401, 200]);
+  await browse("DELETE", "/api/v1/sessions", cookieOf(second));
+  assert.deepEqual([await works(cookieOf(second)), await works(cookieOf(third))], [401, 401]);
+});
+
+test("a password is changed with the current one alone, and by a session alone", async () => {
+  const { cookie } = await makeSignedIn();
+  const change = (json: object) => browse("PUT", "/api/v1/me/password", cookie, { json });
+  const wrong = await change({ current_password: "wrong", password: "a new good password" });
+  assert.deepEqual([wrong.status, wrong.body.errors[0].field], [422, "current_password"]);
+  const short = await change({ current_password: password, password: "short" });
+  assert.deepEqual([short.status, short.body.errors[0].field], [422, "password"]);
+  const right = await change({ current_password: password, password: "a new good password" });
+  assert.equal(right.status, 200);
+  const by_token = await api.send("PUT", "/api/v1/me/password", {
+    token: account.token,
+    json: { password: "a new good password" },
+  });
+  assert.equal(by_token.status, 403);
+});
+
+test("sessions are not listed among tokens, and the database contains no password", async () => {
+  await makeSignedIn();
+  const tokens = await api.send("GET", "/api/v1/tokens?limit=200", { token: account.token });
+  assert.ok(tokens.body.data.every(({ kind }: { kind: string }) => kind !== "session"));
+  const { rows } = await api.app.db.pool.query("select password_hash from user_passwords");
+  assert.ok(rows.length > 0 && rows.every((row) => /^\$argon2id\$/.test(row.password_hash)));
+});

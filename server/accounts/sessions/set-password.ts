@@ -1,0 +1,51 @@
+import type { App } from "../../engine/app.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
+import type { UserActor } from "../audit/record-audit.ts";
+import { accountTokensSubject } from "../tokens/token-directory.ts";
+import { endSessions } from "./end-sessions.ts";
+import { hashPassword, isPassword } from "./internal/passwords.ts";
+
+/**
+ * Sets a user's password and ends their other sessions. Needs the current one where there is one: a session that was
+ * left open must not be enough. Throws validation-failed (current_password).
+ */
+export async function changePassword(
+  app: App,
+  actor: UserActor,
+  change: { readonly current_password: string | null; readonly password: string },
+): Promise<void> {
+  const { account_id, user_id } = actor;
+  const stored = await app.db.query
+    .selectFrom("user_passwords")
+    .select("password_hash")
+    .where("account_id", "=", account_id)
+    .where("user_id", "=", user_id)
+    .executeTakeFirst();
+  if (stored && !(await isPassword(change.current_password ?? "", stored.password_hash)))
+    throw invalidField("current_password", "is not your current password");
+  const password_hash = await hashPassword(change.password);
+  const now = app.clock.now();
+  await app.db.query.transaction().execute(async (tx) => {
+    await storePassword(tx, { account_id, user_id, password_hash }, now);
+    await endSessions(tx, actor, now, actor.token_id);
+  });
+  app.notifications.send("token", accountTokensSubject(account_id));
+}
+
+/** Stores the hash of a password. */
+export async function storePassword(
+  tx: Tx,
+  row: { readonly account_id: number; readonly user_id: number; readonly password_hash: string },
+  now: Date,
+): Promise<void> {
+  await tx
+    .insertInto("user_passwords")
+    .values({ ...row, changed_at: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["account_id", "user_id"])
+        .doUpdateSet({ password_hash: row.password_hash, changed_at: now }),
+    )
+    .execute();
+}

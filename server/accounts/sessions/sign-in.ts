@@ -1,0 +1,75 @@
+import type { App } from "../../engine/app.ts";
+import { statement } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { createSession } from "./create-session.ts";
+import { isPassword } from "./internal/passwords.ts";
+import { countSignIn, forgiveSignIn } from "./internal/throttle.ts";
+import type { SignInRequest } from "./session-schema.ts";
+
+export type SignInAccount = { readonly account_id: number; readonly name: string };
+
+/** Signed in with the text of the cookie, or the accounts to choose from. */
+export type SignInResult =
+  | { readonly cookie: string; readonly account: SignInAccount }
+  | { readonly cookie: null; readonly choices: readonly SignInAccount[] };
+
+type Candidate = SignInAccount & {
+  readonly user_id: number;
+  readonly password_hash: string | null;
+};
+
+/** One person has few accounts; the bound keeps a made-up address from costing many hashes. */
+const accounts_max = 10;
+
+const findCandidates = statement<Candidate>(`
+  select u.account_id, a.name, u.id as user_id, p.password_hash
+  from sign_in_emails e
+  join users u on u.account_id = e.account_id and u.id = e.user_id and u.active
+  join accounts a on a.account_id = u.account_id
+  join user_passwords p on p.account_id = u.account_id and p.user_id = u.id
+  where e.email = $1
+  order by u.account_id limit ${accounts_max}`);
+
+/**
+ * Signs in with an email address and a password. A person of several accounts with the same password names one, or gets
+ * the choices. Throws unauthorized, which says nothing about what was wrong; rate-limited after too many failures.
+ */
+export async function signIn(
+  app: App,
+  { email, password, account_id }: SignInRequest,
+  { address, request_id }: { readonly address: string; readonly request_id: string },
+): Promise<SignInResult> {
+  const now = app.clock.now();
+  const attempt = { email: email.toLowerCase(), address };
+  await countSignIn(app.db, attempt, now);
+  const matching = await matchPassword(
+    await findCandidates(app.db.pool, [attempt.email]),
+    password,
+  );
+  if (matching.length === 0)
+    throw new Refusal("unauthorized", "The email address or the password is wrong");
+  await forgiveSignIn(app.db, attempt);
+  const chosen =
+    matching.length === 1 ? matching[0] : matching.find((one) => one.account_id === account_id);
+  if (!chosen) return { cookie: null, choices: matching.map(accountOf) };
+  const { user_id } = chosen;
+  const cookie = await app.db.query
+    .transaction()
+    .execute((tx) =>
+      createSession(tx, { account_id: chosen.account_id, user_id, request_id }, now),
+    );
+  return { cookie, account: accountOf(chosen) };
+}
+
+async function matchPassword(candidates: Candidate[], password: string): Promise<Candidate[]> {
+  // An unknown address takes as long as a known one.
+  if (candidates.length === 0) await isPassword(password, null);
+  const matching: Candidate[] = [];
+  for (const candidate of candidates)
+    if (await isPassword(password, candidate.password_hash)) matching.push(candidate);
+  return matching;
+}
+
+function accountOf({ account_id, name }: SignInAccount): SignInAccount {
+  return { account_id, name };
+}

@@ -1,0 +1,38 @@
+// The cookie of a session, and the check that a request with it was made by our own pages.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { session_days_max } from "../../accounts/sessions/create-session.ts";
+import { Refusal } from "../../lib/errors.ts";
+
+/** The prefix makes browsers refuse it without Secure, with a domain, or from a sibling host (RFC 6265bis). */
+const cookie_name = "__Host-trunkline";
+const attributes = { path: "/", httpOnly: true, secure: true, sameSite: "lax" } as const;
+
+/** Returns the text of the session's cookie; null without one. */
+export function readSessionCookie(request: FastifyRequest): string | null {
+  return request.cookies[cookie_name] ?? null;
+}
+
+/** Sets the cookie. It outlives the browser's window for as long as a session may last. */
+export function setSessionCookie(reply: FastifyReply, text: string): void {
+  void reply.setCookie(cookie_name, text, { ...attributes, maxAge: session_days_max * 86_400 });
+}
+
+/** Tells the browser to forget the cookie. */
+export function clearSessionCookie(reply: FastifyReply): void {
+  void reply.clearCookie(cookie_name, attributes);
+}
+
+/**
+ * Throws forbidden for a write that another site's page sent with our cookie. Browsers send Sec-Fetch-Site to us over
+ * https and on loopback, and Origin with every write; a body without a Content-Type needs no preflight, so SameSite is
+ * not enough (https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html).
+ */
+export function refuseCrossSite({ method, headers, host }: FastifyRequest): void {
+  if (method === "GET" || method === "HEAD") return;
+  const site = headers["sec-fetch-site"];
+  if (site === "same-origin") return;
+  const { origin } = headers;
+  if (site === undefined && origin !== undefined && URL.canParse(origin))
+    if (new URL(origin).host === host) return;
+  throw new Refusal("forbidden", "A session accepts changes from its own pages only");
+}

@@ -1,0 +1,162 @@
+import type { Caller } from "../../../accounts/caller.ts";
+import { grantorOf } from "../../../accounts/roles/grantor.ts";
+import { endSession, endSessions } from "../../../accounts/sessions/end-sessions.ts";
+import { changePassword } from "../../../accounts/sessions/set-password.ts";
+import {
+  LinkRequest,
+  Me,
+  PasswordRequest,
+  SignInRequest,
+  SignInLinkResponse,
+  SignInResponse,
+} from "../../../accounts/sessions/session-schema.ts";
+import { signIn } from "../../../accounts/sessions/sign-in.ts";
+import { createSignInLink, useSignInLink } from "../../../accounts/sessions/sign-in-links.ts";
+import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
+import { findUser } from "../../../accounts/users/users.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { closed, pathId } from "../../../lib/schemas.ts";
+import {
+  clearSessionCookie,
+  refuseCrossSite,
+  setSessionCookie,
+} from "../../checks/session-cookie.ts";
+import { publicRoute, route } from "../../route.ts";
+import { showSecretOnce } from "../shared/show-secret-once.ts";
+
+const tag = "Sessions";
+const access = { anyOf: "any_token" } as const;
+
+export const sessionRoutes = [
+  publicRoute({
+    method: "POST",
+    url: "/api/v1/session",
+    id: "signIn",
+    summary: "Sign in with an email address and a password; sets the session's cookie",
+    tag,
+    body: SignInRequest,
+    success: { 200: SignInResponse },
+    handle: async ({ app, body, request, reply }) => {
+      refuseCrossSite(request);
+      const { ip: address, id: request_id } = request;
+      const result = await signIn(app, body, { address, request_id });
+      if (result.cookie === null) return { signed_in: false, choices: result.choices };
+      setSessionCookie(reply, result.cookie);
+      return { signed_in: true, choices: [result.account] };
+    },
+  }),
+  publicRoute({
+    method: "POST",
+    url: "/api/v1/session/link",
+    id: "signInByLink",
+    summary: "Sign in with a link, once; sets the session's cookie, and a password if one is given",
+    tag,
+    body: LinkRequest,
+    success: { 200: SignInResponse },
+    handle: async ({ app, body, request, reply }) => {
+      refuseCrossSite(request);
+      const link = { link: body.link, password: body.password ?? null };
+      setSessionCookie(reply, await useSignInLink(app, link, request.id));
+      return { signed_in: true, choices: [] };
+    },
+  }),
+  route({
+    method: "DELETE",
+    url: "/api/v1/session",
+    id: "signOut",
+    summary: "End this session",
+    tag,
+    access,
+    success: { 200: closed({}) },
+    handle: async ({ app, caller, actor, reply }) => {
+      refuseUnlessSession(caller);
+      await app.db.query.transaction().execute((tx) => endSession(tx, actor, app.clock.now()));
+      app.notifications.send("token", accountTokensSubject(caller.account.id));
+      clearSessionCookie(reply);
+      return {};
+    },
+  }),
+  route({
+    method: "DELETE",
+    url: "/api/v1/sessions",
+    id: "signOutEverywhere",
+    summary: "End every session of the user, this one included",
+    tag,
+    access,
+    success: { 200: closed({}) },
+    handle: async ({ app, caller, actor, reply }) => {
+      refuseUnlessSession(caller);
+      await app.db.query
+        .transaction()
+        .execute((tx) => endSessions(tx, actor, app.clock.now(), null));
+      app.notifications.send("token", accountTokensSubject(caller.account.id));
+      clearSessionCookie(reply);
+      return {};
+    },
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/users/:id/sign-in-link",
+    id: "createSignInLink",
+    summary:
+      "Create a link that signs the user in once: an invitation, or for a forgotten password",
+    tag,
+    access: { anyOf: ["users.manage"] },
+    params: closed({ id: pathId("The user") }),
+    success: { 201: SignInLinkResponse },
+    handle: (context) =>
+      showSecretOnce(context, "path", (tx) =>
+        createSignInLink(tx, grantorOf(context), context.params.id, context.app.clock.now()),
+      ),
+  }),
+  route({
+    method: "PUT",
+    url: "/api/v1/me/password",
+    id: "changePassword",
+    summary: "Set the own password; the user's other sessions end",
+    tag,
+    access,
+    body: PasswordRequest,
+    success: { 200: closed({}) },
+    handle: async ({ app, caller, actor, body }) => {
+      refuseUnlessSession(caller);
+      const { current_password = null, password } = body;
+      await changePassword(app, actor, { current_password, password });
+      return {};
+    },
+  }),
+  route({
+    method: "GET",
+    url: "/api/v1/me",
+    id: "readMe",
+    summary: "Read who the token is: user, account, features and permissions",
+    tag,
+    access,
+    success: { 200: Me },
+    handle: async ({ app, caller }) => {
+      const { account, user_id, permissions, token_kind } = caller;
+      const { id, name, email, phone, extension, is_owner } = await findUser(
+        app.db.query,
+        account.id,
+        user_id,
+      );
+      return {
+        user: { id, name, email, phone, extension, is_owner },
+        account: {
+          id: account.id,
+          name: account.name,
+          time_zone: account.time_zone,
+          country_code: account.country_code,
+          features: [...account.features],
+        },
+        permissions: [...permissions],
+        token_kind,
+      };
+    },
+  }),
+];
+
+/** A token of an integration neither signs anybody out nor sets a password, which would outlive its revocation. */
+function refuseUnlessSession({ token_kind }: Caller): void {
+  if (token_kind !== "session") throw new Refusal("forbidden", "This needs a session, not a token");
+}
