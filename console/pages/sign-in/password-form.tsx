@@ -1,0 +1,41 @@
+import { useForm } from "react-hook-form";
+import { Button } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { TextField } from "../../ui/text-field.tsx";
+import type { SignIn } from "./sign-in-body.ts";
+
+type Values = { email: string; password: string };
+
+export function PasswordForm({ signIn }: { readonly signIn: SignIn }) {
+  const { register, handleSubmit, formState } = useForm<Values>();
+  const { errors } = formState;
+  return (
+    <form
+      className="flex flex-col gap-4"
+      noValidate
+      onSubmit={handleSubmit((values) => signIn.mutate(values))}
+    >
+      <TextField
+        label="Email"
+        type="email"
+        autoComplete="username"
+        error={errors.email?.message}
+        {...register("email", { required: "Enter your email address" })}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        error={errors.password?.message}
+        {...register("password", { required: "Enter your password" })}
+      />
+      <FormError error={signIn.error} />
+      <Button kind="primary" type="submit" busy={signIn.isPending}>
+        Sign in
+      </Button>
+      <p className="text-muted text-xs">
+        Forgot your password? Someone who manages users can send you a link that signs you in.
+      </p>
+    </form>
+  );
+}

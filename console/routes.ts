@@ -1,0 +1,69 @@
+// Every page of the console: its path, its title, the permission it needs and how it is loaded.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { meQuery } from "./api/me.ts";
+import { ApiProblem } from "./api/problem.ts";
+import { queryClient } from "./api/query-client.ts";
+import { ErrorPage } from "./shell/error-page.tsx";
+import { NotFoundPage } from "./shell/not-found-page.tsx";
+import { Root } from "./shell/root.tsx";
+import { readLeadsSearch } from "./pages/leads/leads-search.ts";
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+  interface StaticDataRouteOption {
+    /** In the browser's tab and the page's heading. */
+    title?: string;
+  }
+}
+
+const root = createRootRoute({ component: Root, notFoundComponent: NotFoundPage });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  staticData: { title: "Sign in" },
+  validateSearch: (search: Record<string, unknown>): { to?: string } =>
+    // Only paths of ours: `//host` would leave the console.
+    typeof search["to"] === "string" && /^\/(?!\/)/.test(search["to"]) ? { to: search["to"] } : {},
+  component: lazyRouteComponent(() => import("./pages/sign-in/sign-in-page.tsx"), "SignInPage"),
+});
+
+/** Pages behind the sign-in, in the frame with the navigation. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: "shell",
+  beforeLoad: async ({ location }) => {
+    try {
+      return { me: await queryClient.ensureQueryData(meQuery) };
+    } catch (error) {
+      if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
+      throw redirect({ to: "/sign-in", search: { to: location.href } });
+    }
+  },
+  component: lazyRouteComponent(() => import("./shell/shell.tsx"), "Shell"),
+});
+
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/leads" });
+  },
+});
+
+const leads = createRoute({
+  getParentRoute: () => shell,
+  path: "/leads",
+  staticData: { title: "Leads" },
+  validateSearch: readLeadsSearch,
+  component: lazyRouteComponent(() => import("./pages/leads/leads-page.tsx"), "LeadsPage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, shell.addChildren([home, leads])]),
+  defaultPreload: "intent",
+  defaultErrorComponent: ErrorPage,
+  scrollRestoration: true,
+});
