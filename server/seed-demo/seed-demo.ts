@@ -1,8 +1,11 @@
 // The demo: what a newcomer needs to try every endpoint, created once on an empty database.
+import { randomBytes } from "node:crypto";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { createAccount } from "../accounts/accounts/create-account.ts";
+import { storePassword } from "../accounts/sessions/set-password.ts";
+import { hashPassword } from "../accounts/sessions/passwords.ts";
 import { createToken, type NewToken } from "../accounts/tokens/create-token.ts";
 import {
   features,
@@ -20,6 +23,8 @@ import { seedCsv, seedVoice } from "./seed-voice.ts";
 /** The content of `demo.json`: the service's address, tokens for each situation, and IDs to use. */
 export type Demo = {
   readonly base_url: string;
+  /** Signs in as the owner of the demo's account. */
+  readonly console: { readonly email: string; readonly password: string };
   readonly tokens: Readonly<Record<string, string>>;
   readonly workspace_id: number;
   readonly inactive_workspace_id: number;
@@ -111,6 +116,7 @@ async function seed(
   await seedCallingTime(tx, night.account_id, "never");
   return {
     base_url,
+    console: await seedPassword(tx, main, now),
     tokens: { ...tokens, low_credit, night_restricted: restricted.token },
     workspace_id,
     inactive_workspace_id,
@@ -170,6 +176,12 @@ async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
     revoked: revoked.token,
   };
   return { agent_id: agent, tokens };
+}
+
+async function seedPassword(tx: Tx, { account_id, owner_id: user_id }: Owned, now: Date) {
+  const password = randomBytes(12).toString("base64url");
+  await storePassword(tx, { account_id, user_id, password_hash: await hashPassword(password) }, now);
+  return { email: "owner@demo.example", password };
 }
 
 function accountToken(owned: Owned, name: string): NewToken {

@@ -4,7 +4,7 @@ import { invalidField } from "../../lib/errors.ts";
 import type { UserActor } from "../audit/record-audit.ts";
 import { accountTokensSubject } from "../tokens/token-directory.ts";
 import { endSessions } from "./end-sessions.ts";
-import { hashPassword, isPassword } from "./internal/passwords.ts";
+import { hashPassword, isPassword } from "./passwords.ts";
 
 /**
  * Sets a user's password and ends their other sessions. Needs the current one where there is one: a session that was

@@ -7,7 +7,7 @@ import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
 import { hashSecret, newSecret } from "../tokens/internal/token-text.ts";
 import { createSession } from "./create-session.ts";
-import { hashPassword } from "./internal/passwords.ts";
+import { hashPassword } from "./passwords.ts";
 import { endSessions } from "./end-sessions.ts";
 import { storePassword } from "./set-password.ts";
 

@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { createSession } from "./create-session.ts";
-import { isPassword } from "./internal/passwords.ts";
+import { isPassword } from "./passwords.ts";
 import { countSignIn, forgiveSignIn } from "./internal/throttle.ts";
 import type { SignInRequest } from "./session-schema.ts";
 

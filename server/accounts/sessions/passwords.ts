@@ -2,7 +2,7 @@
 // (https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html).
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { openSlots } from "../../../lib/slots.ts";
+import { openSlots } from "../../lib/slots.ts";
 
 const memory_kib = 19_456;
 const passes = 2;

@@ -1,0 +1,92 @@
+// Starts the service as a newcomer does, with the demo in an empty folder, and watches what every page reports.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test as base, type Page } from "@playwright/test";
+
+export { expect } from "@playwright/test";
+
+export type Service = {
+  readonly url: string;
+  readonly demo: {
+    readonly console: { readonly email: string; readonly password: string };
+    readonly tokens: Readonly<Record<string, string>>;
+  };
+};
+
+type Fixtures = {
+  /** Errors of the page: uncaught, logged, or a violation of the Content-Security-Policy. */
+  readonly problems: string[];
+  /** Signs in as the owner of the demo's account and opens a page. */
+  readonly openPage: (path: string) => Promise<void>;
+};
+
+export const test = base.extend<Fixtures, { service: Service }>({
+  service: [
+    async ({}, use) => {
+      const data_dir = await mkdtemp(join(tmpdir(), "trunkline-browser-"));
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}`;
+      const server = spawn(process.execPath, ["server/main.ts"], {
+        cwd: join(import.meta.dirname, "../.."),
+        env: { ...process.env, DATA_DIR: data_dir, PORT: String(port), LOG_LEVEL: "error" },
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      await isReady(url);
+      await use({ url, demo: JSON.parse(await readFile(join(data_dir, "demo.json"), "utf8")) });
+      server.kill("SIGTERM");
+      await once(server, "exit");
+      await rm(data_dir, { recursive: true });
+    },
+    { scope: "worker", timeout: 120_000 },
+  ],
+  problems: async ({ page }, use) => {
+    const problems: string[] = [];
+    page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`));
+    page.on("console", (message) => {
+      // Chromium logs every answer above 399, also those that a page expects.
+      const expected = /^Failed to load resource: the server responded with a status of 4/;
+      if (message.type() === "error" && !expected.test(message.text()))
+        problems.push(message.text());
+    });
+    await use(problems);
+  },
+  openPage: async ({ page, service }, use) => {
+    await use(async (path) => {
+      await page.goto(service.url + path);
+      await signIn(page, service.demo.console);
+    });
+  },
+});
+
+/** Fills in the form of the sign-in page. */
+export async function signIn(
+  page: Page,
+  { email, password }: Service["demo"]["console"],
+): Promise<void> {
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Polls until the console's page is there, which is after the API is ready. */
+async function isReady(url: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(url, { headers: { accept: "text/html" } }).catch(() => null);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

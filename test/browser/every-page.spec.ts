@@ -1,0 +1,42 @@
+// What holds for every page, in both color schemes, on a phone and on a desk.
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, test } from "./console-fixture.ts";
+
+const pages = [
+  { path: "/leads", heading: "Leads" },
+  { path: "/no/such/page", heading: "There is nothing here" },
+];
+
+for (const colorScheme of ["light", "dark"] as const)
+  for (const width of [390, 1440]) {
+    test.describe(`${colorScheme}, ${width} px`, () => {
+      test.use({ colorScheme, viewport: { width, height: 900 } });
+
+      test("no page has errors, violations of the policy, barriers, or needs to be scrolled sideways", async ({
+        openPage,
+        page,
+        problems,
+        service,
+      }) => {
+        const check = async (name: string) => {
+          const { violations } = await new AxeBuilder({ page }).analyze();
+          expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+          const overflow = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
+          expect(overflow, name).toBe(0);
+        };
+        await page.goto(`${service.url}/sign-in`);
+        await page.getByRole("heading", { name: "Sign in" }).waitFor();
+        await check("/sign-in");
+        await openPage("/leads");
+        for (const { path, heading } of pages) {
+          await page.goto(service.url + path);
+          await page.getByRole("heading", { name: heading }).waitFor();
+          await page.waitForLoadState("networkidle");
+          await check(path);
+        }
+        expect(problems).toEqual([]);
+      });
+    });
+  }

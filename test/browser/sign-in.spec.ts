@@ -1,0 +1,67 @@
+import { expect, signIn, test } from "./console-fixture.ts";
+
+test("a page that needs a session leads to the sign-in and back to itself", async ({
+  page,
+  service,
+}) => {
+  await page.goto(`${service.url}/leads?q=Ada`);
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
+  await signIn(page, service.demo.console);
+  await expect(page).toHaveURL(`${service.url}/leads?q=Ada`);
+  await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
+});
+
+test("a wrong password is reported, and both fields keep what was typed", async ({
+  page,
+  service,
+}) => {
+  await page.goto(`${service.url}/sign-in`);
+  await page.getByLabel("Email").fill(service.demo.console.email);
+  await page.getByLabel("Password").fill("not the password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toHaveText("The email address or the password is wrong");
+  await expect(page.getByLabel("Email")).toHaveValue(service.demo.console.email);
+});
+
+test("a person signs in and out by keyboard alone", async ({ page, service }) => {
+  const { email, password } = service.demo.console;
+  await page.goto(`${service.url}/sign-in`);
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(email);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(password);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
+  await page.getByRole("button", { name: /Olivia Owner/ }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("menuitem", { name: "Sign out", exact: true })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
+  await page.goto(`${service.url}/leads`);
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+});
+
+test("a link signs in once, and disappears from the address bar", async ({ page, service }) => {
+  const headers = { authorization: `Bearer ${service.demo.tokens["account"]}` };
+  const me = await (await fetch(`${service.url}/api/v1/me`, { headers })).json();
+  const made = await fetch(`${service.url}/api/v1/users/${me.user.id}/sign-in-link`, {
+    method: "POST",
+    headers,
+  });
+  const { path } = await made.json();
+  await page.goto(service.url + path);
+  await expect(page).toHaveURL(`${service.url}/sign-in`);
+  await page.getByLabel("New password").fill("short");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByLabel("New password")).toBeFocused();
+  await expect(page.getByText("at least 10 characters", { exact: false }).first()).toBeVisible();
+  await page.getByLabel("New password").fill("");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Leads" }).waitFor();
+  await page.context().clearCookies();
+  await page.goto("about:blank");
+  await page.goto(service.url + path);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toContainText("was used already or has expired");
+});
