@@ -14,6 +14,8 @@ const pieces: readonly Piece[] = [
   tool("format", "oxfmt", "--check", "."),
   tool("lint", "oxlint", "--format=stylish"),
   tool("types", "tsc", "--noEmit"),
+  tool("console-types", "tsc", "--noEmit", "-p", "console"),
+  tool("browser-types", "tsc", "--noEmit", "-p", "test/browser"),
   { name: "boundaries", run: boundaries },
   tool("dead-code", "knip", "--no-progress", "--treat-config-hints-as-errors"),
   { name: "docs", run: docs },

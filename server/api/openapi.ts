@@ -5,6 +5,7 @@ import { openSharedReads } from "./shared-reads.ts";
 import { publishDocsPage } from "./docs-page.ts";
 import { prepareDocument } from "./documents.ts";
 import type { Route } from "./route.ts";
+import { session_cookie } from "./checks/session-cookie.ts";
 import { describeWebhooks } from "./describe-webhooks.ts";
 
 /** The rules that hold for all routes. */
@@ -79,7 +80,12 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
       // Relative, so that requests tried on the docs page go to the server of the page.
       servers: [{ url: "/" }],
       webhooks: describeWebhooks(),
-      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+      components: {
+        securitySchemes: {
+          bearer: { type: "http", scheme: "bearer" },
+          session: { type: "apiKey", in: "cookie", name: session_cookie },
+        },
+      },
       security: [{ bearer: [] }],
     },
     refResolver: {
@@ -109,7 +115,7 @@ export function openApiSchema(route: Route): FastifySchema {
     summary: route.summary,
     ...(route.description ? { description: route.description } : {}),
     tags: [route.tag],
-    ...(route.access === "public" ? { security: [] } : {}),
+    ...securityOf(route),
     ...(route.multipart ? { consumes: ["multipart/form-data"] } : {}),
     ...(route.form ? { consumes: ["application/json", "multipart/form-data"] } : {}),
     ...(route.params ? { params: route.params } : {}),
@@ -118,6 +124,12 @@ export function openApiSchema(route: Route): FastifySchema {
     ...(takesKey ? { headers: idempotencyHeader(route.key_required === true) } : {}),
     response: { ...responsesOf(route), ...errorsOf(route) },
   };
+}
+
+/** The pages of the console send the session's cookie to every route; only these accept nothing else. */
+function securityOf({ access }: Route) {
+  if (access === "public") return { security: [] };
+  return access.anyOf === "session" ? { security: [{ session: [] }] } : {};
 }
 
 function bodyOf({ body, form }: Route) {

@@ -11,10 +11,13 @@ import type { ApiApp } from "./api-app.ts";
 import type { RateLimit } from "./checks/rate-limit.ts";
 import type { RenderError } from "./checks/render-error.ts";
 
-/** Who may send a request: any of the permissions, or any token, on an account with any of the features. */
+/**
+ * Who may send a request: any of the permissions, any token, or any person who signed in, on an account with any of
+ * the features.
+ */
 export type Access = {
   readonly features?: readonly Feature[];
-  readonly anyOf: readonly Permission[] | "any_token";
+  readonly anyOf: readonly Permission[] | "any_token" | "session";
   /** The error type for an agent without the permission; `forbidden` by default. */
   readonly agent_denied?: "permission-denied";
 };

@@ -1,3 +1,4 @@
+import { createSignInLink } from "../accounts/sessions/sign-in-links.ts";
 import { createUser } from "../accounts/users/create-user.ts";
 import { NewUser } from "../accounts/users/user-schema.ts";
 import { listUsers } from "../accounts/users/users.ts";
@@ -37,6 +38,23 @@ export const userCommands: readonly Command[] = [
         createUser(tx, operator, wanted, session.now()),
       );
       return { json: user, text: textTable([user], columns) };
+    },
+  },
+  {
+    name: "user link",
+    summary: "Print a link that signs a user in to the console once",
+    operands: ["user"],
+    options: { account },
+    run: async (session, words) => {
+      const accountId = readId("--account", words.option("account")!);
+      const link = await session.change(accountId, (tx, operator) =>
+        createSignInLink(tx, operator, readId("user", words.operands[0]!), session.now()),
+      );
+      const url = session.config().public_url + link.path;
+      return {
+        json: { url, expires_at: link.expires_at },
+        text: `${url}\nIt works once, until ${link.expires_at}.`,
+      };
     },
   },
   {

@@ -116,6 +116,10 @@ const accounts: Record<string, RouteRow> = {
     path: `${account}/users/${ids.user_id}`,
     json: { name: "Changed", phone: null, role_id: ids.role_id },
   })),
+  createSignInLink: free(["users.manage"], (ids) => ({
+    path: `${account}/users/${ids.user_id}/sign-in-link`,
+  })),
+  readMe: { features: null, may: "any_token", request: () => ({ path: `${account}/me` }) },
   listTokens: free(["tokens.manage"], () => ({ path: `${account}/tokens?limit=2` })),
   createToken: free(["tokens.manage"], (ids) => ({
     path: `${account}/tokens`,

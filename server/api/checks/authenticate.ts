@@ -55,6 +55,10 @@ function authorize(access: Access, caller: Caller, { ip }: FastifyRequest): void
     );
   }
   if (access.anyOf === "any_token") return;
+  if (access.anyOf === "session") {
+    if (caller.token_kind === "session") return;
+    throw new Refusal("forbidden", "This needs a session, not a token");
+  }
   if (!access.anyOf.some((permission) => caller.permissions.has(permission))) {
     const type = (caller.token_kind !== "account" && access.agent_denied) || "forbidden";
     throw new Refusal(type, `This token needs the permission ${access.anyOf.join(" or ")}`);

@@ -4,22 +4,22 @@ import { session_days_max } from "../../accounts/sessions/create-session.ts";
 import { Refusal } from "../../lib/errors.ts";
 
 /** The prefix makes browsers refuse it without Secure, with a domain, or from a sibling host (RFC 6265bis). */
-const cookie_name = "__Host-trunkline";
+export const session_cookie = "__Host-trunkline";
 const attributes = { path: "/", httpOnly: true, secure: true, sameSite: "lax" } as const;
 
 /** Returns the text of the session's cookie; null without one. */
 export function readSessionCookie(request: FastifyRequest): string | null {
-  return request.cookies[cookie_name] ?? null;
+  return request.cookies[session_cookie] ?? null;
 }
 
 /** Sets the cookie. It outlives the browser's window for as long as a session may last. */
 export function setSessionCookie(reply: FastifyReply, text: string): void {
-  void reply.setCookie(cookie_name, text, { ...attributes, maxAge: session_days_max * 86_400 });
+  void reply.setCookie(session_cookie, text, { ...attributes, maxAge: session_days_max * 86_400 });
 }
 
 /** Tells the browser to forget the cookie. */
 export function clearSessionCookie(reply: FastifyReply): void {
-  void reply.clearCookie(cookie_name, attributes);
+  void reply.clearCookie(session_cookie, attributes);
 }
 
 /**

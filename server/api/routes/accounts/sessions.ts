@@ -1,4 +1,3 @@
-import type { Caller } from "../../../accounts/caller.ts";
 import { grantorOf } from "../../../accounts/roles/grantor.ts";
 import { endSession, endSessions } from "../../../accounts/sessions/end-sessions.ts";
 import { changePassword } from "../../../accounts/sessions/set-password.ts";
@@ -14,7 +13,6 @@ import { signIn } from "../../../accounts/sessions/sign-in.ts";
 import { createSignInLink, useSignInLink } from "../../../accounts/sessions/sign-in-links.ts";
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { findUser } from "../../../accounts/users/users.ts";
-import { Refusal } from "../../../lib/errors.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
 import {
   clearSessionCookie,
@@ -25,13 +23,14 @@ import { publicRoute, route } from "../../route.ts";
 import { showSecretOnce } from "../shared/show-secret-once.ts";
 
 const tag = "Sessions";
-const access = { anyOf: "any_token" } as const;
+/** A token of an integration neither signs anybody out nor sets a password, which would outlive its revocation. */
+const access = { anyOf: "session" } as const;
 
 export const sessionRoutes = [
   publicRoute({
     method: "POST",
     url: "/api/v1/session",
-    id: "signIn",
+    id: "createSession",
     summary: "Sign in with an email address and a password; sets the session's cookie",
     tag,
     body: SignInRequest,
@@ -48,7 +47,7 @@ export const sessionRoutes = [
   publicRoute({
     method: "POST",
     url: "/api/v1/session/link",
-    id: "signInByLink",
+    id: "createSessionByLink",
     summary: "Sign in with a link, once; sets the session's cookie, and a password if one is given",
     tag,
     body: LinkRequest,
@@ -63,13 +62,12 @@ export const sessionRoutes = [
   route({
     method: "DELETE",
     url: "/api/v1/session",
-    id: "signOut",
+    id: "deleteSession",
     summary: "End this session",
     tag,
     access,
     success: { 200: closed({}) },
     handle: async ({ app, caller, actor, reply }) => {
-      refuseUnlessSession(caller);
       await app.db.query.transaction().execute((tx) => endSession(tx, actor, app.clock.now()));
       app.notifications.send("token", accountTokensSubject(caller.account.id));
       clearSessionCookie(reply);
@@ -79,13 +77,12 @@ export const sessionRoutes = [
   route({
     method: "DELETE",
     url: "/api/v1/sessions",
-    id: "signOutEverywhere",
+    id: "deleteAllSessions",
     summary: "End every session of the user, this one included",
     tag,
     access,
     success: { 200: closed({}) },
     handle: async ({ app, caller, actor, reply }) => {
-      refuseUnlessSession(caller);
       await app.db.query
         .transaction()
         .execute((tx) => endSessions(tx, actor, app.clock.now(), null));
@@ -112,14 +109,13 @@ export const sessionRoutes = [
   route({
     method: "PUT",
     url: "/api/v1/me/password",
-    id: "changePassword",
+    id: "updatePassword",
     summary: "Set the own password; the user's other sessions end",
     tag,
     access,
     body: PasswordRequest,
     success: { 200: closed({}) },
-    handle: async ({ app, caller, actor, body }) => {
-      refuseUnlessSession(caller);
+    handle: async ({ app, actor, body }) => {
       const { current_password = null, password } = body;
       await changePassword(app, actor, { current_password, password });
       return {};
@@ -131,7 +127,7 @@ export const sessionRoutes = [
     id: "readMe",
     summary: "Read who the token is: user, account, features and permissions",
     tag,
-    access,
+    access: { anyOf: "any_token" },
     success: { 200: Me },
     handle: async ({ app, caller }) => {
       const { account, user_id, permissions, token_kind } = caller;
@@ -155,8 +151,3 @@ export const sessionRoutes = [
     },
   }),
 ];
-
-/** A token of an integration neither signs anybody out nor sets a password, which would outlive its revocation. */
-function refuseUnlessSession({ token_kind }: Caller): void {
-  if (token_kind !== "session") throw new Refusal("forbidden", "This needs a session, not a token");
-}
