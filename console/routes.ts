@@ -1,5 +1,11 @@
 // Every page of the console: its path, its title, the permission it needs and how it is loaded.
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
 import { meQuery } from "./api/me.ts";
 import { ApiProblem } from "./api/problem.ts";
 import { queryClient } from "./api/query-client.ts";

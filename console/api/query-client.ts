@@ -7,7 +7,8 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 5_000,
       retry: (failures, error) =>
-        failures < 2 && (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500),
+        failures < 2 &&
+        (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500),
     },
     mutations: { retry: false },
   },

@@ -26,7 +26,9 @@ export async function send<Answer>(
   throw new ApiProblem(
     response.status,
     typeof body?.["type"] === "string" ? body["type"] : "unknown",
-    typeof body?.["detail"] === "string" ? body["detail"] : `The server answered ${response.status}`,
+    typeof body?.["detail"] === "string"
+      ? body["detail"]
+      : `The server answered ${response.status}`,
     {
       errors: (body?.["errors"] as ApiProblem["errors"] | undefined) ?? [],
       request_id: response.headers.get("x-request-id"),

@@ -2,7 +2,13 @@ import { ApiProblem } from "../api/problem.ts";
 import { Button } from "../ui/button.tsx";
 import { MessagePage } from "../ui/message-page.tsx";
 
-export function ErrorPage({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
+export function ErrorPage({
+  error,
+  reset,
+}: {
+  readonly error: unknown;
+  readonly reset: () => void;
+}) {
   const request_id = error instanceof ApiProblem ? error.request_id : null;
   return (
     <MessagePage

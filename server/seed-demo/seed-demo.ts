@@ -180,7 +180,11 @@ async function seedAgents(tx: Tx, main: Owned, other: Owned, now: Date) {
 
 async function seedPassword(tx: Tx, { account_id, owner_id: user_id }: Owned, now: Date) {
   const password = randomBytes(12).toString("base64url");
-  await storePassword(tx, { account_id, user_id, password_hash: await hashPassword(password) }, now);
+  await storePassword(
+    tx,
+    { account_id, user_id, password_hash: await hashPassword(password) },
+    now,
+  );
   return { email: "owner@demo.example", password };
 }
 

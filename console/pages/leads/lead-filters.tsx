@@ -60,9 +60,7 @@ export function LeadFilters({
           aria-label="Workspace"
           className={control}
           value={workspace}
-          onChange={({ target }) =>
-            change({ workspace: Number(target.value), status: undefined })
-          }
+          onChange={({ target }) => change({ workspace: Number(target.value), status: undefined })}
         >
           {workspaces.map(({ id, name }) => (
             <option key={id} value={id}>

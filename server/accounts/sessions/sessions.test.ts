@@ -110,6 +110,16 @@ test("a write with the cookie from another site's page is refused and changes no
   assert.equal((await api.send("DELETE", "/api/v1/session", { headers: own })).status, 200);
 });
 
+test("a sign-in over plain http from another machine explains that the console needs https", async () => {
+  const { email } = await makeSignedIn();
+  const from = (origin: string) => signIn({ email, password }, { ...same_site, origin });
+  const refused = await from("http://outreach.example");
+  assert.deepEqual([refused.status, refused.headers.get("set-cookie")], [403, null]);
+  assert.match(refused.body.detail, /https/);
+  for (const origin of ["https://outreach.example", "http://localhost:8080", "http://[::1]:8080"])
+    assert.equal((await from(origin)).status, 200, origin);
+});
+
 test("a session ends after twelve idle hours, and after fourteen days of use", async () => {
   const { cookie } = await makeSignedIn();
   const reads = async () => (await browse("GET", "/api/v1/me", cookie)).status;

@@ -22,6 +22,17 @@ export function clearSessionCookie(reply: FastifyReply): void {
   void reply.clearCookie(session_cookie, attributes);
 }
 
+/** Throws forbidden where the browser would refuse the cookie: over plain http from another machine. */
+export function refusePlainHttp({ headers: { origin } }: FastifyRequest): void {
+  if (origin === undefined || !URL.canParse(origin)) return;
+  const { protocol, hostname } = new URL(origin);
+  if (protocol === "https:" || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;
+  throw new Refusal(
+    "forbidden",
+    "Browsers keep a session over https only: open the console at its https address, or on the machine itself",
+  );
+}
+
 /**
  * Throws forbidden for a write that another site's page sent with our cookie. Browsers send Sec-Fetch-Site to us over
  * https and on loopback, and Origin with every write; a body without a Content-Type needs no preflight, so SameSite is

@@ -17,6 +17,7 @@ import { closed, pathId } from "../../../lib/schemas.ts";
 import {
   clearSessionCookie,
   refuseCrossSite,
+  refusePlainHttp,
   setSessionCookie,
 } from "../../checks/session-cookie.ts";
 import { publicRoute, route } from "../../route.ts";
@@ -37,6 +38,7 @@ export const sessionRoutes = [
     success: { 200: SignInResponse },
     handle: async ({ app, body, request, reply }) => {
       refuseCrossSite(request);
+      refusePlainHttp(request);
       const { ip: address, id: request_id } = request;
       const result = await signIn(app, body, { address, request_id });
       if (result.cookie === null) return { signed_in: false, choices: result.choices };
@@ -54,6 +56,7 @@ export const sessionRoutes = [
     success: { 200: SignInResponse },
     handle: async ({ app, body, request, reply }) => {
       refuseCrossSite(request);
+      refusePlainHttp(request);
       const link = { link: body.link, password: body.password ?? null };
       setSessionCookie(reply, await useSignInLink(app, link, request.id));
       return { signed_in: true, choices: [] };
