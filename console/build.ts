@@ -34,7 +34,7 @@ async function compressFiles(dir: string): Promise<void> {
       const path = join(parentPath, name);
       const content = await readFile(path);
       const br = await promisify(brotliCompress)(content, {
-        params: { [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+        params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY },
       });
       await writeFile(`${path}.br`, br);
       await writeFile(`${path}.gz`, await promisify(gzip)(content, { level: 9 }));

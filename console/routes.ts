@@ -31,7 +31,7 @@ const signIn = createRoute({
   path: "/sign-in",
   staticData: { title: "Sign in" },
   validateSearch: (search: Record<string, unknown>): { to?: string } =>
-    // Only paths of ours: `//host` would leave the console.
+    // Only paths of the console: `//host` is another site.
     typeof search["to"] === "string" && /^\/(?!\/)/.test(search["to"]) ? { to: search["to"] } : {},
   component: lazyRouteComponent(() => import("./pages/sign-in/sign-in-page.tsx"), "SignInPage"),
 });
@@ -42,9 +42,10 @@ const shell = createRoute({
   id: "shell",
   beforeLoad: async ({ location }) => {
     try {
-      return { me: await queryClient.ensureQueryData(meQuery) };
+      return { me: await queryClient.query({ ...meQuery, staleTime: "static" }) };
     } catch (error) {
       if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
+      // oxlint-disable-next-line only-throw-error -- The router's own way to redirect.
       throw redirect({ to: "/sign-in", search: { to: location.href } });
     }
   },
@@ -55,6 +56,7 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: "/",
   beforeLoad: () => {
+    // oxlint-disable-next-line only-throw-error -- The same.
     throw redirect({ to: "/leads" });
   },
 });

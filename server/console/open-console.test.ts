@@ -34,7 +34,7 @@ async function dirOf(console: Console): Promise<string> {
   return state.dir;
 }
 
-test("while the console is built, a browser is told so, and the API answers", async () => {
+test("while the console is built, its page says so, and the API answers", async () => {
   const waiting = await api.send("GET", "/", page);
   assert.equal(waiting.status, 503);
   assert.match(waiting.text, /is being built/);
@@ -80,13 +80,13 @@ test("the console's files are sent compressed and may be kept for ever", async (
 
 test("a second start builds nothing", async () => {
   const dir = await dirOf(built);
-  const before = await stat(join(dir, "index.html"));
+  const earlier = await stat(join(dir, "index.html"));
   const again = openConsole(data_dir, log);
   assert.equal(await dirOf(again), dir);
-  assert.equal((await stat(join(dir, "index.html"))).mtimeMs, before.mtimeMs);
+  assert.equal((await stat(join(dir, "index.html"))).mtimeMs, earlier.mtimeMs);
 });
 
-test("a build that fails leaves the API up, and the page says why", async () => {
+test("a build that fails does not affect the API, and the page says why", async () => {
   const folder = scratchFolder("console-file");
   const file = join(folder, "data");
   await writeFile(file, "not a folder");

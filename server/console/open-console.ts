@@ -28,14 +28,13 @@ export function openConsole(data_dir: string, log: Log): Console {
   let state: ConsoleState = { status: "building" };
   const aborted = new AbortController();
   const finished = findOrBuild(join(data_dir, "console"), log, aborted.signal)
-    .then((dir) => {
-      state = { status: "ready", dir };
+    .then((dir): ConsoleState => ({ status: "ready", dir }))
+    .catch((err: unknown): ConsoleState => {
+      if (!aborted.signal.aborted)
+        log.error({ err }, "the console could not be built; the API is not affected");
+      return { status: "failed", reason: (err as Error).message };
     })
-    .catch((error: unknown) => {
-      if (aborted.signal.aborted) return;
-      state = { status: "failed", reason: (error as Error).message };
-      log.error({ err: error }, "the console could not be built; the API is not affected");
-    });
+    .then((result) => (state = result));
   return {
     state: () => state,
     async close() {

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { test as base, type Page } from "@playwright/test";
 
 export { expect } from "@playwright/test";
@@ -26,6 +27,7 @@ type Fixtures = {
 
 export const test = base.extend<Fixtures, { service: Service }>({
   service: [
+    // oxlint-disable-next-line no-empty-pattern -- Playwright requires this form of a fixture without dependencies.
     async ({}, use) => {
       const data_dir = await mkdtemp(join(tmpdir(), "trunkline-browser-"));
       const port = await freePort();
@@ -87,6 +89,6 @@ async function isReady(url: string): Promise<void> {
   for (;;) {
     const answer = await fetch(url, { headers: { accept: "text/html" } }).catch(() => null);
     if (answer?.ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await wait(100);
   }
 }

@@ -1,4 +1,4 @@
-// What holds for every page, in both color schemes, on a phone and on a desk.
+// What holds for every page, in both color schemes, on narrow and wide screens.
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, test } from "./console-fixture.ts";
 

@@ -21,7 +21,11 @@ export function LinkForm({ link, signIn }: { readonly link: string; readonly sig
       onError: (error) => setFormError(showFieldErrors(error, ["password"], setError)),
     });
   return (
-    <form className="flex flex-col gap-4" noValidate onSubmit={handleSubmit(use)}>
+    <form
+      className="flex flex-col gap-4"
+      noValidate
+      onSubmit={(event) => void handleSubmit(use)(event)}
+    >
       <p className="text-muted">This link signs you in once.</p>
       <TextField
         label="New password"

@@ -13,7 +13,7 @@ export function PasswordForm({ signIn }: { readonly signIn: SignIn }) {
     <form
       className="flex flex-col gap-4"
       noValidate
-      onSubmit={handleSubmit((values) => signIn.mutate(values))}
+      onSubmit={(event) => void handleSubmit((values) => signIn.mutate(values))(event)}
     >
       <TextField
         label="Email"

@@ -26,7 +26,7 @@ export function SignInPage() {
     onSuccess: async ({ signed_in }) => {
       if (!signed_in) return;
       queryClient.clear();
-      await queryClient.ensureQueryData(meQuery);
+      await queryClient.query({ ...meQuery, staleTime: "static" });
       await navigate({ href: to, replace: true });
     },
   });

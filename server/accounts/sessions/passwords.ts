@@ -9,7 +9,7 @@ const passes = 2;
 const parallelism = 1;
 const hash_bytes = 32;
 
-/** Each hash takes a core for some 60 ms and 19 MB: a flood of sign-ins leaves one for everything else. */
+/** Each hash takes a core for some 60 ms and 19 MB: a flood of sign-ins takes one core at most. */
 const slots = openSlots(1, 50);
 
 type Parameters = { memory: number; passes: number; parallelism: number };

@@ -1,11 +1,11 @@
-// A link that signs its user in once: an invitation, a forgotten password, the first start.
+// A link that signs its user in once: an invitation, or for a new password.
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
-import { hashSecret, newSecret } from "../tokens/internal/token-text.ts";
+import { hashSecret, newSecret } from "../tokens/token-text.ts";
 import { createSession } from "./create-session.ts";
 import { hashPassword } from "./passwords.ts";
 import { endSessions } from "./end-sessions.ts";
@@ -13,7 +13,7 @@ import { storePassword } from "./set-password.ts";
 
 const hour_ms = 3_600_000;
 /** How long a link that a person sends on stays valid. */
-export const link_hours_max = 72;
+const link_hours_max = 72;
 
 export type SignInLink = {
   /** On the service's address; the secret follows `#`, which no server log shows. */
@@ -22,8 +22,7 @@ export type SignInLink = {
 };
 
 /**
- * Creates a link for an active user. Throws not-found; forbidden for a user with more permissions than the grantor, whom
- * the link would let in.
+ * Creates a link for an active user. Throws not-found; forbidden for a user with more permissions than the grantor.
  */
 export async function createSignInLink(
   tx: Tx,

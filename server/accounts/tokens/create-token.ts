@@ -1,7 +1,7 @@
 // A token is shown once, in the response to its creation; only the hash of its secret is stored.
 import type { Tx } from "../../lib/database/database.ts";
 import type { Permission } from "../permissions.ts";
-import { hashSecret, newSecret, writeToken } from "./internal/token-text.ts";
+import { hashSecret, newSecret, writeToken } from "./token-text.ts";
 
 export type NewToken = {
   readonly account_id: number;

@@ -11,7 +11,7 @@ import type { Caller } from "../caller.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { openLastUses } from "./internal/last-uses.ts";
 import type { Feature, Permission } from "../permissions.ts";
-import { hashSecret, readToken, type TokenParts } from "./internal/token-text.ts";
+import { hashSecret, readToken, type TokenParts } from "./token-text.ts";
 
 export type TokenDirectory = {
   /**

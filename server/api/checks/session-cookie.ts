@@ -17,7 +17,7 @@ export function setSessionCookie(reply: FastifyReply, text: string): void {
   void reply.setCookie(session_cookie, text, { ...attributes, maxAge: session_days_max * 86_400 });
 }
 
-/** Tells the browser to forget the cookie. */
+/** Removes the cookie from the browser. */
 export function clearSessionCookie(reply: FastifyReply): void {
   void reply.clearCookie(session_cookie, attributes);
 }

@@ -3,7 +3,7 @@ import { statement, type Database } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";
 
 const window_minutes = 15;
-/** By whom and at what: a stranger's guesses do not lock out the person at another address. */
+/** By email and address, and by each alone: a stranger's guesses do not lock out the person at another address. */
 const failures_max = { both: 10, email: 100, address: 100 } as const;
 
 // Counted before the password is checked: guesses sent at once count like guesses one after the other.

@@ -98,8 +98,7 @@ export const sessionRoutes = [
     method: "POST",
     url: "/api/v1/users/:id/sign-in-link",
     id: "createSignInLink",
-    summary:
-      "Create a link that signs the user in once: an invitation, or for a forgotten password",
+    summary: "Create a link that signs the user in once: an invitation, or for a new password",
     tag,
     access: { anyOf: ["users.manage"] },
     params: closed({ id: pathId("The user") }),
