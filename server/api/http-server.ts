@@ -192,7 +192,7 @@ function addHooks(server: FastifyInstance, app: ApiApp, watch: BodyWatch): void 
     if (rateLimit) setDefaultRateHeaders(rateLimit, request, reply);
     watch.start(request, reply);
     // Before the body is read.
-    if (!stopping) return request.is404 ? done(unknownPath()) : done();
+    if (!stopping) return request.is404 && !isNavigation(request) ? done(unknownPath()) : done();
     void reply.header("connection", "close");
     done(unavailable(new Error("the server is stopping")));
   });
