@@ -14,6 +14,7 @@ import { send, startApi, type RequestOptions, type TestApi } from "../support/ap
 import { makeAccount, makeAgentToken, type TestAccount } from "../support/account-factory.ts";
 import { sandboxStub } from "../support/sandbox-stub.ts";
 import { hookRequests, own_credential, whatsapp, whatsappAccess } from "./provider-hooks.ts";
+import { sessionRequests } from "./session-requests.ts";
 import { validateOpenApi } from "./validate-openapi.ts";
 import { startPrism, type PrismProcess } from "./prism-process.ts";
 
@@ -86,12 +87,12 @@ test("every response to a valid request conforms to the document", async () => {
   const credential = `/api/v1/whatsapp-credentials/${account_id}`;
   const set = await api.send("PUT", credential, { token, json: own_credential });
   assert.equal(set.status, 200, set.text);
-  const hooks = hookRequests(account_id);
+  const tokenless = { ...hookRequests(account_id), ...(await sessionRequests(api, token)) };
   for (const route of finite_routes) {
-    const hook = hooks[route.id];
+    const other = tokenless[route.id];
     const row = routeRows.get(route.id);
-    const valid = hook ?? row?.request(seed.ids()) ?? { path: route.url };
-    const status = await sendValidated(route, valid, { token, ...hook?.options });
+    const valid = other ?? row?.request(seed.ids()) ?? { path: route.url };
+    const status = await sendValidated(route, valid, other?.options ?? { token });
     assert.ok(status >= 200 && status < 300, `${route.id}: ${status}`);
     if (row && route.method !== "GET") await seed.reseed(idsUsedBy(row));
   }

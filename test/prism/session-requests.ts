@@ -1,0 +1,46 @@
+// Valid requests to the routes that only a person uses: to sign in, and with a session.
+import { randomUUID } from "node:crypto";
+import type { TestApi, RequestOptions } from "../support/api.ts";
+
+const password = "correct horse battery";
+const headers = { "sec-fetch-site": "same-origin" };
+
+type SessionRequests = Readonly<Record<string, { path: string; options: RequestOptions }>>;
+
+/** Creates a user for each request, so that none ends the session of another; by route ID. */
+export async function sessionRequests(api: TestApi, token: string): Promise<SessionRequests> {
+  const invite = async () => {
+    const email = `${randomUUID()}@test.example`;
+    const json = { name: "Asha", email };
+    const { body: user } = await api.send("POST", "/api/v1/users", { token, json });
+    const { body } = await api.send("POST", `/api/v1/users/${user.id}/sign-in-link`, { token });
+    return { email, link: (body.path as string).split("#")[1]! };
+  };
+  const signIn = async () => {
+    const { email, link } = await invite();
+    const answer = await api.send("POST", "/api/v1/session/link", {
+      headers,
+      json: { link, password },
+    });
+    return { email, cookie: answer.headers.get("set-cookie")!.split(";")[0]! };
+  };
+  const withSession = async (path: string, json?: object) => {
+    const { cookie } = await signIn();
+    return { path, options: { headers: { ...headers, cookie }, json } };
+  };
+  const { email } = await signIn();
+  const { link } = await invite();
+  return {
+    createSession: { path: "/api/v1/session", options: { headers, json: { email, password } } },
+    createSessionByLink: {
+      path: "/api/v1/session/link",
+      options: { headers, json: { link, password } },
+    },
+    deleteSession: await withSession("/api/v1/session"),
+    deleteAllSessions: await withSession("/api/v1/sessions"),
+    updatePassword: await withSession("/api/v1/me/password", {
+      current_password: password,
+      password: "another battery",
+    }),
+  };
+}
