@@ -8,7 +8,11 @@ import { leadsBefore } from "../server/crm/leads/list-leads.ts";
 import { findLead } from "../server/crm/leads/find-lead.ts";
 import { openSenders } from "../server/chat/sender/send-campaigns.ts";
 import { recipientsAfter } from "../server/chat/campaigns/campaign-recipients.ts";
+import { features, permissionNames } from "../server/accounts/permissions.ts";
 import { listCreditLedger } from "../server/credits/credit-ledger.ts";
+import { parts } from "../server/people/people-access.ts";
+import { readPersonTimeline } from "../server/people/person-timeline.ts";
+import { searchPeople } from "../server/people/search-people.ts";
 import { default_settings } from "../server/worker.ts";
 import { makeAccount, type TestAccount } from "./support/account-factory.ts";
 import { startApi, type TestApi } from "./support/api.ts";
@@ -79,6 +83,32 @@ test("the filter of recipients by phone reads only its matches", async () => {
     recipientsAfter(app.db.query, key, { phone: phone! }, page),
   );
   assert.ok(read > 0 && read < 20, `read ${read} rows`);
+});
+
+test("a person's timeline and the search for a person read only their rows", async () => {
+  const { account_id } = heavy;
+  const [{ phone }] = (
+    await api.app.db.pool.query<{ phone: string }>(
+      "select to_phone as phone from calls where account_id = $1 order by id desc limit 1",
+      [account_id],
+    )
+  ).rows as [{ phone: string }];
+  const visible = new Set(parts);
+  const timeline = await rowsRead(api.app, (app) =>
+    readPersonTimeline(app, { account_id, phone }, visible, { limit: 50 }),
+  );
+  assert.ok(timeline > 0 && timeline < 1_000, `read ${timeline} rows`);
+  const caller = {
+    account: { id: account_id, country_code: "91", features: new Set(features) },
+    permissions: new Set(permissionNames),
+  } as never;
+  for (const [q, rows_max] of [
+    [phone.slice(2, 6), 2_000],
+    ["no such name", 12_000],
+  ] as const) {
+    const read = await rowsRead(api.app, (app) => searchPeople(app, caller, q));
+    assert.ok(read < rows_max, `read ${read} rows for ${q}`);
+  }
 });
 
 test("the filters of recipients by state and error read at most the campaign", async () => {

@@ -12,7 +12,7 @@ export const ladder: Ladder = [
   ["worker", "api", "seed-demo"],
   ["console"],
   ["config"],
-  ["live", "reports", "retention"],
+  ["live", "people", "reports", "retention"],
   ["crm", "chat", "voice"],
   ["calls"],
   ["telephony"],

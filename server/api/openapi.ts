@@ -59,6 +59,7 @@ const tags = [
   ["Reports", "Counts of messages and calls by campaign, day, number and agent"],
   ["Callbacks", "Callback endpoints, their deliveries and replays"],
   ["Live events", "The account's events as a stream of server-sent events"],
+  ["People", "What the account knows under one phone number, over all features"],
   ["Erasures", "Erasure of a person's data"],
   ["Provider webhooks", "Webhooks of chat providers; signed by the provider, without a token"],
   ["Audit trail", "The record of every change: who, what and when"],

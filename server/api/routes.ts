@@ -46,6 +46,7 @@ import { voiceMenuRoutes } from "./routes/voice/voice-menus.ts";
 import { creditRoutes } from "./routes/credits.ts";
 import { erasureRoutes } from "./routes/erasures.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { peopleRoutes } from "./routes/people.ts";
 import { reportRoutes } from "./routes/reports.ts";
 import { systemRoutes } from "./routes/system.ts";
 
@@ -92,6 +93,8 @@ export const routes: readonly Route[] = [
   ...callbackEndpointRoutes,
   ...callbackDeliveryRoutes,
   ...callbackReplayRoutes,
+  // People
+  ...peopleRoutes,
   // Reports
   ...reportRoutes,
   // Audience

@@ -269,6 +269,24 @@ const imports: Record<string, RouteRow> = {
   listLeadRejects: ofCrm(["crm.import"], (ids) => ({ path: `${importOf(ids)}/rejects?limit=2` })),
 };
 
+const see_people: readonly Permission[] = [
+  "crm.read",
+  "chat.read",
+  "calls.read",
+  "calls.manage",
+  "suppressions.read",
+  "suppressions.manage",
+  "groups.read",
+  "groups.manage",
+];
+
+const people: Record<string, RouteRow> = {
+  listPeople: free(see_people, () => ({ path: `${account}/people?q=98765` })),
+  listPersonTimeline: free(see_people, () => ({
+    path: `${account}/people/timeline?limit=2&phone_number=9876543210`,
+  })),
+};
+
 const see_groups: readonly Permission[] = ["groups.read", "groups.manage"];
 const groupOf = (ids: Ids) => `${account}/groups/${ids.group_id}`;
 
@@ -468,6 +486,7 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...contacts,
     ...leads,
     ...imports,
+    ...people,
     ...audience,
     ...campaigns,
     ...chatRows,

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../test/support/account-factory.ts";
+import { makeCall } from "../../test/support/call-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+  makeSuppression,
+} from "../../test/support/chat-factory.ts";
+
+let api: TestApi;
+let account: TestAccount;
+let other: TestAccount;
+
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { chat: 1_000, call: 1_000 });
+  other = await makeAccount(api.app);
+});
+after(() => api.close());
+
+const get = (path: string, token = account.token) => api.send("GET", `/api/v1${path}`, { token });
+
+async function post(path: string, json: unknown) {
+  const { status, body, text } = await api.send("POST", `/api/v1${path}`, {
+    token: account.token,
+    json,
+  });
+  assert.equal(status, 201, text);
+  return body;
+}
+
+const makeLead = (json: object) =>
+  post(`/crm/workspaces/${account.workspace_id}/leads/create`, json);
+
+/** One minute later, so that the order is the order of these calls. */
+const pass = () => api.clock.set(new Date(api.clock.now().getTime() + 60_000));
+
+/** Sends to the phone and stores the outcome, as the provider reports it. */
+async function makeMessage(phone: string, state: string, of: TestAccount = account) {
+  const number = await makeChatNumber(api.app, of);
+  const template = await makeChatTemplate(api.app, of, number);
+  const campaign_id = await makeChatCampaign(api.app, of, number, template, [{ phone }]);
+  await api.app.db.query
+    .updateTable("chat_recipients")
+    .set({ state, dispatched_at: state === "queued" ? null : api.clock.now() })
+    .where("account_id", "=", of.account_id)
+    .where("campaign_id", "=", campaign_id)
+    .execute();
+  return { campaign_id, chat_number_id: number.id };
+}
+
+const makeReply = (phone: string, chat_number_id: number) =>
+  api.app.db.query
+    .insertInto("chat_replies")
+    .values({
+      account_id: account.account_id,
+      chat_number_id,
+      provider_message_id: unique("wamid"),
+      phone,
+      type: "text",
+      text: "Call me",
+      opted_out: false,
+      received_at: api.clock.now(),
+    })
+    .execute();
+
+/** A person with an entry of each kind, the newest last. */
+async function makePerson(phone10: string) {
+  const phone = `91${phone10}`;
+  const lead = await makeLead({ phone: phone10, name: "Ada" });
+  pass();
+  await post(`/crm/workspaces/${account.workspace_id}/leads/${lead.id}/notes`, { text: "Hello" });
+  pass();
+  const { chat_number_id } = await makeMessage(phone, "read");
+  pass();
+  await makeMessage(phone, "undelivered");
+  pass();
+  await makeReply(phone, chat_number_id);
+  pass();
+  await makeCall(api.app, account, { call: { to_number: phone10, to_phone: phone } });
+  pass();
+  await makeSuppression(api.app, account, phone);
+  pass();
+  const group = await post("/groups", { name: unique("group") });
+  await api.send("POST", `/api/v1/groups/${group.id}/members`, {
+    token: account.token,
+    json: { members: [{ phone_number: phone10, name: "Ada" }] },
+  });
+  return lead;
+}
+
+const lines = (body: { data: { kind: string; event: string }[] }) =>
+  body.data.map(({ kind, event }) => `${kind} ${event}`);
+
+const whole = [
+  "group joined",
+  "suppression suppressed",
+  "call queued",
+  "reply text",
+  "message failed",
+  "message read",
+  "lead note",
+  "lead created",
+];
+
+test("a person's timeline has every entry over leads, messages, calls and consent, newest first", async () => {
+  const lead = await makePerson("8100000001");
+  const { status, body } = await get("/people/timeline?phone_number=8100000001");
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(lines(body), whole);
+  assert.equal(body.next_cursor, null);
+  const note = body.data[6];
+  assert.equal(note.data.lead_id, lead.id);
+  assert.deepEqual(note.data.data, { text: "Hello" });
+});
+
+test("the pages of a person's timeline together are the whole, without a gap or a repetition", async () => {
+  await makePerson("8100000002");
+  const found: string[] = [];
+  let cursor: string | null = "";
+  for (let pages = 0; cursor !== null; pages++) {
+    assert.ok(pages < 10);
+    const more: string = cursor ? `&cursor=${cursor}` : "";
+    const { body } = await get(`/people/timeline?phone_number=8100000002&limit=3${more}`);
+    found.push(...lines(body));
+    cursor = body.next_cursor;
+  }
+  assert.deepEqual(found, whole);
+  const bad = await get("/people/timeline?phone_number=8100000002&cursor=MTI");
+  assert.equal(bad.status, 422);
+  assert.equal(bad.body.errors[0].field, "cursor");
+});
+
+test("several entries at one time are each on exactly one page", async () => {
+  for (let i = 0; i < 5; i++) await makeMessage("918100000003", "read");
+  const first = await get("/people/timeline?phone_number=8100000003&limit=2");
+  const second = await get(
+    `/people/timeline?phone_number=8100000003&limit=3&cursor=${first.body.next_cursor}`,
+  );
+  const ids = [...first.body.data, ...second.body.data].map(({ data }) => data.recipient_id);
+  assert.equal(new Set(ids).size, 5);
+  assert.equal(second.body.next_cursor, null);
+});
+
+test("a person's timeline finds every spelling of the number", async () => {
+  await makeMessage("551181234567", "read");
+  await makeMessage("5511981234567", "undelivered");
+  for (const number of ["551181234567", "5511981234567"]) {
+    const { body } = await get(`/people/timeline?phone_number=%2B${number}`);
+    assert.deepEqual(lines(body).toSorted(), ["message failed", "message read"]);
+  }
+});
+
+test("each permission shows its own part of a person's timeline, and no other", async () => {
+  await makePerson("8100000004");
+  const shown = {
+    "crm.read": ["lead"],
+    "chat.read": ["message", "reply"],
+    "calls.read": ["call"],
+    "suppressions.read": ["suppression"],
+    "groups.read": ["group"],
+  } as const;
+  for (const [permission, kinds] of Object.entries(shown)) {
+    const token = await makeAgentToken(api.app, account, [permission as keyof typeof shown]);
+    const { body } = await get("/people/timeline?phone_number=8100000004", token);
+    const found = new Set(body.data.map(({ kind }: { kind: string }) => kind));
+    assert.deepEqual(found, new Set(kinds), permission);
+    const searched = await get("/people?q=8100000004", token);
+    const [person] = searched.body.data;
+    assert.equal(person.leads, permission === "crm.read" ? 1 : 0, permission);
+    if (permission === "calls.read") {
+      assert.deepEqual(person, {
+        phone_number: "918100000004",
+        name: null,
+        email: null,
+        leads: 0,
+        found_in: ["calls"],
+      });
+    }
+  }
+});
+
+test("another account's people are neither on a timeline nor found", async () => {
+  await makePerson("8100000005");
+  const { body } = await get("/people/timeline?phone_number=8100000005", other.token);
+  assert.deepEqual(body, { data: [], next_cursor: null });
+  for (const q of ["8100000005", "Ada"]) {
+    assert.deepEqual((await get(`/people?q=${q}`, other.token)).body, { data: [] });
+  }
+});
+
+test("a person is found by the start of the number in any form, by name and by email", async () => {
+  const person = {
+    phone_number: "918211111111",
+    name: "Grace Hopper",
+    email: "grace@navy.example",
+    leads: 2,
+    found_in: ["leads", "contacts", "messages", "calls"],
+  };
+  await makeLead({ phone: "8211111111", name: "Grace" });
+  await makeLead({ phone: "8211111111", name: "Grace Hopper", email: "grace@navy.example" });
+  await makeMessage("918211111111", "delivered");
+  await makeCall(api.app, account, {
+    call: { to_number: "8211111111", to_phone: "918211111111" },
+  });
+  const queries = [
+    "8211",
+    "08211 1",
+    "91821111",
+    "+91 82111-11111",
+    "0091821111",
+    "hopper",
+    "NAVY",
+  ];
+  for (const q of queries) {
+    const { status, body } = await get(`/people?q=${encodeURIComponent(q)}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(body.data, [person], q);
+  }
+  assert.deepEqual((await get("/people?q=%25")).body.data, []);
+});
+
+test("a person who is only in messages, calls, suppressions or groups is found by number", async () => {
+  await makeMessage("447911123456", "read");
+  await makeSuppression(api.app, account, "447911123456");
+  const { body } = await get("/people?q=%2B4479");
+  assert.deepEqual(
+    body.data.map(({ phone_number, found_in }: never) => [phone_number, found_in]),
+    [["447911123456", ["messages", "suppressions"]]],
+  );
+});
+
+test("a search answers with at most ten people, each once", async () => {
+  for (let i = 0; i < 15; i++) {
+    const phone = `83000000${String(i).padStart(2, "0")}`;
+    await makeLead({ phone });
+    if (i < 3)
+      await makeCall(api.app, account, { call: { to_number: phone, to_phone: `91${phone}` } });
+  }
+  const { body } = await get("/people?q=83000000");
+  const numbers = body.data.map(({ phone_number }: { phone_number: string }) => phone_number);
+  assert.equal(numbers.length, 10);
+  assert.equal(new Set(numbers).size, 10);
+});

@@ -1,0 +1,82 @@
+// Searches for people by number, name or email, for a command palette: few answers at a bounded cost.
+import type { Caller } from "../accounts/caller.ts";
+import type { App } from "../engine/app.ts";
+import { searches } from "../lib/database/searches.ts";
+import { phoneKey, phoneSpellings } from "../lib/phone-key.ts";
+import {
+  describePeople,
+  findByPrefix,
+  findByText,
+  people_max,
+  type PersonRow,
+  type Prefix,
+} from "./internal/search-statements.ts";
+import { visibleParts, type Part } from "./people-access.ts";
+import { found_in, type FoundIn, type PersonFound } from "./person-schema.ts";
+
+const part_of: Readonly<Record<FoundIn, Part>> = {
+  leads: "leads",
+  contacts: "leads",
+  messages: "messages",
+  replies: "messages",
+  calls: "calls",
+  suppressions: "suppressions",
+  groups: "groups",
+};
+
+/** Returns at most ten people, each number once however it is spelled, from what the caller may see. */
+export async function searchPeople(
+  app: Pick<App, "db">,
+  caller: Pick<Caller, "account" | "permissions">,
+  q: string,
+): Promise<PersonFound[]> {
+  const visible = visibleParts(caller);
+  const { id, country_code } = caller.account;
+  const db = app.db.query;
+  return searches.use(id, async () => {
+    const found: string[] = [];
+    if (/^[+\d\s().-]+$/.test(q) && /\d/.test(q)) {
+      for (const prefix of prefixesOf(q, country_code)) {
+        found.push(...(await findByPrefix(db, id, visible, prefix)));
+      }
+    } else if (q.trim() !== "") {
+      const pattern = `%${q.trim().replaceAll(/[\\%_]/g, "\\$&")}%`;
+      found.push(...(await findByText(db, id, visible, pattern)));
+    }
+    const by_key = new Map(found.filter(Boolean).map((phone) => [phoneKey(phone), phone]));
+    const phones = [...by_key.values()].slice(0, people_max);
+    const rows = await describePeople(db, id, phones);
+    const known = new Map(rows.map((row) => [row.phone, row]));
+    return phones.map((phone) => personOf(known.get(phone)!, visible));
+  });
+}
+
+/**
+ * Returns the E.164 prefixes that the digits may be: with a plus or 00, with the country code as it is; otherwise
+ * also national digits of the account's country, with or without a leading 0. All spellings of a whole number.
+ */
+function prefixesOf(q: string, countryCode: string): Prefix[] {
+  const text = q.replaceAll(/[\s().-]/g, "");
+  const international = /^(?:\+|00)(\d+)$/.exec(text)?.[1];
+  const digits = text.replaceAll("+", "");
+  const all = international ? [international] : [countryCode + digits.replace(/^0/, ""), digits];
+  return [...new Set(all.flatMap(phoneSpellings))]
+    .filter((each) => each.length <= 15)
+    .map((each) => ({
+      digits: each,
+      national: each.startsWith(countryCode) ? each.slice(countryCode.length) : null,
+    }));
+}
+
+function personOf(row: PersonRow, visible: ReadonlySet<Part>): PersonFound {
+  const crm = visible.has("leads");
+  const is_in = (place: FoundIn) => (place === "leads" ? row.leads > 0 : row[`in_${place}`]);
+  const member_name = visible.has("groups") ? row.member_name : null;
+  return {
+    phone_number: row.phone,
+    name: (crm ? (row.lead_name ?? row.contact_name) : null) ?? member_name,
+    email: crm ? (row.lead_email ?? row.contact_email) : null,
+    leads: crm ? row.leads : 0,
+    found_in: found_in.filter((place) => visible.has(part_of[place]) && is_in(place)),
+  };
+}
