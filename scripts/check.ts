@@ -11,6 +11,8 @@ type Piece = { readonly name: string; run(): Verdict };
 const root = join(import.meta.dirname, "..");
 
 const pieces: readonly Piece[] = [
+  // First: the console's code is checked against them.
+  tool("api-types", "node", "scripts/generate-api-types.ts"),
   tool("format", "oxfmt", "--check", "."),
   tool("lint", "oxlint", "--format=stylish"),
   tool("types", "tsc", "--noEmit"),

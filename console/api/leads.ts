@@ -1,65 +1,38 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { send } from "./send.ts";
-
-export type Option = {
-  readonly id: number;
-  readonly value: string;
-  readonly label: string;
-  readonly color: string | null;
-};
-
-export type Lead = {
-  readonly id: number;
-  readonly name: string;
-  readonly phone: string;
-  readonly email: string | null;
-  readonly status: Option;
-  readonly source: Option | null;
-  readonly priority: Option;
-  readonly createdAt: string;
-};
+import { api, body } from "./client.ts";
 
 export type LeadFilter = { readonly status?: number; readonly q?: string };
-
-type Workspace = { readonly id: number; readonly name: string };
-
-const crm = "/api/v1/crm/workspaces";
 
 export const workspacesQuery = queryOptions({
   queryKey: ["workspaces"],
   queryFn: async ({ signal }) => {
-    const { data } = await send<{ data: readonly Workspace[] }>("GET", `${crm}?limit=200`, {
-      signal,
-    });
-    return data;
+    const params = { query: { limit: 200 } };
+    return (await body(api.GET("/api/v1/crm/workspaces", { params, signal }))).data;
   },
 });
 
-export const picklistsQuery = (workspace: number) =>
+export const picklistsQuery = (workspaceId: number) =>
   queryOptions({
-    queryKey: ["picklists", workspace],
+    queryKey: ["picklists", workspaceId],
     queryFn: ({ signal }) =>
-      send<Record<"status" | "source" | "priority", readonly Option[]>>(
-        "GET",
-        `${crm}/${workspace}/picklists`,
-        { signal },
+      body(
+        api.GET("/api/v1/crm/workspaces/{workspaceId}/picklists", {
+          params: { path: { workspaceId } },
+          signal,
+        }),
       ),
   });
 
-export const leadsQuery = (workspace: number, { status, q }: LeadFilter) =>
+export const leadsQuery = (workspaceId: number, { status: statusId, q }: LeadFilter) =>
   infiniteQueryOptions({
-    queryKey: ["leads", workspace, { status, q }],
-    queryFn: ({ pageParam, signal }) => {
-      const search = new URLSearchParams({ limit: "50" });
-      if (status !== undefined) search.set("statusId", String(status));
-      if (q !== undefined) search.set("q", q);
-      if (pageParam !== null) search.set("cursor", pageParam);
-      return send<{ data: readonly Lead[]; nextCursor: string | null }>(
-        "GET",
-        `${crm}/${workspace}/leads?${search}`,
-        { signal },
-      );
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    queryKey: ["leads", workspaceId, { statusId, q }],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      body(
+        api.GET("/api/v1/crm/workspaces/{workspaceId}/leads", {
+          params: { path: { workspaceId }, query: { limit: 50, statusId, q, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });

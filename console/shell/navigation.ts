@@ -1,2 +1,18 @@
+import { Users } from "lucide-react";
+import type { Permission } from "../../server/accounts/permissions.ts";
+
 /** The main navigation: each area with the permission without which it is not shown. */
-export const navigation = [{ to: "/leads", label: "Leads", permission: "crm.read" }] as const;
+export const navigation = [
+  {
+    label: "CRM",
+    links: [{ to: "/leads", label: "Leads", icon: Users, permission: "crm.read" }],
+  },
+] as const satisfies readonly {
+  readonly label: string;
+  readonly links: readonly {
+    readonly to: string;
+    readonly label: string;
+    readonly icon: typeof Users;
+    readonly permission: Permission;
+  }[];
+}[];

@@ -1,45 +1,34 @@
-import { Menu } from "@base-ui/react/menu";
-import { useMutation } from "@tanstack/react-query";
-import { getRouteApi, Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Dialog } from "@base-ui/react/dialog";
+import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
+import { Menu, X } from "lucide-react";
+import { useState } from "react";
 import type { Me } from "../api/me.ts";
-import { queryClient } from "../api/query-client.ts";
-import { send } from "../api/send.ts";
 import { Logo } from "../ui/logo.tsx";
 import { navigation } from "./navigation.ts";
+import { UserMenu } from "./user-menu.tsx";
 
 const route = getRouteApi("/shell");
 
-/** The frame of every page behind the sign-in: navigation, account and user. */
+/** The frame of every page behind the sign-in: a column at the side, or on a phone a bar with a menu. */
 export function Shell() {
   const { me } = route.useRouteContext();
   return (
     <div className="flex min-h-screen flex-col md:flex-row">
       <a
         href="#content"
-        className="bg-panel sr-only focus:not-sr-only focus:absolute focus:m-2 focus:rounded-lg focus:p-2"
+        className="bg-panel sr-only focus:not-sr-only focus:absolute focus:z-10 focus:m-2 focus:rounded-lg focus:p-2"
       >
         Skip to content
       </a>
-      <header className="border-line bg-panel flex shrink-0 flex-row items-center gap-4 border-b p-3 md:w-56 md:flex-col md:items-stretch md:border-r md:border-b-0 md:p-4">
-        <Link to="/" className="flex items-center gap-2 font-semibold">
-          <Logo />
-          <span className="max-md:sr-only">Trunkline</span>
-        </Link>
-        <nav aria-label="Main" className="flex flex-1 gap-1 md:flex-col">
-          {navigation
-            .filter(({ permission }) => me.permissions.includes(permission))
-            .map(({ to, label }) => (
-              <Link
-                key={to}
-                to={to}
-                className="hover:bg-hover rounded-lg px-3 py-2"
-                activeProps={{ className: "bg-hover font-medium text-accent" }}
-              >
-                {label}
-              </Link>
-            ))}
-        </nav>
-        <UserMenu me={me} />
+      <header className="border-line bg-panel flex shrink-0 items-center gap-2 border-b p-2 md:sticky md:top-0 md:h-screen md:w-60 md:flex-col md:items-stretch md:gap-6 md:overflow-y-auto md:border-r md:border-b-0 md:p-4">
+        <NavigationDrawer me={me} />
+        <Home />
+        <div className="flex flex-1 flex-col max-md:hidden">
+          <Navigation me={me} />
+        </div>
+        <div className="min-w-0 max-md:ml-auto max-md:max-w-48">
+          <UserMenu me={me} />
+        </div>
       </header>
       <main id="content" className="min-w-0 flex-1 p-4 md:p-8">
         <Outlet />
@@ -48,35 +37,63 @@ export function Shell() {
   );
 }
 
-function UserMenu({ me }: { readonly me: Me }) {
-  const navigate = useNavigate();
-  const signOut = useMutation({
-    mutationFn: (path: string) => send("DELETE", path),
-    // Also if it failed: the next page asks who is signed in.
-    onSettled: async () => {
-      queryClient.clear();
-      await navigate({ to: "/sign-in" });
-    },
-  });
-  const item = "data-highlighted:bg-hover rounded-md px-3 py-2 outline-none";
+function Home() {
   return (
-    <Menu.Root>
-      <Menu.Trigger className="hover:bg-hover flex min-w-0 flex-col rounded-lg px-3 py-2 text-left">
-        <span className="truncate font-medium">{me.user.name}</span>
-        <span className="text-muted truncate text-xs">{me.account.name}</span>
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner sideOffset={6}>
-          <Menu.Popup className="border-line bg-panel flex min-w-52 flex-col rounded-xl border p-1 shadow-lg">
-            <Menu.Item className={item} onClick={() => signOut.mutate("/api/v1/session")}>
-              Sign out
-            </Menu.Item>
-            <Menu.Item className={item} onClick={() => signOut.mutate("/api/v1/sessions")}>
-              Sign out everywhere
-            </Menu.Item>
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+    <Link to="/" className="flex items-center gap-2.5 rounded-lg px-2 py-1 font-semibold">
+      <Logo />
+      Trunkline
+    </Link>
+  );
+}
+
+function Navigation({ me, onLeave }: { readonly me: Me; readonly onLeave?: () => void }) {
+  return (
+    <nav aria-label="Main" className="flex flex-col gap-5">
+      {navigation.map(({ label, links }) => {
+        const allowed = links.filter(({ permission }) => me.permissions.includes(permission));
+        if (allowed.length === 0) return null;
+        return (
+          <div key={label} className="flex flex-col gap-0.5">
+            <p className="text-muted px-3 pb-1 text-xs">{label}</p>
+            {allowed.map(({ to, label: name, icon: Icon }) => (
+              <Link
+                key={to}
+                to={to}
+                onClick={onLeave}
+                className="hover:bg-hover flex items-center gap-2.5 rounded-lg px-3 py-1.5"
+                activeProps={{ className: "bg-hover font-medium text-accent" }}
+              >
+                <Icon aria-hidden className="size-4" />
+                {name}
+              </Link>
+            ))}
+          </div>
+        );
+      })}
+    </nav>
+  );
+}
+
+/** The navigation on a phone. */
+function NavigationDrawer({ me }: { readonly me: Me }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Dialog.Root open={open} onOpenChange={setOpen}>
+      <Dialog.Trigger aria-label="Open menu" className="hover:bg-hover rounded-lg p-2 md:hidden">
+        <Menu aria-hidden className="size-5" />
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 bg-black/40" />
+        <Dialog.Popup className="border-line bg-panel fixed inset-y-0 left-0 flex w-64 flex-col gap-6 overflow-y-auto border-r p-4">
+          <div className="flex items-center justify-between">
+            <Dialog.Title className="px-3 font-semibold">Menu</Dialog.Title>
+            <Dialog.Close aria-label="Close menu" className="hover:bg-hover rounded-lg p-2">
+              <X aria-hidden className="size-5" />
+            </Dialog.Close>
+          </div>
+          <Navigation me={me} onLeave={() => setOpen(false)} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
   );
 }

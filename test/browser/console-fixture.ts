@@ -72,7 +72,7 @@ export async function signIn(
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Main" }).waitFor();
+  await page.getByRole("link", { name: "Trunkline" }).waitFor();
 }
 
 async function freePort(): Promise<number> {

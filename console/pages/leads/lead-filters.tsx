@@ -1,10 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type Option, workspacesQuery } from "../../api/leads.ts";
+import type { Answer } from "../../api/answer.ts";
+import { workspacesQuery } from "../../api/leads.ts";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
 import type { LeadsSearch } from "./leads-search.ts";
 
 const route = getRouteApi("/shell/leads");
-const control = "border-line bg-panel h-9 rounded-lg border px-3";
 
 /** The filters of the list; each change is a new address, so that Back undoes it. */
 export function LeadFilters({
@@ -12,63 +14,36 @@ export function LeadFilters({
   statuses,
 }: {
   readonly workspace: number;
-  readonly statuses: readonly Option[];
+  readonly statuses: Answer<"listPicklists">["status"];
 }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: workspaces = [] } = useQuery(workspacesQuery);
-  const change = (changed: { [Key in keyof LeadsSearch]: LeadsSearch[Key] | undefined }) =>
-    void navigate({
-      search: Object.fromEntries(
-        Object.entries({ ...search, ...changed }).filter(([, value]) => value !== undefined),
-      ),
-    });
+  const change = (changed: LeadsSearch) => void navigate({ search: { ...search, ...changed } });
   return (
-    <form
-      role="search"
-      className="flex flex-wrap gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const q = new FormData(event.currentTarget).get("q") as string;
-        change({ q: q.trim() === "" ? undefined : q.trim() });
-      }}
-    >
-      <input
-        key={search.q}
-        name="q"
-        type="search"
-        aria-label="Search leads"
+    <div className="flex flex-wrap gap-2">
+      <SearchField
+        label="Search leads"
         placeholder="Name, number or email"
-        defaultValue={search.q}
-        className={`${control} w-64 max-sm:w-full`}
+        value={search.q}
+        onSearch={(q) => change({ q })}
       />
-      <select
-        aria-label="Status"
-        className={control}
-        value={search.status ?? ""}
-        onChange={({ target }) => change({ status: Number(target.value) || undefined })}
-      >
-        <option value="">Any status</option>
-        {statuses.map(({ id, label }) => (
-          <option key={id} value={id}>
-            {label}
-          </option>
-        ))}
-      </select>
+      <FilterSelect
+        label="Status"
+        all="Any status"
+        value={search.status}
+        options={statuses.map(({ id, label }) => ({ value: id, label }))}
+        onChange={(status) => change({ status })}
+      />
       {workspaces.length > 1 && (
-        <select
-          aria-label="Workspace"
-          className={control}
-          value={workspace}
-          onChange={({ target }) => change({ workspace: Number(target.value), status: undefined })}
-        >
-          {workspaces.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <FilterSelect
+          label="Workspace"
+          all={workspaces[0]!.name}
+          value={workspace === workspaces[0]!.id ? undefined : workspace}
+          options={workspaces.slice(1).map(({ id, name }) => ({ value: id, label: name }))}
+          onChange={(id) => change({ workspace: id, status: undefined })}
+        />
       )}
-    </form>
+    </div>
   );
 }

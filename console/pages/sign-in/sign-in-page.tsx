@@ -1,17 +1,15 @@
 import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { api, body } from "../../api/client.ts";
 import { meQuery } from "../../api/me.ts";
 import { queryClient } from "../../api/query-client.ts";
-import { send } from "../../api/send.ts";
 import { Heading } from "../../ui/heading.tsx";
 import { Logo } from "../../ui/logo.tsx";
 import { AccountChoice } from "./account-choice.tsx";
 import { LinkForm } from "./link-form.tsx";
 import { PasswordForm } from "./password-form.tsx";
-import type { Choice, SignInBody } from "./sign-in-body.ts";
-
-type SignedIn = { readonly signed_in: boolean; readonly choices: readonly Choice[] };
+import type { SignInBody } from "./sign-in-body.ts";
 
 const route = getRouteApi("/sign-in");
 
@@ -22,7 +20,11 @@ export function SignInPage() {
   const [link] = useState(() => location.hash.slice(1));
   const signIn = useMutation({
     mutationFn: (json: SignInBody) =>
-      send<SignedIn>("POST", "link" in json ? "/api/v1/session/link" : "/api/v1/session", { json }),
+      body(
+        "link" in json
+          ? api.POST("/api/v1/session/link", { body: json })
+          : api.POST("/api/v1/session", { body: json }),
+      ),
     onSuccess: async ({ signed_in }) => {
       if (!signed_in) return;
       queryClient.clear();

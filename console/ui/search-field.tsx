@@ -1,0 +1,34 @@
+/** The search of a list; it takes effect with Enter. */
+export function SearchField({
+  label,
+  placeholder,
+  value,
+  onSearch,
+}: {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string | undefined;
+  readonly onSearch: (text: string | undefined) => void;
+}) {
+  return (
+    <form
+      role="search"
+      className="w-64 max-sm:w-full"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const text = (new FormData(event.currentTarget).get("q") as string).trim();
+        onSearch(text === "" ? undefined : text);
+      }}
+    >
+      <input
+        key={value}
+        name="q"
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        defaultValue={value}
+        className="border-line bg-panel h-9 w-full rounded-lg border px-3"
+      />
+    </form>
+  );
+}
