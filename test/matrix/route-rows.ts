@@ -238,6 +238,15 @@ const leads: Record<string, RouteRow> = {
       customFields: { note: "changed" },
     },
   })),
+  updateLeads: ofCrm(["crm.write"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/leads`,
+    json: {
+      ids: [ids.lead_id],
+      assignedAgentId: ids.user_id,
+      statusId: ids.option_id,
+      removeCollaborators: [ids.collaborator_id],
+    },
+  })),
   exportLeads: ofCrm(["crm.export"], (ids) => ({
     path: `${crm}/${ids.workspace_id}/leads/export?contactId=${ids.contact_id}`,
   })),

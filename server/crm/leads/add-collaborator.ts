@@ -6,7 +6,7 @@ import type { LeadResponse } from "./lead-schema.ts";
 import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
 import { addTimelineEntry, recordLeadUpdate } from "./internal/record-lead-change.ts";
 
-const collaborators_max = 50;
+export const collaborators_max = 50;
 
 /**
  * Returns the lead's collaborators afterwards. Throws not-found (workspace, lead or active user), conflict

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { sql } from "kysely";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/account-factory.ts";
 import type { TestAccount } from "../../../test/support/account-factory.ts";
@@ -517,4 +518,128 @@ test("lists each contact once across pages", async () => {
     ids,
     ids.toSorted((a, b) => b - a),
   );
+});
+
+const patchMany = (json: unknown, token = account.token) =>
+  api.send("PATCH", `${base()}/leads`, { token, json });
+
+test("one request changes status, priority, agent and collaborators of many leads, and records each", async () => {
+  const [agent, helper] = [await makeUser(api.app, account), await makeUser(api.app, account)];
+  const [won, high] = await Promise.all([option("status", "won"), option("priority", "high")]);
+  const some = [await makeLead(), await makeLead(), await makeLead()];
+  const ids = some.map(({ id }) => id);
+  const change = { ids, statusId: won, priorityId: high, assignedAgentId: agent };
+  const { status, body } = await patchMany({ ...change, addCollaborators: [helper, agent] });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(body, { updated: 3, unchanged: 0 });
+  for (const { id } of some) {
+    const lead = (await get(`/leads/${id}`)).body;
+    assert.deepEqual([lead.statusId, lead.priorityId, lead.assignedAgentId], [won, high, agent]);
+    assert.deepEqual(
+      lead.collaborators.map((user: { id: number }) => user.id),
+      [agent, helper],
+    );
+    const events = (await eventsOf(id)).filter(({ type }) => type === "lead.updated");
+    assert.equal(events.length, 1);
+    const data = events[0]!.data as Record<string, unknown>;
+    assert.deepEqual(data["changed"], [
+      "assignedAgentId",
+      "statusId",
+      "priorityId",
+      "collaborators",
+    ]);
+    assert.deepEqual([data["statusId"], data["collaborators"]], [won, [agent, helper]]);
+    const { body: timeline } = await get(`/leads/${id}/timeline`);
+    assert.deepEqual(
+      timeline.data.map(({ kind }: { kind: string }) => kind),
+      ["collaborator_added", "collaborator_added", "updated", "created"],
+    );
+  }
+  const audit = await api.send("GET", "/api/v1/audit?limit=1", { token: account.token });
+  assert.equal(audit.body.data[0].action, "leads.updated");
+  assert.equal(audit.body.data[0].detail.leads, 3);
+
+  const again = await patchMany({ ...change, removeCollaborators: [helper] });
+  assert.deepEqual(again.body, { updated: 3, unchanged: 0 });
+  const same = await patchMany({ ...change, removeCollaborators: [helper] });
+  assert.deepEqual(same.body, { updated: 0, unchanged: 3 });
+  const cleared = await patchMany({ ids: ids.slice(1), assignedAgentId: null });
+  assert.deepEqual(cleared.body, { updated: 2, unchanged: 0 });
+  assert.equal((await get(`/leads/${ids[2]}`)).body.assignedAgentId, null);
+});
+
+test("a change of many leads with any violation reports all of them and changes nothing", async () => {
+  const [mine, theirs] = [await makeLead(), await makeLead({}, other)];
+  const stranger = await makeUser(api.app, other);
+  const { status, body } = await patchMany({
+    ids: [mine.id, theirs.id, 987_654_321],
+    statusId: await option("status", "won", other),
+    priorityId: await option("priority", "high"),
+    assignedAgentId: stranger,
+    addCollaborators: [account.owner_id, stranger],
+    removeCollaborators: [2 ** 60],
+  });
+  assert.equal(status, 422);
+  assert.deepEqual(body.errors, [
+    { field: "statusId", reason: "is not a status option of this workspace" },
+    { field: "assignedAgentId", reason: "matches no known user" },
+    { field: "addCollaborators.1", reason: "matches no known user" },
+    { field: "removeCollaborators.0", reason: "matches no known user" },
+    { field: "ids.1", reason: "is not a lead of this workspace" },
+    { field: "ids.2", reason: "is not a lead of this workspace" },
+  ]);
+  assert.deepEqual((await get(`/leads/${mine.id}`)).body, mine);
+  assert.deepEqual((await patchMany({ ids: [mine.id] })).body.errors, [
+    {
+      field: "body",
+      reason:
+        "must contain at least one of statusId, priorityId, assignedAgentId, addCollaborators, removeCollaborators",
+    },
+  ]);
+  const many = await patchMany({
+    ids: Array.from({ length: 501 }, (_, i) => i + 1),
+    statusId: mine.statusId,
+  });
+  assert.deepEqual(many.body.errors, [{ field: "ids", reason: "must have at most 500 entries" }]);
+});
+
+test("a change of many leads adds no fifty-first collaborator to any of them", async () => {
+  const [full, free] = [await makeLead(), await makeLead()];
+  const users = [];
+  for (let i = 0; i < 51; i++) users.push(await makeUser(api.app, account));
+  for (const from of [0, 20, 40]) {
+    const addCollaborators = users.slice(from, Math.min(from + 20, 50));
+    assert.equal((await patchMany({ ids: [full.id], addCollaborators })).status, 200);
+  }
+  const { status, body } = await patchMany({
+    ids: [free.id, full.id],
+    addCollaborators: [users[50]],
+  });
+  assert.equal(status, 422);
+  assert.deepEqual(body.errors, [
+    { field: "ids.1", reason: "would have more than 50 collaborators" },
+  ]);
+  assert.deepEqual((await get(`/leads/${free.id}`)).body.collaborators, []);
+});
+
+test("five hundred leads change in one request, and a repetition under its key changes nothing again", async () => {
+  const { rows } = await sql<{ id: number }>`
+    insert into leads (account_id, workspace_id, contact_id, name, phone, phone_e164, status_id, priority_id,
+      custom_fields, created_by, created_at, updated_at)
+    select l.account_id, l.workspace_id, l.contact_id, l.name, l.phone, l.phone_e164, l.status_id, l.priority_id,
+      l.custom_fields, l.created_by, l.created_at, l.updated_at
+    from leads l cross join generate_series(1, 500)
+    where l.account_id = ${account.account_id} and l.id = ${(await makeLead()).id}
+    returning id`.execute(api.app.db.query);
+  const json = { ids: rows.map(({ id }) => id), statusId: await option("status", "won") };
+  const send = () =>
+    api.send("PATCH", `${base()}/leads`, {
+      token: account.token,
+      json,
+      headers: { "idempotency-key": "five-hundred" },
+    });
+  assert.deepEqual((await send()).body, { updated: 500, unchanged: 0 });
+  assert.deepEqual((await send()).body, { updated: 500, unchanged: 0 });
+  const { body } = await get(`/leads/${json.ids[499]}/timeline`);
+  assert.equal(body.data.length, 1);
 });

@@ -10,6 +10,12 @@ import { listLeads } from "../../../crm/leads/list-leads.ts";
 import { listTimeline, TimelineEntry } from "../../../crm/leads/list-timeline.ts";
 import { LeadPatch, patchLead } from "../../../crm/leads/patch-lead.ts";
 import { removeCollaborator } from "../../../crm/leads/remove-collaborator.ts";
+import {
+  LeadsPatch,
+  LeadsUpdated,
+  updateLeads,
+  validateLeadsPatch,
+} from "../../../crm/leads/update-leads.ts";
 import { closed, crmPageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { leadFilterQuery, readLeadFilter } from "../shared/lead-filter.ts";
 import { requireWorkspace } from "../shared/require-workspace.ts";
@@ -110,6 +116,23 @@ export const leadRecordRoutes = [
           context.app.clock.now(),
         ),
       ),
+  }),
+  route({
+    method: "PATCH",
+    url: leads,
+    id: "updateLeads",
+    summary: "Change status, priority, agent or collaborators of up to 500 leads, all or none",
+    description:
+      "Each lead that changes gets its timeline entry and its event lead.updated, as with a single change.",
+    tag: "Leads",
+    access: changes,
+    params: workspaceParams,
+    body: LeadsPatch,
+    success: { 200: LeadsUpdated },
+    precheck: inWorkspace,
+    validate: ({ body }) => validateLeadsPatch(body),
+    handle: ({ app, actor, params, body, write }) =>
+      write((tx) => updateLeads(tx, actor, params.workspaceId, body, app.clock.now())),
   }),
   route({
     method: "GET",

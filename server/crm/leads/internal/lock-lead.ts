@@ -16,14 +16,7 @@ export type LeadPlace = {
  * not-found for a missing or inactive workspace and a missing lead.
  */
 export async function lockLead(tx: Tx, place: LeadPlace) {
-  const workspace = await tx
-    .selectFrom("workspaces")
-    .select("active")
-    .where("account_id", "=", place.account_id)
-    .where("id", "=", place.workspace_id)
-    .modifyEnd(sql`for key share`)
-    .executeTakeFirst();
-  if (!workspace?.active) throw notFound();
+  await lockWorkspace(tx, place.account_id, place.workspace_id);
   const lead = await tx
     .selectFrom("leads")
     .selectAll()
@@ -34,4 +27,16 @@ export async function lockLead(tx: Tx, place: LeadPlace) {
     .executeTakeFirst();
   if (!lead) throw notFound();
   return lead;
+}
+
+/** Locks the workspace as lockLead does; throws not-found if it is missing or inactive. */
+export async function lockWorkspace(tx: Tx, accountId: number, workspaceId: number): Promise<void> {
+  const workspace = await tx
+    .selectFrom("workspaces")
+    .select("active")
+    .where("account_id", "=", accountId)
+    .where("id", "=", workspaceId)
+    .modifyEnd(sql`for key share`)
+    .executeTakeFirst();
+  if (!workspace?.active) throw notFound();
 }

@@ -1,5 +1,5 @@
 // Records a lead's change twice: on its timeline, for people, and in the outbox, for machines.
-import { recordEvent } from "../../../engine/record-event.ts";
+import { recordEvent, type NewEvent } from "../../../engine/record-event.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { findLead } from "../find-lead.ts";
 import type { LeadResponse } from "../lead-schema.ts";
@@ -40,10 +40,21 @@ export async function recordLeadUpdate(
     .where("id", "=", place.lead_id)
     .execute();
   const lead = await findLead(tx, place.account_id, place.workspace_id, place.lead_id);
-  await recordEvent(tx, {
-    account_id: place.account_id,
+  await recordEvent(tx, leadUpdated(place.account_id, lead, changed, now));
+  return lead;
+}
+
+/** Returns the event of a changed lead. */
+export function leadUpdated(
+  account_id: number,
+  lead: LeadResponse,
+  changed: readonly string[],
+  occurred_at: Date,
+): NewEvent<"lead.updated"> {
+  return {
+    account_id,
     type: "lead.updated",
-    occurred_at: now,
+    occurred_at,
     data: {
       id: lead.id,
       workspaceId: lead.workspaceId,
@@ -60,6 +71,5 @@ export async function recordLeadUpdate(
       collaborators: lead.collaborators.map((user) => user.id),
       changed: [...changed],
     },
-  });
-  return lead;
+  };
 }
