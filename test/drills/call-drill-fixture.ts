@@ -219,7 +219,11 @@ export async function openCallDrillFixture(
         if (performance.now() > deadline) throw new Error(`no call matched: ${where}`);
     },
     async awaitAllEnded() {
-      const isDone = async () => (await count("stage <> 'ended'")) === 0;
+      const isDone = async () => {
+        // Automatic retries wait a minute.
+        await query("update calls set due_at = now() where stage = 'queued' and due_at > now()");
+        return (await count("stage <> 'ended'")) === 0;
+      };
       await eventually(isDone, deadline_s).catch(async (error: unknown) => {
         const rows = await query(
           `select c.id, c.stage, c.status, c.recording_state, c.fence, c.steps, c.initiated_at,

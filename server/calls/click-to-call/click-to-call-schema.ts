@@ -67,7 +67,7 @@ export const NewClickToCall = closed(
       Type.Integer({
         minimum: 0,
         maximum: 1_440,
-        description: "Minutes before each automatic retry; omitted: 5",
+        description: "Minutes before each automatic retry, at least one also with 0; omitted: 5",
         examples: [5],
       }),
     ),

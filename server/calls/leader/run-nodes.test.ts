@@ -222,16 +222,37 @@ test("a busy customer is retried after the requested minutes, as often as reques
     to_number: phone("486"),
     from_number: "101",
     max_retry: 1,
+    retry_after: 2,
+  });
+  assert.equal(await retriedAfterMs(campaign), 120_000);
+});
+
+test("a busy customer is not redialed at once: with retry_after 0, a minute passes", async () => {
+  const campaign = await fixture.call({
+    to_number: phone("486"),
+    from_number: "101",
+    max_retry: 1,
     retry_after: 0,
   });
+  assert.equal(await retriedAfterMs(campaign), 60_000);
+});
+
+/** Waits for the call's only retry, with the clock set to when it is due; returns the wait that was asked for. */
+async function retriedAfterMs(campaign: number): Promise<number> {
+  const { clock } = fixture.api;
+  await eventually(async () => (await fixture.callRecords(campaign)).length === 2);
+  const [{ ended_at, retry_at }] = await fixture.callRecords(campaign);
+  clock.set(retry_at);
   await eventually(async () => {
     const records = await fixture.callRecords(campaign);
     return records.length === 2 && records.every(({ status }) => status === "busy");
   });
+  clock.release();
   const [first, second] = await fixture.callRecords(campaign);
   assert.deepEqual([first.attempt, second.attempt, second.retry_at], [1, 2, null]);
-  assert.ok(second.initiated_at >= first.retry_at);
-});
+  assert.ok(second.initiated_at >= retry_at);
+  return Date.parse(retry_at) - Date.parse(ended_at);
+}
 
 async function credits(): Promise<{ available: number; reserved: number }> {
   return (await fixture.ask("GET", "/api/v1/credits")).body.call;

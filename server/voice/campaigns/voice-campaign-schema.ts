@@ -59,7 +59,7 @@ const fields = {
     Type.Integer({
       minimum: 0,
       maximum: 30,
-      description: "Minutes between attempts. Required with max_retry",
+      description: "Minutes between attempts, at least one also with 0. Required with max_retry",
       examples: [10],
     }),
   ),

@@ -5,7 +5,7 @@ import { recordingPath, type Call, type CallStatus, type Leg } from "../call.ts"
 import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
 import { wasSilent } from "../call-outcomes.ts";
-import { recipientOutcome, retryable } from "./recipient-outcome.ts";
+import { recipientOutcome, retryable, retryDueAt } from "./recipient-outcome.ts";
 import type { CallBlocker, Command, Transition } from "../events-and-commands.ts";
 
 /** The outcome of a call, with the fields of its call record. */
@@ -34,7 +34,7 @@ export function finishIfOver(call: Call, at: Date): Transition {
     return { call, events: [], commands: [] };
   const ended_at = call.legs.reduce((last, leg) => later(last, leg.ended_at), call.ended_at) ?? at;
   const over: Call = { ...call, ended_at };
-  const due_at = retryDueAt(over, ended_at);
+  const due_at = redialAt(over, ended_at);
   return due_at === null
     ? finish(over, ended_at, null)
     : { call: over, events: [], commands: [], request: { type: "queue_retry", due_at } };
@@ -172,7 +172,7 @@ function reason(party: "agent" | "customer", outcome: LegOutcome): string {
  * Returns when a click-to-call's automatic retry is due, or null; for campaigns recipientOutcome decides. A
  * retry waits for the calling window.
  */
-function retryDueAt(call: Call, ended_at: Date): Date | null {
+function redialAt(call: Call, ended_at: Date): Date | null {
   const { max_retry, retry_after_minutes } = call.plan;
   if (call.voice || call.retried_leg !== null) return null;
   // A retry that was claimed too late for the window has not called anyone.
@@ -180,8 +180,7 @@ function retryDueAt(call: Call, ended_at: Date): Date | null {
     return customerDueFrom(call, ended_at);
   const isRetryable = call.disposition !== null && retryable.has(call.disposition);
   if (call.attempt > max_retry || !isRetryable) return null;
-  const due_at = new Date(ended_at.getTime() + retry_after_minutes * 60_000);
-  return customerDueFrom(call, due_at);
+  return customerDueFrom(call, retryDueAt(ended_at, retry_after_minutes));
 }
 
 function seconds(from: Date, to: Date): number {

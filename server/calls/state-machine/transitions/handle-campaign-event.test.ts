@@ -180,6 +180,17 @@ test("fails a recipient whose prompt could not be played, and allows a retry", (
   assert.deepEqual([after.state, after.otherwise, after.due_at], ["waiting", "failed", at(301)]);
 });
 
+test("does not redial a recipient at once: with retry_after 0, a minute passes", () => {
+  const run: Run = {
+    call: dialed({ attempts_max: 2, retry_after_minutes: 0 }),
+    commands: [],
+    menu: [],
+  };
+  take(run, { type: "ended", leg: 1, ending: no_answer });
+  const { state, due_at } = recipientOutcome(run.call)!;
+  assert.deepEqual([state, due_at!.getTime() - run.call.ended_at!.getTime()], ["waiting", 60_000]);
+});
+
 test("ends a call that loops through its menu forever", () => {
   const run = answer(
     menu({

@@ -30,6 +30,9 @@ export type RecipientOutcome = {
 
 const day_ms = 86_400_000;
 
+/** The shortest wait before a retry: a busy phone is rarely free at once, and rings in a row are harassment. */
+const retry_ms_min = 60_000;
+
 /** Dispositions that are retried; a declined call or an unallocated number is not. */
 export const retryable: ReadonlySet<string> = new Set<LegOutcome>([
   "busy",
@@ -69,7 +72,12 @@ function retryAt({ voice, attempt, disposition, ended_at }: Call): Date | null {
   const isMachine = disposition === "machine" && answering_machine === "retry";
   const isRetryable = isMachine || retryable.has(disposition ?? "");
   if (!isRetryable || attempt >= attempts_max + callbacks) return null;
-  return new Date(ended_at!.getTime() + retry_after_minutes * 60_000);
+  return retryDueAt(ended_at!, retry_after_minutes);
+}
+
+/** Returns when an automatic retry is due: after a minute if the request says 0. */
+export function retryDueAt(ended_at: Date, retry_after_minutes: number): Date {
+  return new Date(ended_at.getTime() + Math.max(retry_ms_min, retry_after_minutes * 60_000));
 }
 
 function finalState({ disposition, ended_reason, answered_by, answered_at }: Call): FinalState {
