@@ -13,6 +13,7 @@ import { listCreditLedger } from "../server/credits/credit-ledger.ts";
 import { parts } from "../server/people/people-access.ts";
 import { readPersonTimeline } from "../server/people/person-timeline.ts";
 import { searchPeople } from "../server/people/search-people.ts";
+import type { App } from "../server/engine/app.ts";
 import { default_settings } from "../server/worker.ts";
 import { makeAccount, type TestAccount } from "./support/account-factory.ts";
 import { startApi, type TestApi } from "./support/api.ts";
@@ -20,6 +21,7 @@ import { makeChatNumber, makeChatTemplate } from "./support/chat-factory.ts";
 import { fillDepth } from "./support/fill-depth.ts";
 import { rowsRead } from "./support/rows-read.ts";
 import { makeSandboxTrunk } from "./support/telephony-factory.ts";
+import { makeVoiceCampaign } from "./support/voice-factory.ts";
 
 const rows = 20_000;
 
@@ -185,3 +187,38 @@ async function optionsOf(picklist: string): Promise<number[]> {
     .execute();
   return options.map(({ id }) => id);
 }
+
+test("a step of retention checks a batch of the campaign endpoints in use, and later steps the others", async () => {
+  const { account_id } = heavy;
+  const { pool } = api.app.db;
+  const { id } = await makeVoiceCampaign(api.app, heavy);
+  await pool.query(
+    `with made as (
+       insert into call_campaigns (account_id, kind, created_by, created_at)
+       select $1, 'voice', 0, now() from generate_series(1, 2000) returning id)
+     insert into voice_campaigns
+     select (jsonb_populate_record(v, jsonb_build_object('id', m.id, 'public_id', gen_random_uuid(),
+       'callback_url', 'http://localhost/' || row_number() over (order by m.id), 'finished_at', null))).*
+     from voice_campaigns v, made m where v.account_id = $1 and v.id = $2`,
+    [account_id, id],
+  );
+  await pool.query(
+    `insert into callback_endpoints (account_id, kind, url, secret, created_at, updated_at)
+     select $1, 'campaign', 'http://localhost/' || n, '', $2, $2 from generate_series(1, 2001) n`,
+    [account_id, new Date(api.clock.now().getTime() - 366 * 86_400_000)],
+  );
+  const now = api.clock.now();
+  type Step = { deleted: number; more: boolean };
+  const step = async (app: App = api.app): Promise<Step> => {
+    const run = sql<Step>`select deleted, more from purge_endpoints(${account_id}, ${now}, 100, ${now})`;
+    return (await run.execute(app.db.query)).rows[0]!;
+  };
+  const read = await rowsRead(api.app, step);
+  assert.ok(read >= 100 && read < 1_000, `read ${read} rows`);
+  const steps: Step[] = [];
+  do steps.push(await step());
+  while (steps.at(-1)!.more);
+  // Only the last endpoint has no campaign.
+  assert.deepEqual([steps.length, steps.at(-1)], [21, { deleted: 1, more: false }]);
+  assert.deepEqual(await step(), { deleted: 0, more: false });
+});

@@ -1,5 +1,5 @@
 -- Whether a campaign endpoint has no deliveries and no campaign uses its URL that is open or ended after
--- p_before.
+-- p_before. Open and ended campaigns are looked up separately: together, every campaign with the URL was read.
 create or replace function is_unused_endpoint(p_account_id bigint, p_endpoint_id bigint, p_url text, p_before timestamptz)
 returns boolean
 language sql stable as $$
@@ -8,5 +8,9 @@ language sql stable as $$
     and not exists (
       select from voice_campaigns v
       where v.account_id = p_account_id and v.callback_url = p_url and octet_length(v.callback_url) <= 2048
-        and (v.finished_at is null or v.finished_at >= p_before))
+        and v.finished_at is null)
+    and not exists (
+      select from voice_campaigns v
+      where v.account_id = p_account_id and v.callback_url = p_url and octet_length(v.callback_url) <= 2048
+        and v.finished_at >= p_before)
 $$;

@@ -1,5 +1,5 @@
 -- Deletes recipients and replies of chat campaigns that finished before p_before, and older replies without a
--- campaign: at most p_rows_max rows. The campaigns' counts stay.
+-- campaign and unread webhooks: at most p_rows_max rows. The campaigns' counts stay.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
 -- Deletes are bounded besides their list of ids: PostgreSQL before 17 may read all that the account has and
 -- filter by the list, when accounts are small on average.
@@ -67,6 +67,15 @@ begin
     where r.account_id = p_account_id and r.id = any (v_replies)
       and r.id >= (select min(i) from unnest(v_replies) i) and r.id <= (select max(i) from unnest(v_replies) i);
   deleted := deleted + cardinality(v_replies);
-  delete from chat_unread_webhooks u where u.account_id = p_account_id and u.received_at < p_before;
+  -- The oldest by ID, because there is no index by time.
+  v_ids := array(
+    select u.id from (
+      select o.id, o.received_at from chat_unread_webhooks o
+      where o.account_id = p_account_id order by o.id limit p_rows_max - deleted) u
+    where u.received_at < p_before);
+  delete from chat_unread_webhooks u
+    where u.account_id = p_account_id and u.id = any (v_ids)
+      and u.id >= (select min(i) from unnest(v_ids) i) and u.id <= (select max(i) from unnest(v_ids) i);
+  deleted := deleted + cardinality(v_ids);
   more := deleted = p_rows_max;
 end $$;

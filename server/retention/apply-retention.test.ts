@@ -229,6 +229,24 @@ test("deletes recipients and replies after their campaign's retention period; th
   await checkLedger(api.app.db.pool);
 });
 
+test("deletes unread webhooks with the messages' retention period, in small steps", async () => {
+  const mine = await account({ messages_days: 30 });
+  const other = await account();
+  for (const [{ account_id }, rows, days] of [
+    [mine, 1_500, 31],
+    [mine, 2, 29],
+    [other, 1, 31],
+  ] as const)
+    await api.app.db.pool.query(
+      `insert into chat_unread_webhooks (account_id, chat_number_id, driver, body, reason, received_at)
+       select $1, 1, 'meta', '{}', 'of unknown shape', $3 from generate_series(1, $2)`,
+      [account_id, rows, daysAgo(days)],
+    );
+  assert.deepEqual(await applyAll(), [1_000, 500]);
+  assert.equal(await rowsOf("chat_unread_webhooks", mine), 2);
+  assert.equal(await rowsOf("chat_unread_webhooks", other), 1);
+});
+
 test("deletes calls with their records, and voice campaigns' recipients; the campaigns keep their counts", async () => {
   const mine = await account({ calls_days: 30 });
   const at = api.clock.now();

@@ -13,6 +13,7 @@ export interface Accounts {
   accept_voice_file_id: number | null;
   account_id: Generated<number>;
   agent_ring_seconds: Generated<number>;
+  busy_voice_file_id: number | null;
   call_credit_low: Generated<number>;
   call_destinations: string[] | null;
   call_destinations_allowed: string[] | null;
@@ -140,6 +141,7 @@ export interface CallbackEndpoints {
   resume_at: Date | null;
   secret: Buffer;
   types: string[] | null;
+  unused_check_at: Generated<Date>;
   updated_at: Date;
   url: string;
   work_at: Date | null;
