@@ -1,6 +1,6 @@
 // The events of voice campaigns in the event catalogue.
 import Type from "typebox";
-import { id } from "../lib/schemas.ts";
+import { id, nullable } from "../lib/schemas.ts";
 import { count, maybe, text, time, word } from "./event-fields.ts";
 
 const voiceCampaign = {
@@ -69,6 +69,13 @@ export const voiceEvents = {
       attempts: count("Calls placed"),
       cost: count("Call credits spent"),
       talk_seconds: count("Sum over all calls"),
+      live_answers: count("Calls that a person answered"),
+      abandoned: count(
+        "Calls that a person answered and who asked for an agent, and that ended without one",
+      ),
+      abandonment_rate: nullable(
+        Type.Number({ description: "abandoned / live_answers; null without live answers" }),
+      ),
     }),
   },
   "voice.campaign.cancelled": {

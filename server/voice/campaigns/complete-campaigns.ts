@@ -49,13 +49,15 @@ const endCampaign = statement<{ id: number }>(`
       json_build_object('campaign_id', e.id, 'id', e.public_id, 'name', e.name, 'total', e.total,
         'answered', n.answered, 'machine', n.machine, 'busy', n.busy, 'no_answer', n.no_answer,
         'failed', n.failed, 'suppressed', n.suppressed, 'skipped', n.skipped, 'cancelled', n.cancelled,
-        'attempts', n.attempts, 'cost', n.cost, 'talk_seconds', n.talk_seconds)
+        'attempts', n.attempts, 'cost', n.cost, 'talk_seconds', n.talk_seconds,
+        'live_answers', n.live_answers, 'abandoned', n.abandoned,
+        'abandonment_rate', n.abandoned::float8 / nullif(n.live_answers, 0))
     from ended e
     cross join lateral (
       select sum(c.answered) as answered, sum(c.machine) as machine, sum(c.busy) as busy,
         sum(c.no_answer) as no_answer, sum(c.failed) as failed, sum(c.suppressed) as suppressed,
         sum(c.skipped) as skipped, sum(c.cancelled) as cancelled, sum(c.attempts) as attempts, sum(c.cost) as cost,
-        sum(c.talk_seconds) as talk_seconds
+        sum(c.talk_seconds) as talk_seconds, sum(c.live_answers) as live_answers, sum(c.abandoned) as abandoned
       from voice_counts c where c.account_id = $1 and c.campaign_id = e.id) n
     where e.state = 'completed'
   )

@@ -17,6 +17,7 @@ import {
 } from "../../../test/support/voice-factory.ts";
 import type { Menu, MenuNode } from "../../calls/state-machine/menu.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
+import { completeCampaigns } from "./complete-campaigns.ts";
 import { storeAudio } from "../../calls/audio/audio-files.ts";
 import { tone } from "../../../test/support/tone-speech.ts";
 
@@ -376,7 +377,7 @@ test("a menu follows keys and time-outs, sets fields, opts out and transfers to 
   assert.equal(silent!.ended_reason, "menu_ended");
 });
 
-test("with more callers than agents, a message plays to the others, and they count in the abandonment rate", async () => {
+test("with more callers than agents, a message plays to the others, and they count in the abandonment rate of the campaign and of its completion event", async () => {
   const plan = menuWith({
     main: ask({ "1": "agent" }),
     agent: { type: "transfer", prompt: null, to: { extension: "480" }, otherwise: "bye" },
@@ -386,6 +387,19 @@ test("with more callers than agents, a message plays to the others, and they cou
   const { body } = await fixture.ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
   assert.deepEqual([body.answered, body.live_answers, body.abandoned], [3, 3, 2]);
   assert.equal(body.abandonment_rate, 2 / 3);
+  await completeCampaigns(fixture.app);
+  const { data } = await fixture.app.db.query
+    .selectFrom("events")
+    .select("data")
+    .where("account_id", "=", fixture.account.account_id)
+    .where("type", "=", "voice.campaign.completed")
+    .orderBy("id", "desc")
+    .executeTakeFirstOrThrow();
+  const { campaign_id, live_answers, abandoned, abandonment_rate } = data as Record<string, number>;
+  assert.deepEqual(
+    [campaign_id, live_answers, abandoned, abandonment_rate],
+    [campaign.id, 3, 2, 2 / 3],
+  );
   assert.deepEqual(
     (await calls(campaign)).map((call) => [call.disposition, call.ended_reason]),
     [
