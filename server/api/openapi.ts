@@ -60,6 +60,7 @@ const tags = [
   ["Callbacks", "Callback endpoints, their deliveries and replays"],
   ["Live events", "The account's events as a stream of server-sent events"],
   ["People", "What the account knows under one phone number, over all features"],
+  ["Saved views", "Named filters and columns of a list, of one user or shared in the account"],
   ["Erasures", "Erasure of a person's data"],
   ["Provider webhooks", "Webhooks of chat providers; signed by the provider, without a token"],
   ["Audit trail", "The record of every change: who, what and when"],

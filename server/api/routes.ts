@@ -3,6 +3,7 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/accounts/account.ts";
 import { auditRoutes } from "./routes/accounts/audit.ts";
 import { roleRoutes } from "./routes/accounts/roles.ts";
+import { savedViewRoutes } from "./routes/accounts/saved-views.ts";
 import { sessionRoutes } from "./routes/accounts/sessions.ts";
 import { tokenRoutes } from "./routes/accounts/tokens.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
@@ -106,6 +107,7 @@ export const routes: readonly Route[] = [
   ...userRoutes,
   ...roleRoutes,
   ...sessionRoutes,
+  ...savedViewRoutes,
   ...tokenRoutes,
   ...creditRoutes,
   ...auditRoutes,

@@ -278,6 +278,37 @@ const imports: Record<string, RouteRow> = {
   listLeadRejects: ofCrm(["crm.import"], (ids) => ({ path: `${importOf(ids)}/rejects?limit=2` })),
 };
 
+const savedViews: Record<string, RouteRow> = {
+  listSavedViews: {
+    ...free([], () => ({ path: `${account}/saved-views?limit=2&page=leads` })),
+    may: "any_token",
+  },
+  createSavedView: {
+    ...free([], () => ({
+      path: `${account}/saved-views`,
+      json: {
+        page: "leads",
+        name: unique("view"),
+        search: { q: "a" },
+        columns: ["name"],
+        shared: false,
+      },
+    })),
+    may: "any_token",
+  },
+  updateSavedView: {
+    ...free([], (ids) => ({
+      path: `${account}/saved-views/${ids.saved_view_id}`,
+      json: { name: unique("view"), search: {}, columns: ["phone"], shared: true },
+    })),
+    may: "any_token",
+  },
+  deleteSavedView: {
+    ...free([], (ids) => ({ path: `${account}/saved-views/${ids.saved_view_id}` })),
+    may: "any_token",
+  },
+};
+
 const see_people: readonly Permission[] = [
   "crm.read",
   "chat.read",
@@ -496,6 +527,7 @@ export const routeRows: ReadonlyMap<string, RouteRow> = new Map(
     ...leads,
     ...imports,
     ...people,
+    ...savedViews,
     ...audience,
     ...campaigns,
     ...chatRows,

@@ -86,6 +86,8 @@ export type Ids = {
   /** Inactive, on that node. */
   readonly trunk_id: number;
   readonly erasure_id: number;
+  /** Of the owner, shared. */
+  readonly saved_view_id: number;
   /** Enabled, of kind account. */
   readonly callback_endpoint_id: number;
   /** A failed delivery to the endpoint. */
@@ -135,6 +137,7 @@ export const unknownIds: Ids = {
   voice_node_id: 8_000_000_000_000_304,
   trunk_id: 8_000_000_000_000_305,
   erasure_id: 8_000_000_000_000_601,
+  saved_view_id: 8_000_000_000_000_602,
   callback_endpoint_id: 8_000_000_000_000_501,
   callback_delivery_id: 8_000_000_000_000_502,
   callback_replay_id: 8_000_000_000_000_503,
@@ -161,6 +164,7 @@ const seeders: readonly Seeder[] = [
   seedVoiceContent,
   seedTelephony,
   seedErasure,
+  seedSavedView,
   seedCallbacks,
 ];
 
@@ -293,6 +297,27 @@ async function seedRole({ app }: TestApi, { account_id }: TestAccount, mark: str
     .returning("id")
     .executeTakeFirstOrThrow();
   return { role_id };
+}
+
+async function seedSavedView({ app }: TestApi, account: TestAccount, mark: string) {
+  const { account_id, owner_id: user_id } = account;
+  const now = app.clock.now();
+  const { id: saved_view_id } = await app.db.query
+    .insertInto("saved_views")
+    .values({
+      account_id,
+      user_id,
+      page: "leads",
+      name: unique(`${mark} view`),
+      search: JSON.stringify({ q: mark }),
+      columns: ["name"],
+      shared: true,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { saved_view_id };
 }
 
 async function seedAudience(

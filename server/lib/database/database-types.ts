@@ -769,6 +769,19 @@ export interface Roles {
   updated_at: Date;
 }
 
+export interface SavedViews {
+  account_id: number;
+  columns: string[];
+  created_at: Date;
+  id: Generated<number>;
+  name: string;
+  page: string;
+  search: unknown;
+  shared: boolean;
+  updated_at: Date;
+  user_id: number;
+}
+
 export interface SignInEmails {
   account_id: number;
   email: string;
@@ -1108,6 +1121,7 @@ export interface DB {
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;
   roles: Roles;
+  saved_views: SavedViews;
   sign_in_emails: SignInEmails;
   sign_in_failures: SignInFailures;
   sign_in_links: SignInLinks;
