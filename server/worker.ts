@@ -98,8 +98,8 @@ export type WorkerSettings = SenderSettings & {
   readonly leaders: LeaderTimes;
 };
 
-/** Requests in flight per number; more if its rate is higher, so that a response may take a second. */
-const in_flight_max = 250;
+/** A second's worth of the highest rate of a number. */
+const in_flight_max = 1_000;
 
 /** The worker's timings; with the defaults, a lease lasts 10 s, of which 4 s are margin. */
 export function workerSettings(config: {

@@ -7,7 +7,7 @@ import type { Breaker } from "./breaker.ts";
 import type { Result, SenderNumber, CampaignState } from "./sender-statements.ts";
 
 export type SenderSettings = {
-  /** Most requests of a slow number in flight; see inFlightMax. */
+  /** Most requests of a number in flight, however high its rate. */
   readonly in_flight_max: number;
   /** How long to wait for an unknown outcome. */
   readonly settle_ms: number;
@@ -47,10 +47,12 @@ export type Sender = {
   wake(): void;
 };
 
+const slow_number_in_flight = 250;
+
 /**
  * Returns how many requests of the number may be in flight: a second's worth, so that slow responses
  * do not lower its rate.
  */
 export function inFlightMax({ settings, number }: Pick<Sender, "settings" | "number">): number {
-  return Math.max(settings.in_flight_max, number.rate_per_second);
+  return Math.min(settings.in_flight_max, Math.max(slow_number_in_flight, number.rate_per_second));
 }
