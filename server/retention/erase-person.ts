@@ -3,9 +3,8 @@
 import { recordAudit } from "../accounts/audit/record-audit.ts";
 import type { App } from "../engine/app.ts";
 import { checkJob, type Job } from "../engine/work-jobs.ts";
-import { statement, type Tx } from "../lib/database/database.ts";
-import { phoneSpellings } from "../lib/phone-key.ts";
-import { eraseStoredResponses } from "./erase/stored-responses.ts";
+import type { Tx } from "../lib/database/database.ts";
+import { eraseResponses } from "./erase/responses.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
 import {
@@ -16,8 +15,9 @@ import {
   eraseUnreadWebhooks,
 } from "./erase/found-by-index.ts";
 import { eraseEvents } from "./erase/events.ts";
-import type { Part, Person, Progress, Step } from "./erase/part.ts";
+import type { Part, Progress, Step } from "./erase/part.ts";
 import { erasePeople } from "./erase/people.ts";
+import { readPerson } from "./erase/person.ts";
 import { eraseRecordings } from "./erase/recordings.ts";
 import { eraseImportRejects, eraseImportRows, eraseVoiceRejects } from "./erase/uploads.ts";
 import { awaitVoiceRecipients, scanVoiceRecipients } from "./erase/voice-recipients.ts";
@@ -40,7 +40,7 @@ const parts: readonly Part[] = [
   eraseImportRejects,
   eraseVoiceRejects,
   eraseNotices,
-  eraseStoredResponses,
+  eraseResponses,
   awaitChatRecipients,
   eraseReplies,
   eraseEvents,
@@ -70,10 +70,7 @@ export async function erasePerson(
     const progress = erasure.progress as Progress;
     const part = parts[progress.part];
     if (!part) return finish(app, job, erasure);
-    const person = personOf(
-      erasure,
-      await findBsuids(app.db.pool, [erasure.account_id, erasure.phone]),
-    );
+    const person = await readPerson(app, erasure);
     const write = (effect: (tx: Tx, now: Date) => Promise<Step>) =>
       writeStep(app, job, erasure, effect);
     const { wait_ms } = await part({ app, person, progress, stopping, write });
@@ -98,32 +95,6 @@ async function findPending(
     .executeTakeFirst();
 }
 
-const findBsuids = statement<{ bsuid: string }>(
-  "select bsuid from person_bsuids where account_id = $1 and phone_key = phone_key($2)",
-);
-
-function personOf(
-  { account_id, phone, country_code }: Pending,
-  known: readonly { readonly bsuid: string }[],
-): Person {
-  // A constraint of the table ensures that a pending erasure has a number.
-  const e164 = phone!;
-  const national = new RegExp(`^${country_code}([0-9]{10})$`).exec(e164)?.[1];
-  const prefix = national === undefined ? "(00)?" : `((00)?${country_code}|0)?`;
-  const digits = national ?? e164;
-  return {
-    account_id,
-    phone: e164,
-    numbers: [
-      ...phoneSpellings(e164).flatMap((spelling) => [spelling, `+${spelling}`, `00${spelling}`]),
-      ...(national === undefined ? [] : [national, `0${national}`]),
-    ],
-    bsuids: known.map(({ bsuid }) => bsuid),
-    digits,
-    pattern: `(^|[^0-9])${prefix}${digits}([^0-9]|$)`,
-  };
-}
-
 /** Writes a step and the progress in one transaction. Throws TL001 when the job's claim is lost. */
 async function writeStep(
   app: App,
@@ -141,7 +112,6 @@ async function writeStep(
       at: step.at,
       chat: step.chat ?? before.chat,
       voice: step.voice ?? before.voice,
-      calls: step.calls ?? before.calls,
       // Kept until the part is done, also while it is checked again.
       waiting_for: step.waiting_for ?? (step.at === null ? null : before.waiting_for),
     };
@@ -165,7 +135,7 @@ function addCounts(erasure: Pending, { counts = {} }: Step): Partial<Record<Eras
   );
 }
 
-/** Completes the erasure and deletes the number from it. */
+/** Completes the erasure and deletes the person's identity from it. */
 async function finish(app: App, job: Job, { id, counts, requested_by }: Pending): Promise<void> {
   const { account_id } = job;
   const now = app.clock.now();
@@ -173,9 +143,14 @@ async function finish(app: App, job: Job, { id, counts, requested_by }: Pending)
     await checkJob(tx, job);
     await tx
       .updateTable("erasures")
-      .set({ state: "done", finished_at: now, phone: null, progress: null })
+      .set({ state: "done", finished_at: now, phone: null, bsuid: null, progress: null })
       .where("account_id", "=", account_id)
       .where("id", "=", id)
+      .execute();
+    await tx
+      .deleteFrom("erasure_records")
+      .where("account_id", "=", account_id)
+      .where("erasure_id", "=", id)
       .execute();
     const actor = {
       account_id,

@@ -1,10 +1,15 @@
 // Erasures in API requests and responses.
 import Type, { type Static } from "typebox";
-import { personPhone } from "../audience/suppressions/suppression-schema.ts";
 import { closed, id, nullable, timestamp } from "../lib/schemas.ts";
 
 export const NewErasure = closed(
-  { phone_number: personPhone },
+  {
+    phone_number: Type.String({
+      maxLength: 250,
+      description:
+        "Ten digits of the account's country, or + and the country code; or the WhatsApp user ID (BSUID) of a person whose number is unknown",
+    }),
+  },
   {
     description: "The person whose data to erase",
     examples: [{ phone_number: "+919876543210" }],

@@ -1,6 +1,7 @@
 import { recordAudit, type Actor } from "../accounts/audit/record-audit.ts";
 import { phone_reason, readPersonPhone } from "../audience/intake/read-person-phone.ts";
 import { addJob } from "../engine/add-job.ts";
+import { parseBsuid } from "../lib/bsuid.ts";
 import type { Tx } from "../lib/database/database.ts";
 import { invalidField, type FieldError } from "../lib/errors.ts";
 import { first_progress } from "./erase/part.ts";
@@ -9,17 +10,25 @@ import { erasureResponse } from "./erasures.ts";
 
 const shown_digits = 2;
 
+const reason = `${phone_reason}, or a WhatsApp user ID`;
+
 /** Returns the violations that the schema cannot detect. The body may have any shape. */
 export function validateErasure(body: unknown, countryCode: string): FieldError[] {
   const { phone_number } = (body ?? {}) as { phone_number?: unknown };
-  if (typeof phone_number !== "string" || readPersonPhone(phone_number, countryCode)) return [];
-  return [{ field: "phone_number", reason: phone_reason }];
+  if (typeof phone_number !== "string" || readIdentity(phone_number, countryCode)) return [];
+  return [{ field: "phone_number", reason }];
+}
+
+function readIdentity(text: string, countryCode: string) {
+  const bsuid = parseBsuid(text);
+  const phone = bsuid === null ? readPersonPhone(text, countryCode) : null;
+  return bsuid === null && phone === null ? null : { bsuid, phone };
 }
 
 /**
- * Requests the erasure of all data about a number by the job retention.erase_person; the caller sends the
+ * Requests the erasure of all data about a person by the job retention.erase_person; the caller sends the
  * notification `job` after the commit. The response, which an idempotency key may store, does not contain the
- * number. Refuses: validation-failed.
+ * number or user ID. Refuses: validation-failed.
  */
 export async function requestErasure(
   tx: Tx,
@@ -29,14 +38,15 @@ export async function requestErasure(
   now: Date,
 ): Promise<ErasureResponse> {
   const { account_id } = actor;
-  const phone = readPersonPhone(input.phone_number, countryCode);
-  if (phone === null) throw invalidField("phone_number", phone_reason);
+  const identity = readIdentity(input.phone_number, countryCode);
+  if (identity === null) throw invalidField("phone_number", reason);
+  const named = identity.phone ?? identity.bsuid!;
   const row = await tx
     .insertInto("erasures")
     .values({
       account_id,
-      phone,
-      phone_shown: "*".repeat(phone.length - shown_digits) + phone.slice(-shown_digits),
+      ...identity,
+      phone_shown: "*".repeat(named.length - shown_digits) + named.slice(-shown_digits),
       progress: JSON.stringify(first_progress),
       requested_by: actor.user_id,
       requested_at: now,

@@ -12,7 +12,7 @@ export const erasureRoutes = [
     method: "POST",
     url: "/api/v1/erasures",
     id: "requestErasure",
-    summary: "Request the erasure of a person's data, by phone number",
+    summary: "Request the erasure of a person's data, by phone number or WhatsApp user ID",
     tag: "Erasures",
     access,
     body: NewErasure,

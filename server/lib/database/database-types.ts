@@ -558,8 +558,16 @@ export interface CustomFields {
   workspace_id: number;
 }
 
+export interface ErasureRecords {
+  account_id: number;
+  erasure_id: number;
+  kind: string;
+  record_id: number;
+}
+
 export interface Erasures {
   account_id: number;
+  bsuid: string | null;
   counts: Generated<unknown>;
   finished_at: Date | null;
   id: Generated<number>;
@@ -1100,6 +1108,7 @@ export interface DB {
   credit_reservations: CreditReservations;
   credit_transfers: CreditTransfers;
   custom_fields: CustomFields;
+  erasure_records: ErasureRecords;
   erasures: Erasures;
   event_heads: EventHeads;
   events: Events;

@@ -1,75 +1,139 @@
-// Calls to the person or from the person's phone as an agent, one at a time: a queued call is cancelled, a live call is awaited, and an ended call is
-// emptied. The last part deletes the recordings.
+// Calls to the person, from the person's phone as an agent, and calls that rang it: queued calls are cancelled, live
+// calls are awaited, and ended calls are emptied. The last part deletes the recordings.
 import { cancelIfQueued } from "../../calls/controls/hang-up-call.ts";
-import { statement } from "../../lib/database/database.ts";
-import type { Part } from "./part.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
+import { phoneSpellings } from "../../lib/phone-key.ts";
+import type { Part, Person } from "./part.ts";
 import { withoutNumber } from "./without-number.ts";
 
 /** Between checks for the end of a call. */
 const wait_ms = 30_000;
 
-/** The call after which the next one is found; its time is in PostgreSQL's text form, to the microsecond. */
-type At = { readonly queued_at: string; readonly id: number; readonly some_left: boolean };
+/** Calls that a step handles at most. */
+const calls_max = 100;
 
-const the_start: At = { queued_at: "-infinity", id: 0, some_left: false };
+/** One number in one column, whose calls an index returns in order. */
+type Source = { readonly find: typeof findAsCustomer; readonly number: string };
 
-/** Each step handles one call. Live calls are checked again when the others are done. */
+/** The source, and the call after which the next one is found; its time is PostgreSQL's text, to the microsecond. */
+type At = {
+  readonly source: number;
+  readonly time: string;
+  readonly id: number;
+  readonly some_left: boolean;
+};
+
+const the_start: At = { source: 0, time: "-infinity", id: 0, some_left: false };
+
+/** Each step handles calls of one source. Live calls are checked again when the others are done. */
 export const eraseCalls: Part = async ({ app, person, progress, write }) => {
-  const { account_id, phone, numbers, pattern } = person;
   const at = (progress.at ?? the_start) as At;
-  const [call] = await findCall(app.db.pool, [account_id, phone, at.queued_at, at.id, numbers]);
-  if (!call)
+  const source = sourcesOf(person)[at.source];
+  if (!source)
     return write(async () =>
       at.some_left ? { at: the_start, wait_ms, waiting_for: "call" } : { at: null },
     );
-  const { id, queued_at } = call;
+  const values = [person.account_id, source.number, at.time, at.id, calls_max];
+  const found = await source.find(app.db.pool, values);
   return write(async (tx, now) => {
-    await cancelIfQueued(tx, { account_id, id }, now);
-    const is_erased = (await eraseIfOver(tx, [account_id, id, phone])).length > 0;
-    if (is_erased) await eraseAgent(tx, [account_id, id, numbers, pattern]);
+    const { erased, some_left } = await eraseSome(tx, person, [...new Set(ids(found))], now);
+    const next =
+      found.length < calls_max ? { ...the_start, source: at.source + 1 } : { ...at, ...found.at(-1) };
     return {
-      at: { queued_at, id, some_left: at.some_left || !is_erased },
-      counts: { calls: is_erased ? 1 : 0 },
-      calls: is_erased ? [...progress.calls, id] : progress.calls,
+      at: { ...next, some_left: at.some_left || some_left },
+      counts: { calls: erased },
     };
   });
 };
 
-const findCall = statement<{ id: number; queued_at: string }>(`
-  select c.id, c.queued_at::text as queued_at from (
-    (select c.id, c.queued_at from calls c
-      where c.account_id = $1 and c.to_phone = any (phone_spellings($2))
-        and (c.queued_at, c.id) > ($3::text::timestamptz, $4)
-      order by c.queued_at, c.id limit 1)
-    union all
-    (select c.id, c.queued_at from calls c
-      where c.account_id = $1 and c.from_number = any ($5::text[])
-        and (c.queued_at, c.id) > ($3::text::timestamptz, $4)
-      order by c.queued_at, c.id limit 1)) c
-  order by c.queued_at, c.id limit 1`);
+function sourcesOf({ phone, numbers }: Person): Source[] {
+  const spellings = phone === null ? [] : phoneSpellings(phone);
+  return [
+    ...spellings.map((number) => ({ find: findAsCustomer, number })),
+    ...numbers.map((number) => ({ find: findAsAgent, number })),
+    ...numbers.map((number) => ({ find: findByLeg, number })),
+  ];
+}
 
-/** Returns a row if the call is over; it is emptied if it was with the person as the customer. */
-const eraseIfOver = statement(`
-  with over as materialized (
-    select c.id, c.to_phone from calls c
-    where c.account_id = $1 and c.id = $2 and c.stage = 'ended' for no key update
-  )
-  select case when o.to_phone = any (phone_spellings($3)) then erase_call($1, o.id)::text end from over o`);
+const ids = (found: readonly { readonly id: number }[]) => found.map(({ id }) => id);
 
-/** Empties the agent's side of an ended call if it was the person's phone; the customer's side stays. */
-const eraseAgent = statement(`
+/** Returns how many calls were emptied, and whether one has not ended. */
+async function eraseSome(tx: Tx, person: Person, found: readonly number[], now: Date) {
+  const { account_id, erasure_id, phone, numbers, pattern } = person;
+  // All calls before the balance, which a cancellation locks.
+  const locked = await lockCalls(tx, [account_id, found]);
+  const queued = locked.filter(({ stage }) => stage === "queued");
+  for (const { id } of queued) await cancelIfQueued(tx, { account_id, id }, now);
+  const open = locked.filter(({ stage }) => stage !== "queued" && stage !== "ended");
+  const over = ids(locked.filter((call) => !open.includes(call)));
+  if (over.length > 0) {
+    await eraseAsCustomer(tx, [account_id, over, phone, erasure_id]);
+    await eraseAsAgent(tx, [account_id, over, numbers, pattern, erasure_id]);
+  }
+  return { erased: over.length, some_left: open.length > 0 };
+}
+
+type Found = { readonly id: number; readonly time: string };
+
+const findAsCustomer = statement<Found>(`
+  select c.id, c.queued_at::text as time from calls c
+  where c.account_id = $1 and c.to_phone = $2 and (c.queued_at, c.id) > ($3::text::timestamptz, $4)
+  order by c.queued_at, c.id limit $5`);
+
+const findAsAgent = statement<Found>(`
+  select c.id, c.queued_at::text as time from calls c
+  where c.account_id = $1 and c.from_number = $2 and (c.queued_at, c.id) > ($3::text::timestamptz, $4)
+  order by c.queued_at, c.id limit $5`);
+
+/** Calls that rang the phone as a member of an agent group, or were transferred to it. */
+const findByLeg = statement<Found>(`
+  select l.call_id as id, l.initiated_at::text as time from call_legs l
+  where l.account_id = $1 and l.number = $2 and l.role <> 'customer'
+    and l.initiated_at >= $3::text::timestamptz
+    and (l.initiated_at, l.call_id) > ($3::text::timestamptz, $4)
+  order by l.initiated_at, l.call_id limit $5`);
+
+const lockCalls = statement<{ id: number; stage: string }>(`
+  select c.id, c.stage from calls c
+  where c.account_id = $1 and c.id = any ($2::bigint[]) order by c.id for no key update`);
+
+/** Empties ended calls with the person as the customer. */
+const eraseAsCustomer = statement(`
   with theirs as materialized (
-    update calls c set from_number = ''
-    where c.account_id = $1 and c.id = $2 and c.from_number = any ($3::text[])
-    returning c.campaign_id
-  ), request as (
-    update click_to_calls p set from_number = ''
-    from theirs t where p.account_id = $1 and p.campaign_id = t.campaign_id and p.from_number = any ($3::text[])
-  ), legs as (
-    update call_legs l set number = ''
-    where l.account_id = $1 and l.call_id = $2 and l.role = 'agent' and l.number = any ($3::text[])
+    select c.id, erase_call($1, c.id)::text from calls c
+    where c.account_id = $1 and c.id = any ($2::bigint[]) and c.to_phone = any (phone_spellings($3))
+    order by c.id
+  )
+  insert into erasure_records (account_id, erasure_id, record_id, kind)
+  select $1, $4, t.id, 'customer_call' from theirs t on conflict do nothing`);
+
+/**
+ * Empties the agent's side of ended calls where it is the person's phone; the customer's side stays, but for what
+ * was recorded and transcribed if the person was on the call.
+ */
+const eraseAsAgent = statement(`
+  with legs as materialized (
+    select l.call_id, l.id, l.answered_at from call_legs l
+    where l.account_id = $1 and l.call_id = any ($2::bigint[]) and l.role <> 'customer'
+      and l.number = any ($3::text[])
+  ), theirs as materialized (
+    select c.id, c.campaign_id, c.from_number = any ($3::text[]) as is_theirs from calls c
+    where c.account_id = $1 and c.id = any ($2::bigint[])
+  ), present as materialized (
+    select t.id from theirs t
+    where t.is_theirs or t.id in (select g.call_id from legs g where g.answered_at is not null)
+  ), emptied as (
+    update calls c set from_number = '' from theirs t where c.account_id = $1 and c.id = t.id and t.is_theirs
+  ), requests as (
+    update click_to_calls p set from_number = '' from theirs t
+    where p.account_id = $1 and p.campaign_id = t.campaign_id and (t.is_theirs or p.from_number = any ($3::text[]))
+  ), numbers as (
+    update call_legs l set number = '' from legs g where l.account_id = $1 and l.call_id = g.call_id and l.id = g.id
   ), said as (
-    delete from call_transcripts s using theirs t where s.account_id = $1 and s.call_id = $2
+    delete from call_transcripts s using present t where s.account_id = $1 and s.call_id = t.id
+  ), recorded as (
+    insert into erasure_records (account_id, erasure_id, record_id, kind)
+    select $1, $5, t.id, 'agent_call' from present t on conflict do nothing
   )
   update call_events e set data = ${withoutNumber("e.data", "$4")}
-  from theirs t where e.account_id = $1 and e.call_id = $2`);
+  where e.account_id = $1 and e.call_id = any ($2::bigint[])`);

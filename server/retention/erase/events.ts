@@ -15,14 +15,14 @@ type At = { readonly seq: number; readonly to_id: number };
 type EventPlace = readonly [seq: number, id: number];
 
 export const eraseEvents: Part = async ({ app, person, progress, write }) => {
-  const { account_id, digits, pattern, bsuids } = person;
+  const { account_id, erasure_id, texts, pattern } = person;
   const at = (progress.at as At | null) ?? {
     seq: 0,
     to_id: (await findLastId(app.db.pool, [account_id]))[0]?.id ?? 0,
   };
   // Before the page, because an event that is relayed in between may be behind the page.
   const [open] = await findUnordered(app.db.pool, [account_id, at.to_id]);
-  const values = [account_id, at.seq, scan_rows, digits, pattern, bsuids];
+  const values = [account_id, at.seq, scan_rows, texts, pattern, erasure_id];
   const { found, next } = await readPage(app, findThem, values, scan_rows);
   const ids = found.map(([, id]) => id);
   return write(async (tx) => {
@@ -43,7 +43,14 @@ const findUnordered = statement<{ id: number }>(`
 const findThem = statement<Page<EventPlace>>(`
   with page as materialized (
     select e.id, e.seq,
-      (position($4 in e.data::text) > 0 and e.data::text ~ $5) or e.data ->> 'bsuid' = any ($6::text[]) as is_theirs
+      (e.data::text like any ($4::text[]) and e.data::text ~ $5)
+        or (e.type like 'lead.%' and exists (
+          select from erasure_records r
+          where r.account_id = $1 and r.erasure_id = $6 and r.kind = 'lead' and r.record_id = read_id(e.data, 'id')))
+        or (e.type like 'call.%' and exists (
+          select from erasure_records r
+          where r.account_id = $1 and r.erasure_id = $6 and r.kind = 'customer_call'
+            and r.record_id = read_id(e.data, 'call_id'))) as is_theirs
     from events e
     where e.account_id = $1 and e.seq > $2
     order by e.seq limit $3

@@ -1,7 +1,9 @@
 // Rows that an index finds by the number, a batch per step.
 import { statement } from "../../lib/database/database.ts";
 import type { ErasedKind } from "../erasure-schema.ts";
-import { change_rows, type Part } from "./part.ts";
+import { phoneSpellings } from "../../lib/phone-key.ts";
+import { change_rows, type Part, type Person } from "./part.ts";
+import { readPage, type Page } from "./read-page.ts";
 
 export const eraseGroupMembers = repeat(
   "group_members",
@@ -22,24 +24,38 @@ export const eraseReplies = repeat(
      provider_message_id = 'erased.' || r.id
    where r.account_id = $1 and r.id = any (array(
      select o.id from chat_replies o
-     where o.account_id = $1 and (o.phone = any (phone_spellings($2)) or o.bsuid = any (array(
-       select b.bsuid from person_bsuids b where b.account_id = $1 and b.phone_key = phone_key($2))))
-     order by o.id limit $3))
+     where o.account_id = $1 and (o.phone = any (phone_spellings($2)) or o.bsuid = any ($4::text[]))
+     limit $3))
    returning 1`,
+  ({ bsuids }) => [bsuids],
 );
 
 /** Webhooks that could not be read, and may be about the person. */
-export const eraseUnreadWebhooks = repeat(
-  null,
-  `delete from chat_unread_webhooks u
-   where u.account_id = $1 and u.id = any (array(
-     select o.id from chat_unread_webhooks o
-     where o.account_id = $1 and exists (
-       select from unnest(phone_spellings($2) || array(
-         select b.bsuid from person_bsuids b where b.account_id = $1 and b.phone_key = phone_key($2))) known
-       where position(known in o.body::text) > 0)
-     limit $3))
-   returning 1`,
+export const eraseUnreadWebhooks: Part = async ({ app, person, progress, write }) => {
+  const { account_id, phone, bsuids } = person;
+  const known = [...(phone === null ? [] : phoneSpellings(phone)), ...bsuids];
+  const values = [account_id, progress.at ?? 0, change_rows, known];
+  const { found, next } = await readPage(app, findUnreadWebhooks, values, change_rows);
+  return write(async (tx) => {
+    await deleteUnreadWebhooks(tx, [account_id, found]);
+    return { at: next };
+  });
+};
+
+const findUnreadWebhooks = statement<Page<number>>(`
+  with page as materialized (
+    select u.id, exists (select from unnest($4::text[]) known where position(known in u.body::text) > 0) as is_theirs
+    from chat_unread_webhooks u
+    where u.account_id = $1 and u.id > $2
+    order by u.id limit $3
+  )
+  select
+    (select coalesce(json_agg(p.id order by p.id), '[]') from page p where p.is_theirs) as found,
+    (select max(p.id) from page p) as last,
+    (select count(*)::int from page) as rows`);
+
+const deleteUnreadWebhooks = statement(
+  "delete from chat_unread_webhooks where account_id = $1 and id = any ($2::bigint[])",
 );
 
 /** Pending chat notifications of calls; one that is being sent ends within seconds. */
@@ -48,40 +64,46 @@ export const eraseNotices = repeat(
   `delete from jobs j
    where j.account_id = $1 and j.kind = 'chat.notify_call' and j.id = any (array(
      select o.id from jobs o
-     where o.account_id = $1 and o.kind = 'chat.notify_call' and o.payload ->> 'phone' = $2
+     where o.account_id = $1 and o.kind = 'chat.notify_call' and o.payload ->> 'phone' = any (phone_spellings($2))
        and o.lease_until is null
      limit $3))
    returning 1`,
 );
 
 /**
- * Suppressions stay, because the person would be contacted again without them; the words of a reply do not. A
- * WhatsApp user ID is kept with its number only as long as there is a suppression.
+ * Suppressions stay, because the person would be contacted again without them; the words of a reply do not, nor
+ * its message ID, which contains the number. A WhatsApp user ID is kept with its number only as long as there is a
+ * suppression.
  */
-export const eraseSuppressionTexts = repeat(
-  null,
-  `with texts as (
-     update suppressions set evidence = evidence - 'text', reason = source
-     where account_id = $1 and person_key = phone_key($2) and lifted_at is null
-   ), lifted as (
-     delete from suppressions
-     where account_id = $1 and person_key = phone_key($2) and lifted_at is not null
-   )
-   delete from person_bsuids b
-   where b.account_id = $1 and b.bsuid = any (array(
-     select o.bsuid from person_bsuids o
-     where o.account_id = $1 and o.phone_key = phone_key($2) and not exists (
-       select from suppressions s
-       where s.account_id = $1 and s.person_key = o.phone_key and s.lifted_at is null)
-     limit $3))
-   returning 1`,
-);
+export const eraseSuppressionTexts: Part = ({ person, write }) =>
+  write(async (tx) => {
+    await eraseSuppressions(tx, [person.account_id, person.keys, person.bsuids]);
+    return { at: null };
+  });
 
-function repeat(kind: ErasedKind | null, text: string): Part {
+const eraseSuppressions = statement(`
+  with texts as (
+    update suppressions set evidence = evidence - 'text' - 'message_id', reason = source
+    where account_id = $1 and person_key = any ($2::text[]) and lifted_at is null
+  ), lifted as (
+    delete from suppressions
+    where account_id = $1 and person_key = any ($2::text[]) and lifted_at is not null
+  )
+  delete from person_bsuids b
+  where b.account_id = $1 and b.bsuid = any ($3::text[]) and not exists (
+    select from suppressions s
+    where s.account_id = $1 and s.person_key = any ($2::text[]) and s.lifted_at is null)`);
+
+function repeat(
+  kind: ErasedKind | null,
+  text: string,
+  more: (person: Person) => unknown[] = () => [],
+): Part {
   const eraseSome = statement(text);
   return ({ person, write }) =>
     write(async (tx) => {
-      const { length } = await eraseSome(tx, [person.account_id, person.phone, change_rows]);
+      const values = [person.account_id, person.phone, change_rows, ...more(person)];
+      const { length } = await eraseSome(tx, values);
       return {
         at: length < change_rows ? null : "more",
         counts: kind === null ? {} : { [kind]: length },

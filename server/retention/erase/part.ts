@@ -3,18 +3,23 @@ import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { WaitReason, ErasedKind } from "../erasure-schema.ts";
 
-/** The person whose data is erased, with the forms in which the number is stored. */
+/** The person whose data is erased, in every form in which the identities are stored. */
 export type Person = {
   readonly account_id: number;
-  /** E.164 digits. */
-  readonly phone: string;
+  readonly erasure_id: number;
+  /** E.164 digits; null while only a WhatsApp user ID is known. */
+  readonly phone: string | null;
+  /** The WhatsApp user IDs that are known to be the person's. */
+  readonly bsuids: readonly string[];
+  /** The keys of the person's suppressions. */
+  readonly keys: readonly string[];
   /** Every form in which a call may store the number of its agent's side. */
   readonly numbers: readonly string[];
-  /** The WhatsApp user IDs that are known to belong to the number. */
-  readonly bsuids: readonly string[];
-  /** The national number (10 digits) if the number is of the account's country; otherwise all digits. */
-  readonly digits: string;
-  /** A PostgreSQL regular expression for the number in any form without spaces, not within a longer number. */
+  /** Each spelling without the calling code of the account's country, where ten digits or more are left. */
+  readonly digits: readonly string[];
+  /** A LIKE pattern for each of `digits` and `bsuids`; one of them matches every text that `pattern` matches. */
+  readonly texts: readonly string[];
+  /** A PostgreSQL regular expression for the identities, not within a longer number or word. */
   readonly pattern: string;
 };
 
@@ -30,8 +35,6 @@ export type Progress = {
   /** Recipients with a message or call in progress, which are checked again. */
   readonly chat: readonly Place[];
   readonly voice: readonly Place[];
-  /** Emptied calls, whose recordings must be deleted. */
-  readonly calls: readonly number[];
   readonly waiting_for: WaitReason | null;
 };
 
@@ -40,7 +43,6 @@ export const first_progress: Progress = {
   at: null,
   chat: [],
   voice: [],
-  calls: [],
   waiting_for: null,
 };
 
@@ -51,7 +53,6 @@ export type Step = {
   readonly counts?: Partial<Record<ErasedKind, number>>;
   readonly chat?: readonly Place[];
   readonly voice?: readonly Place[];
-  readonly calls?: readonly number[];
   /** The part waits for something else to end: the job runs again after this time. */
   readonly wait_ms?: number;
   /** What it waits for, if that may take longer than seconds. */

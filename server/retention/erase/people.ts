@@ -1,6 +1,7 @@
 // The person in the CRM: leads with the number and leads of the contact with the number, with their timelines
 // and collaborators, and then the contacts.
 import { statement } from "../../lib/database/database.ts";
+import { phoneSpellings } from "../../lib/phone-key.ts";
 import { change_rows, type Part } from "./part.ts";
 
 const leads_max = 50;
@@ -9,8 +10,13 @@ const leads_max = 50;
 const ten = 10;
 
 export const erasePeople: Part = ({ person, write }) => {
-  const { account_id, phone } = person;
-  const person_values = [account_id, phone.slice(-ten), `+${phone}`];
+  const { account_id, erasure_id, phone } = person;
+  const spellings = phone === null ? [] : phoneSpellings(phone);
+  const person_values = [
+    account_id,
+    spellings.map((spelling) => spelling.slice(-ten)),
+    spellings.map((spelling) => `+${spelling}`),
+  ];
   return write(async (tx) => {
     const found = await findLeads(tx, [...person_values, leads_max]);
     const leads = found.map(({ id }) => id);
@@ -18,7 +24,7 @@ export const erasePeople: Part = ({ person, write }) => {
       const lines = await deleteTimeline(tx, [account_id, leads, change_rows]);
       if (lines.length === change_rows) return { at: "leads" };
       await deleteCollaborators(tx, [account_id, leads]);
-      const gone = await deleteLeads(tx, [account_id, leads]);
+      const gone = await deleteLeads(tx, [account_id, leads, erasure_id]);
       return { at: "leads", counts: { leads: gone.length } };
     }
     // The lock prevents new leads of these contacts before the commit.
@@ -35,17 +41,18 @@ const findLeads = statement<{ id: number }>(`
     select l.id from workspaces w
     cross join lateral (
       select l.id from leads l
-      where l.account_id = $1 and l.workspace_id = w.id and l.phone = $2 and l.phone_e164 = $3
-      order by l.id limit $4) l
+      where l.account_id = $1 and l.workspace_id = w.id
+        and l.phone = any ($2::text[]) and l.phone_e164 = any ($3::text[])
+      limit $4) l
     where w.account_id = $1
     union
     select l.id from workspaces w
     cross join lateral (
       select c.id from contacts c
-      where c.account_id = $1 and c.workspace_id = w.id and c.phone = $2 and c.phone_e164 = $3) c
+      where c.account_id = $1 and c.workspace_id = w.id
+        and c.phone = any ($2::text[]) and c.phone_e164 = any ($3::text[])) c
     cross join lateral (
-      select l.id from leads l where l.account_id = $1 and l.contact_id = c.id
-      order by l.id limit $4) l
+      select l.id from leads l where l.account_id = $1 and l.contact_id = c.id limit $4) l
     where w.account_id = $1
     limit $4
   )
@@ -63,9 +70,12 @@ const deleteCollaborators = statement(
   "delete from lead_collaborators where account_id = $1 and lead_id = any ($2::bigint[])",
 );
 
-const deleteLeads = statement<{ id: number }>(
-  "delete from leads where account_id = $1 and id = any ($2::bigint[]) returning id",
-);
+const deleteLeads = statement<{ id: number }>(`
+  with deleted as (
+    delete from leads where account_id = $1 and id = any ($2::bigint[]) returning id
+  )
+  insert into erasure_records (account_id, erasure_id, record_id, kind)
+  select $1, $3, id, 'lead' from deleted returning record_id as id`);
 
 const lockContacts = statement<{ id: number }>(`
   select c.id from contacts c
@@ -73,7 +83,8 @@ const lockContacts = statement<{ id: number }>(`
     select c.id from workspaces w
     cross join lateral (
       select c.id from contacts c
-      where c.account_id = $1 and c.workspace_id = w.id and c.phone = $2 and c.phone_e164 = $3) c
+      where c.account_id = $1 and c.workspace_id = w.id
+        and c.phone = any ($2::text[]) and c.phone_e164 = any ($3::text[])) c
     where w.account_id = $1))
   order by c.id for update`);
 

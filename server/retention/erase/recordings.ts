@@ -14,9 +14,9 @@ const the_start: At = { id: 0, silent: [] };
 
 /** Each step handles one call. */
 export const eraseRecordings: Part = async ({ app, person, progress, stopping, write }) => {
-  const { account_id } = person;
+  const { account_id, erasure_id } = person;
   const at = (progress.at ?? the_start) as At;
-  const [call] = await findCall(app.db.pool, [account_id, progress.calls, at.id, at.silent]);
+  const [call] = await findCall(app.db.pool, [account_id, erasure_id, at.id, at.silent]);
   if (!call)
     return write(async () =>
       at.silent.length > 0 ? { at: the_start, wait_ms, waiting_for: "recording" } : { at: null },
@@ -45,13 +45,15 @@ type FoundCall = {
 
 const findCall = statement<FoundCall>(`
   select c.id, c.node_id, c.recording_state in ('ready', 'failed') as is_recorded, m.messages
-  from calls c
+  from erasure_records r
+  join calls c on c.account_id = $1 and c.id = r.record_id
   cross join lateral (
     select coalesce(array_agg(m.recording) filter (where m.state <> 'deleted'), '{}') as messages
     from call_messages m where m.account_id = $1 and m.call_id = c.id) m
-  where c.account_id = $1 and c.id = any ($2::bigint[]) and c.id > $3 and c.node_id <> all ($4::bigint[])
+  where r.account_id = $1 and r.erasure_id = $2 and r.record_id > $3 and r.kind in ('customer_call', 'agent_call')
+    and c.node_id <> all ($4::bigint[])
     and (c.recording_state in ('ready', 'failed') or cardinality(m.messages) > 0)
-  order by c.id limit 1`);
+  order by r.record_id limit 1`);
 
 const markDeleted = statement(`
   update calls set recording_state = 'deleted'

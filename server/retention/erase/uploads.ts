@@ -4,6 +4,9 @@ import { statement, type Tx } from "../../lib/database/database.ts";
 import { scan_rows, type Part, type Person } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
+/** So many digits are also found within others. */
+const whole_digits = 10;
+
 /** The upload or campaign, and the row in it. */
 type RowPlace = readonly [of: number, row: number];
 
@@ -40,8 +43,9 @@ function scanRows(how: {
 }): Part {
   return async ({ app, person, progress, write }) => {
     const { account_id, digits, pattern } = person;
+    const long = digits.filter(({ length }) => length >= whole_digits).map((each) => `%${each}%`);
     const [of, row] = (progress.at ?? [0, 0]) as RowPlace;
-    const values = [account_id, of, row, scan_rows, digits, pattern];
+    const values = [account_id, of, row, scan_rows, long, pattern];
     const { found, next } = await readPage(app, how.find, values, scan_rows);
     return write(async (tx) => {
       if (found.length > 0) await how.lock?.(tx, person, found);
@@ -66,7 +70,7 @@ function lockImportsOf(tx: Tx, { account_id }: Person, found: readonly RowPlace[
  * many is erased rather than one too few, unless the number has fewer than ten digits and is part of many others.
  */
 function hasDigits(text: string): string {
-  return `case when length($5) >= 10 then position($5 in regexp_replace(${text}, '[^0-9]', '', 'g')) > 0
+  return `case when cardinality($5::text[]) > 0 then regexp_replace(${text}, '[^0-9]', '', 'g') like any ($5)
     else regexp_replace(${text}, '[\\s().-]', '', 'g') ~ $6 end`;
 }
 
