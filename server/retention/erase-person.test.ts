@@ -4,7 +4,13 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { makeEndpoint, relay } from "../../test/support/callback-factory.ts";
-import { makeNode, makeTrunk, setCalling } from "../../test/support/telephony-factory.ts";
+import { rowsRead } from "../../test/support/rows-read.ts";
+import {
+  makeNode,
+  makeSandboxTrunk,
+  makeTrunk,
+  setCalling,
+} from "../../test/support/telephony-factory.ts";
 import { failed, makeCall } from "../../test/support/call-factory.ts";
 import {
   makeChatCampaign,
@@ -25,11 +31,19 @@ import {
   type TestAccount,
 } from "../../test/support/account-factory.ts";
 import { voiceSandboxStub } from "../../test/support/sandbox-stub.ts";
+import { fillPerson } from "../../test/support/fill-person.ts";
+import { known_columns, personal_columns } from "../../test/support/identity-columns.ts";
+import { identityTraces, textColumns } from "../../test/support/identity-traces.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { workJobs } from "../engine/work-jobs.ts";
+import type { Tx } from "../lib/database/database.ts";
+import { phoneSpellings } from "../lib/phone-key.ts";
 import { erasePerson } from "./erase-person.ts";
+import { eraseCalls } from "./erase/calls.ts";
+import { first_progress, type StepContext } from "./erase/part.ts";
+import { readPerson } from "./erase/person.ts";
 
 const number = "9876543210";
 const phone = `91${number}`;
@@ -558,22 +572,157 @@ test("erasing a person empties the agent's side of calls and the reasons of supp
   }
 });
 
-test("erasing a Brazilian number empties recipients with and without its ninth digit", async () => {
+test("every column that can hold text is filled by the tests of erasures, or known to keep no person's identity", async () => {
+  assert.deepEqual((await textColumns(api.app.db.pool)).toSorted(), known_columns);
+});
+
+/** Countries whose mobile numbers have two spellings, and others; the last one asks by WhatsApp user ID. */
+const people = [
+  { who: "a number of India", country_code: "91", asked: "9876512345", phone: "919876512345" },
+  {
+    who: "a number of Brazil",
+    country_code: "55",
+    asked: "+5551998761234",
+    phone: "5551998761234",
+  },
+  { who: "a number of Mexico", country_code: "52", asked: "+5215512345678", phone: "525512345678" },
+  { who: "a number of Argentina", country_code: "54", asked: "1123456789", phone: "541123456789" },
+  {
+    who: "the number of a user ID",
+    country_code: "44",
+    asked: "US.ERASED44",
+    phone: "447911123456",
+  },
+] as const;
+
+async function assertErased({ country_code, asked, phone: of }: (typeof people)[number]) {
   const owner = await account();
-  const people = ["5551987654321", "555187654321"];
-  const chat_number = await makeChatNumber(api.app, owner);
-  const template_id = await makeChatTemplate(api.app, owner, chat_number);
-  for (const spelling of people) {
-    await makeChatCampaign(api.app, owner, chat_number, template_id, [{ phone: spelling }]);
-    await makeVoiceCampaign(api.app, owner, {
-      recipients: [{ number: spelling, phone: spelling, state: "answered" }],
-    });
-  }
-  await post(owner, "/api/v1/erasures", { phone_number: "+555187654321" });
+  await setCalling(api.app, owner, { country_code });
+  const bsuid = `US.ERASED${country_code}`;
+  await makeEndpoint(api.app, owner);
+  for (const spelling of phoneSpellings(of))
+    await fillPerson(api, owner, { phone: spelling, bsuid, country_code });
+  await relay(api.app);
+  await query(
+    `insert into callback_attempts (account_id, delivery_id, at, duration_ms, status, response)
+     select account_id, min(id), $2, 1, 200, $3 from callback_deliveries where account_id = $1 group by 1`,
+    [owner.account_id, api.clock.now(), `Thanks for ${of}`],
+  );
+  const { id } = await post(owner, "/api/v1/erasures", { phone_number: asked });
+  assert.deepEqual(
+    Object.keys(await identityTraces(api.app.db.pool, of, [bsuid])).toSorted(),
+    personal_columns.map((column) =>
+      asked === bsuid && column === "erasures.phone" ? "erasures.bsuid" : column,
+    ),
+  );
   await work();
-  for (const table of ["chat_recipients", "voice_recipients"])
-    assert.deepEqual(
-      await query(`select distinct phone from ${table} where account_id = $1`, [owner.account_id]),
-      [{ phone: "" }],
+  api.clock.advance(60_000);
+  await work();
+  assert.equal((await read(owner, `/api/v1/erasures/${id}`)).state, "done");
+  assert.deepEqual(Object.keys(await identityTraces(api.app.db.pool, of, [bsuid])), [
+    "person_bsuids.bsuid",
+    "person_bsuids.phone_key",
+    "suppressions.bsuid",
+    "suppressions.person_key",
+    "suppressions.phone",
+  ]);
+  await checkInvariants();
+}
+
+for (const person of people)
+  test(`after an erasure no column of any table contains ${person.who} in any spelling, except its suppression`, () =>
+    assertErased(person));
+
+test("a person known by a WhatsApp user ID alone is erased by it, and other users are not", async () => {
+  const owner = await account();
+  const { account_id } = owner;
+  const [bsuid, other] = ["IN.4711A", "IN.4711A1"];
+  const now = api.clock.now();
+  const { recipients } = await chatCampaign(owner, "read");
+  for (const [i, id] of [bsuid, other].entries()) {
+    await query(
+      "update chat_recipients set phone = null, bsuid = $3 where account_id = $1 and id = $2",
+      [account_id, recipients[i], id],
     );
+    await query(
+      `insert into chat_replies (account_id, chat_number_id, provider_message_id, bsuid, type, text, opted_out,
+         received_at) values ($1, 1, $2, $3, 'text', 'I am Asha', false, $4)`,
+      [account_id, unique("wamid"), id, now],
+    );
+    await query(
+      `insert into events (account_id, type, occurred_at, data) values ($1, 'chat.optout', $2, $3)`,
+      [account_id, now, JSON.stringify({ phone_number: null, bsuid: id })],
+    );
+    await query(
+      `insert into suppressions (account_id, person_key, bsuid, channel, scope, source, reason, occurred_at, created_at)
+       values ($1, $2, $3, 'chat', 'all', 'reply', 'Stop', $4, $4)`,
+      [account_id, `bsuid:${id}`, id, now],
+    );
+    await query("insert into person_bsuids (account_id, bsuid) values ($1, $2)", [account_id, id]);
+  }
+  const { pool } = api.app.db;
+  const traces_of_other = await identityTraces(pool, "0000000000", [other]);
+  const erasure = await post(owner, "/api/v1/erasures", { phone_number: bsuid });
+  assert.equal(erasure.phone_number, "******1A");
+  await work();
+  const done = await read(owner, `/api/v1/erasures/${erasure.id}`);
+  assert.deepEqual(
+    [done.state, done.counts.recipients, done.counts.replies, done.counts.events],
+    ["done", 1, 1, 1],
+  );
+  assert.deepEqual(await identityTraces(pool, "0000000000", [other]), traces_of_other);
+  const left = await identityTraces(pool, "0000000000", [bsuid]);
+  for (const [column, count] of Object.entries(traces_of_other)) left[column]! -= count;
+  assert.deepEqual(
+    Object.entries(left).filter(([, count]) => count > 0),
+    [
+      ["person_bsuids.bsuid", 1],
+      ["suppressions.bsuid", 1],
+      ["suppressions.person_key", 1],
+    ],
+  );
+  await checkInvariants();
+});
+
+test("an erasure handles the calls of an agent in batches of a bounded cost, however many they are", async () => {
+  const owner = await account();
+  const { account_id } = owner;
+  const calls = 3_000;
+  const { node_id, trunk_id } = await makeSandboxTrunk(api.app, owner);
+  await query(
+    `with campaigns as (
+       insert into call_campaigns (account_id, kind, created_by, created_at)
+       select $1, 'click_to_call', $2, $3 from generate_series(1, $4) returning id
+     ), made as (
+       insert into calls (account_id, campaign_id, attempt, node_id, trunk_id, stage, status, from_number, to_number,
+         to_phone, due_at, queued_at, ended_at)
+       select $1, id, 1, $5, $6, 'ended', 'completed', $7, '9800000002', '919800000002', $3,
+         $3::timestamptz + id * interval '1 second', $3 from campaigns returning id
+     )
+     insert into call_legs (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at)
+     select $1, id, 1, 'agent', $7, true, 'ended', 'completed', $3 from made`,
+    [account_id, owner.owner_id, api.clock.now(), calls, node_id, trunk_id, phone],
+  );
+  await query("analyze calls", []);
+  await query("analyze call_legs", []);
+  const requested = { account_id, id: 1, phone, bsuid: null, country_code: "91" };
+  const person = await readPerson(api.app, requested);
+  let [erased, steps] = [0, 0];
+  const rows = await rowsRead(api.app, async (app) => {
+    const { query: tx } = app.db;
+    const write: StepContext["write"] = (effect) => effect(tx as Tx, api.clock.now());
+    const { signal: stopping } = new AbortController();
+    let at: unknown = null;
+    do {
+      const progress = { ...first_progress, at };
+      const step = await eraseCalls({ app, person, progress, stopping, write });
+      erased += step.counts?.calls ?? 0;
+      steps++;
+      assert.ok(JSON.stringify(step).length < 500, "the stored progress grows with the calls");
+      ({ at } = step);
+    } while (at !== null);
+  });
+  assert.equal(erased, calls);
+  assert.ok(steps < calls / 50, `${steps} steps for ${calls} calls`);
+  assert.ok(rows < 20 * calls, `${rows} rows for ${calls} calls`);
 });

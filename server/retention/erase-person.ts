@@ -9,7 +9,7 @@ import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
 import {
   eraseGroupMembers,
-  eraseNotices,
+  eraseJobs,
   eraseReplies,
   eraseSuppressionTexts,
   eraseUnreadWebhooks,
@@ -26,7 +26,7 @@ import type { ErasureRow } from "./erasures.ts";
 
 /**
  * The order is fixed: stored erasures refer to a part by its index. Pending messages and calls come first;
- * calls come before leads, because they can create leads; events come after the parts that record events;
+ * calls and their jobs come before leads, because they can create leads; events come after the parts that record events;
  * recordings come last but for what was added later, because their nodes may not respond.
  */
 const parts: readonly Part[] = [
@@ -35,11 +35,11 @@ const parts: readonly Part[] = [
   eraseImportRows,
   awaitVoiceRecipients,
   eraseCalls,
+  eraseJobs,
   erasePeople,
   eraseGroupMembers,
   eraseImportRejects,
   eraseVoiceRejects,
-  eraseNotices,
   eraseResponses,
   awaitChatRecipients,
   eraseReplies,

@@ -1,7 +1,14 @@
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
 import { tenDigits } from "../../lib/phone-numbers.ts";
 
 const readInternational = openPhoneReader({ valid_only: false });
+
+/** WhatsApp's IDs of Mexican numbers with the 1 of former times, which is too long to dial: returned without it. */
+function readFormerMexican(text: string): string | null {
+  const digits = text.replaceAll(/[+\s().-]/g, "");
+  return /^521[0-9]{10}$/.test(digits) ? readInternational(phoneKey(digits)) : null;
+}
 
 /**
  * Returns the E.164 digits, without the plus, of a number in a suppression or a group; null if it is not
@@ -12,7 +19,8 @@ const readInternational = openPhoneReader({ valid_only: false });
  */
 export function readPersonPhone(text: string, countryCode: string): string | null {
   const local = /[+\uFF0B]/.test(text) ? null : tenDigits(text, countryCode);
-  return local === null ? readInternational(text) : countryCode + local;
+  if (local !== null) return countryCode + local;
+  return readInternational(text) ?? readFormerMexican(text);
 }
 
 /** The reason for a phone number that is not valid. */

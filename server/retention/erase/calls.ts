@@ -38,7 +38,9 @@ export const eraseCalls: Part = async ({ app, person, progress, write }) => {
   return write(async (tx, now) => {
     const { erased, some_left } = await eraseSome(tx, person, [...new Set(ids(found))], now);
     const next =
-      found.length < calls_max ? { ...the_start, source: at.source + 1 } : { ...at, ...found.at(-1) };
+      found.length < calls_max
+        ? { ...the_start, source: at.source + 1 }
+        : { ...at, ...found.at(-1) };
     return {
       at: { ...next, some_left: at.some_left || some_left },
       counts: { calls: erased },

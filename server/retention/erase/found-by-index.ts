@@ -58,14 +58,14 @@ const deleteUnreadWebhooks = statement(
   "delete from chat_unread_webhooks where account_id = $1 and id = any ($2::bigint[])",
 );
 
-/** Pending chat notifications of calls; one that is being sent ends within seconds. */
-export const eraseNotices = repeat(
+/** Pending jobs about a call with the person; one that is running ends within seconds. */
+export const eraseJobs = repeat(
   null,
   `delete from jobs j
-   where j.account_id = $1 and j.kind = 'chat.notify_call' and j.id = any (array(
+   where j.account_id = $1 and j.id = any (array(
      select o.id from jobs o
-     where o.account_id = $1 and o.kind = 'chat.notify_call' and o.payload ->> 'phone' = any (phone_spellings($2))
-       and o.lease_until is null
+     where o.account_id = $1 and o.kind in ('chat.notify_call', 'crm.record_missed_call')
+       and o.payload ->> 'phone' = any (phone_spellings($2)) and o.lease_until is null
      limit $3))
    returning 1`,
 );

@@ -27,7 +27,9 @@ export async function readPerson(app: Pick<App, "db">, requested: Requested): Pr
   ];
   const keys = [...(phone === null ? [] : [phoneKey(phone)]), ...bsuids.map(bsuidKey)];
   const forms = formsOf(phone, requested.country_code);
-  const texts = [...forms.digits, ...bsuids].map((text) => `%${text.replace(/[\\%_]/g, "\\$&")}%`);
+  const texts = [...forms.digits, ...bsuids].map(
+    (text) => `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`,
+  );
   const pattern = [...forms.patterns, ...bsuids.map(bsuidPattern)].join("|");
   const { numbers, digits } = forms;
   return { account_id, erasure_id: id, phone, bsuids, keys, numbers, digits, texts, pattern };
@@ -67,5 +69,5 @@ function numberPatterns(prefix: string, numbers: readonly string[]): string[] {
 }
 
 function bsuidPattern(bsuid: string): string {
-  return `(^|[^A-Za-z0-9])${bsuid.replace(/[^A-Za-z0-9]/g, "\\$&")}([^A-Za-z0-9]|$)`;
+  return `(^|[^A-Za-z0-9])${bsuid.replaceAll(/[^A-Za-z0-9]/g, "\\$&")}([^A-Za-z0-9]|$)`;
 }

@@ -16,10 +16,7 @@ export const eraseResponses: Part = (context) => {
   return "key" in at ? eraseStored(context, at.key) : eraseReceived(context, at.attempt);
 };
 
-async function eraseStored(
-  { app, person, write }: Parameters<Part>[0],
-  at: StoredPlace,
-) {
+async function eraseStored({ app, person, write }: Parameters<Part>[0], at: StoredPlace) {
   const { account_id, texts, pattern } = person;
   const values = [account_id, ...at, change_rows, texts, pattern];
   const { found, next } = await readPage(app, findStoredResponses, values, change_rows);
