@@ -11,6 +11,7 @@ import {
   eraseGroupMembers,
   eraseJobs,
   eraseReplies,
+  eraseSavedViews,
   eraseSuppressionTexts,
   eraseUnreadWebhooks,
 } from "./erase/found-by-index.ts";
@@ -46,6 +47,7 @@ const parts: readonly Part[] = [
   eraseEvents,
   eraseRecordings,
   eraseUnreadWebhooks,
+  eraseSavedViews,
   eraseSuppressionTexts,
 ];
 

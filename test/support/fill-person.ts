@@ -52,6 +52,10 @@ async function fillAudience(place: Place, { phone, bsuid }: Identities): Promise
   const { key } = rows[0]!;
   await insert(place, "person_bsuids", { bsuid, phone_key: key });
   const stored = { person_key: key, phone, bsuid, channel: "chat", scope: "all", occurred_at: at };
+  const view = { user_id: place.owner.owner_id, page: "leads", columns: [], shared: true };
+  const search = JSON.stringify({ phone_number: `+${phone}` });
+  const stamps = { created_at: at, updated_at: at };
+  await insert(place, "saved_views", { ...view, name: `Leads of ${phone}`, search, ...stamps });
   const evidence = JSON.stringify({ message_id: wamid(phone, "stop"), text: `Stop ${phone}` });
   const reply = { source: "reply", reason: `${phone} replied`, evidence, created_at: at };
   await insert(place, "suppressions", { ...stored, ...reply });

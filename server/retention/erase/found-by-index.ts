@@ -70,6 +70,16 @@ export const eraseJobs = repeat(
    returning 1`,
 );
 
+/** Saved views of lists that search for the person; an account has few. */
+export const eraseSavedViews: Part = ({ person, write }) =>
+  write(async (tx) => {
+    await deleteSavedViews(tx, [person.account_id, person.pattern]);
+    return { at: null };
+  });
+
+const deleteSavedViews = statement(`
+  delete from saved_views where account_id = $1 and (search::text ~ $2 or name ~ $2)`);
+
 /**
  * Suppressions stay, because the person would be contacted again without them; the words of a reply do not, nor
  * its message ID, which contains the number. A WhatsApp user ID is kept with its number only as long as there is a
