@@ -40,6 +40,9 @@ language sql stable as $$
       'accept_audio', (
         select jsonb_build_object('name', f.audio_name, 'duration_ms', f.duration_ms) from voice_files f
         where f.account_id = p_account_id and f.id = a.accept_voice_file_id),
+      'busy_audio', (
+        select jsonb_build_object('name', f.audio_name, 'duration_ms', f.duration_ms) from voice_files f
+        where f.account_id = p_account_id and f.id = a.busy_voice_file_id),
       'pulse_seconds', coalesce(c.pulse_seconds, a.call_pulse_seconds),
       -- The account may have lost the feature since.
       'allowed', case when v.id is null then 'calls' else 'voice' end = any (a.features)))

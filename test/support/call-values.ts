@@ -95,6 +95,7 @@ export function callValue(
       pulse_seconds: 60,
       talk_minutes_max: 240,
       accept_audio: null,
+      busy_audio: null,
       allowed: true,
       ...settings,
     },

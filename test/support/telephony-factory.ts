@@ -134,6 +134,7 @@ export async function setCalling(
     call_pulse_seconds?: number;
     talk_minutes_max?: number;
     accept_voice_file_id?: number;
+    busy_voice_file_id?: number | null;
   },
 ): Promise<void> {
   await app.db.query

@@ -108,6 +108,11 @@ const calls = {
       "The voice file that asks agents on phone numbers to press 1 before a customer is connected, so that voicemail does not count as an agent; null: they are not asked",
     ),
   ),
+  busy_voice_file_id: nullable(
+    id(
+      "The voice file that is played to callers of campaigns and of phone numbers when no agent is free, instead of the built-in message; 1 still asks for a callback where the campaign offers one; null: the built-in message",
+    ),
+  ),
   calls_per_customer_day: nullable(
     Type.Integer({
       minimum: 1,
@@ -198,6 +203,7 @@ export const AccountPatch = closed(
           customer_ring_seconds: Type.Optional(calls.customer_ring_seconds),
           talk_minutes_max: Type.Optional(calls.talk_minutes_max),
           accept_voice_file_id: Type.Optional(calls.accept_voice_file_id),
+          busy_voice_file_id: Type.Optional(calls.busy_voice_file_id),
           calls_per_customer_day: Type.Optional(calls.calls_per_customer_day),
           destinations: Type.Optional(calls.destinations),
           notice: optional(Notice),

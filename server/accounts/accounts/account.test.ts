@@ -57,6 +57,7 @@ test("an account reads itself and nothing else", async () => {
       customer_ring_seconds: 45,
       talk_minutes_max: 240,
       accept_voice_file_id: null,
+      busy_voice_file_id: null,
       destinations_allowed: ["IN"],
       destinations: null,
       calls_per_customer_day: 7,
@@ -203,6 +204,7 @@ test("call settings are changed field by field, and are audited by name", async 
     customer_ring_seconds: 120,
     talk_minutes_max: 30,
     accept_voice_file_id: await makeFullVoiceFile(api.app, own),
+    busy_voice_file_id: await makeFullVoiceFile(api.app, own),
     calls_per_customer_day: 3,
     destinations: ["IN"],
     notice: { chat_number_id: number.id, template_id },
@@ -251,6 +253,11 @@ test("reports every invalid call setting by field and changes nothing", async ()
     [
       { accept_voice_file_id: 999_999_999 },
       "calls.accept_voice_file_id",
+      "must be an active voice file of this account with audio",
+    ],
+    [
+      { busy_voice_file_id: await makeFullVoiceFile(api.app, other) },
+      "calls.busy_voice_file_id",
       "must be an active voice file of this account with audio",
     ],
     [{ agent_ring_seconds: 4 }, "calls.agent_ring_seconds", "must be at least 5"],

@@ -7,12 +7,14 @@ import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-inv
 import { eventually } from "../../../test/support/eventually.ts";
 import { startRealtimeStub, type RealtimeStub } from "../../../test/support/realtime-stub.ts";
 import {
+  makeAgentGroup,
   makeCallingAccount,
   makeNode,
   makeSandboxTrunk,
   makeTrunk,
 } from "../../../test/support/telephony-factory.ts";
 import { toneSpeech } from "../../../test/support/tone-speech.ts";
+import { makeFullVoiceFile } from "../../../test/support/voice-file-factory.ts";
 import { makeVoiceCampaign, type TestVoiceCampaign } from "../../../test/support/voice-factory.ts";
 import type { AiAgentPlan } from "../../drivers/ai-agent/driver.ts";
 import { openRealtimeDriver } from "../../drivers/ai-agent/realtime/open-realtime-driver.ts";
@@ -31,10 +33,14 @@ let dialed: string[] = [];
 let emit: (event: VoiceEvent) => void = () => {};
 let onSwitchEvent: (event: VoiceEvent) => void = () => {};
 let isSpeechBroken = false;
+let playedAudio: string[] = [];
+/** The texts that were synthesized, with their languages. */
+let synthesized: string[] = [];
 const speech: { -readonly [Key in keyof SpeechDriver]: SpeechDriver[Key] } = {
   ...toneSpeech,
   synthesize(utterance) {
     if (isSpeechBroken) return Promise.reject(new SpeechError("failed", "no synthesizer"));
+    synthesized.push(`${utterance.language}: ${utterance.text}`);
     return toneSpeech.synthesize(utterance);
   },
 };
@@ -64,6 +70,10 @@ before(async () => {
         dial(leg) {
           dialed.push(leg.to.number);
           return opened.dial(leg);
+        },
+        play(leg, playback, audio) {
+          playedAudio.push(audio.name);
+          return opened.play(leg, playback, audio);
         },
       };
       return session;
@@ -98,6 +108,8 @@ beforeEach(() => {
   stub.script({ reject: null, silent: false, answer: () => ({ say: "Good day." }) });
   isSpeechBroken = false;
   dialed = [];
+  playedAudio = [];
+  synthesized = [];
   onSwitchEvent = () => {};
 });
 
@@ -372,6 +384,51 @@ test("places no call of a menu or a scripted AI agent while a prompt cannot be s
   await eventually(async () => (await states(scripted))[0] === "answered 1");
   await settled(menu, "answered 1");
   assert.equal(dialed.length, 2);
+});
+
+test("dials only once the message for callers without an agent is ready, in the language of the AI agent", async () => {
+  isSpeechBroken = true;
+  const transfer_to = { extension: "101" };
+  const content = { ...talk({ language: "hi-IN", may_transfer: true }), transfer_to };
+  const campaign = await launch(content, [phone()]);
+  await eventually(async () => (await record(campaign)).campaign.waiting_for === "speech");
+  assert.deepEqual(dialed, []);
+  isSpeechBroken = false;
+  let before_dial: string[] = [];
+  onSwitchEvent = () => {
+    if (before_dial.length === 0) before_dial = [...synthesized];
+  };
+  await eventually(async () => (await stored(campaign))?.stage === "talking");
+  assert.match(before_dial.join("\n"), /hi-IN: .* 1 दबाएँ।$/m);
+  await hangUp(campaign);
+  await settled(campaign, "answered 1");
+});
+
+test("a caller without an agent gets the account's own message, and fields set on the way to the hang-up are kept", async () => {
+  const busy_voice_file_id = await makeFullVoiceFile(api.app, client.account);
+  const set = async (calls: object) =>
+    assert.equal((await client.ask("PATCH", "/api/v1/account", { calls })).status, 200);
+  await set({ busy_voice_file_id });
+  const to = { agent_group_id: await makeAgentGroup(api.app, client.account) };
+  const menu = {
+    start: "main",
+    nodes: {
+      main: { type: "transfer", prompt: null, to, otherwise: "missed" },
+      missed: { type: "set_field", field: "missed", value: "yes", next: "bye" },
+      bye: { type: "hang_up", prompt: null },
+    },
+  };
+  const campaign = await launch({ call_type: "obd_ivr", menu } as VoiceContent, [phone()]);
+  await settled(campaign, "answered 1");
+  const { audio_name } = await api.app.db.query
+    .selectFrom("voice_files")
+    .select("audio_name")
+    .where("id", "=", busy_voice_file_id)
+    .executeTakeFirstOrThrow();
+  assert.deepEqual(playedAudio, [audio_name]);
+  assert.deepEqual((await stored(campaign))!.lead_fields, { missed: "yes" });
+  assert.equal((await record(campaign)).calls[0].disposition, "abandoned");
+  await set({ busy_voice_file_id: null });
 });
 
 test("fails a recipient whose prompt cannot be synthesized while others can, without a call", async () => {

@@ -79,6 +79,8 @@ export type CallSettings = AccountDestinations & {
   readonly talk_minutes_max: number;
   /** Asks agents on phone numbers to press 1 to accept; null: they are not asked. */
   readonly accept_audio: { readonly name: string; readonly duration_ms: number } | null;
+  /** Plays to callers who get no agent; null: the built-in message. */
+  readonly busy_audio: { readonly name: string; readonly duration_ms: number } | null;
   /** Whether the account still has the feature. */
   readonly allowed: boolean;
 };

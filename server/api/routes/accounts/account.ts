@@ -4,7 +4,7 @@ import { validateAccount } from "../../../accounts/accounts/validate-account.ts"
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { updateAccount } from "../../../accounts/accounts/update-account.ts";
 import { validateCallNotice } from "../../../chat/single-messages/validate-call-notice.ts";
-import { validateAcceptFile } from "../../../voice/files/validate-accept-file.ts";
+import { validateCallFiles } from "../../../voice/files/validate-call-files.ts";
 import { route } from "../../route.ts";
 
 export const accountRoutes = [
@@ -30,7 +30,7 @@ export const accountRoutes = [
     validate: async ({ app, caller, body }) => [
       ...validateAccount(body),
       ...(await validateCallNotice(app.db.query, caller.account.id, body)),
-      ...(await validateAcceptFile(app.db.query, caller.account.id, body)),
+      ...(await validateCallFiles(app.db.query, caller.account.id, body)),
     ],
     handle: async ({ app, caller, actor, body, write }) => {
       const account = await write((tx) => updateAccount(tx, actor, body, app.clock.now()));

@@ -1,49 +1,69 @@
 // Makes the content of a campaign's call ready to play, before the call is dialed.
+import type { Utterance } from "../../../drivers/speech/driver.ts";
 import { prepareSpeech } from "../../audio/prepare-speech.ts";
+import { allBusyTexts } from "../../state-machine/agents-busy.ts";
 import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
 import { variablesOf } from "../../state-machine/play-to-caller.ts";
 import { promptTexts } from "../../state-machine/prompt-texts.ts";
-import type { VoiceContent } from "../../state-machine/voice-plan.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { prepareAiAgent } from "./prepare-ai-agent.ts";
 
 /**
- * Synthesizes the prompts of a campaign's call, or sets up its AI agent, which then waits for the answer.
- * Returns why the call must not be dialed, or null.
+ * Synthesizes the prompts of a campaign's call and the message for callers without an agent, and sets up its AI
+ * agent, which then waits for the answer. Returns why the call must not be dialed, or null.
  */
 export async function prepareContent(leader: Leader, live: LiveCall): Promise<CallBlocker | null> {
   const content = live.call.voice?.content;
   if (!content) return null;
-  if (content.call_type === "ai_bot") return prepareAiAgent(leader, live);
   const { account_id } = live.call;
-  const variables = variablesOf(live.call);
-  const blocker = await preparePrompts(leader, { account_id, content, variables });
-  if (blocker === null) leader.gate.succeeded(live.call, "set_up");
+  const texts = promptTexts(content, variablesOf(live.call));
+  const blocker =
+    (await prepareTexts(leader, account_id, texts)) ?? (await prepareBusyTexts(leader, live));
   if (blocker === "speech_unavailable")
     await recordContentFailure(leader, live.call, "set_up", "text-to-speech is not available");
-  return blocker;
+  if (blocker !== null) return blocker;
+  if (content.call_type === "ai_bot") return prepareAiAgent(leader, live);
+  leader.gate.succeeded(live.call, "set_up");
+  return null;
 }
 
-/** Synthesizes the prompts of the content. Returns why they cannot be played, or null. */
-export async function preparePrompts(
+/** Synthesizes the texts. Returns why one cannot be played, or null. */
+export async function prepareTexts(
   { app, prepared_texts }: Pick<Leader, "app" | "prepared_texts">,
-  {
-    account_id,
-    content,
-    variables,
-  }: {
-    readonly account_id: number;
-    readonly content: VoiceContent;
-    readonly variables: Readonly<Record<string, string>>;
-  },
+  account_id: number,
+  texts: readonly Utterance[],
 ): Promise<"speech_unavailable" | "speech_rejected" | null> {
-  for (const utterance of promptTexts(content, variables)) {
-    const key = JSON.stringify([account_id, utterance]);
+  for (const { text, language } of texts) {
+    const key = keyOf(account_id, { text, language });
     if (prepared_texts.get(key)) continue;
-    const speech = await prepareSpeech(app, account_id, utterance);
+    const speech = await prepareSpeech(app, account_id, { text, language });
     if (speech !== "ready") return `speech_${speech}`;
     prepared_texts.set(key, true);
   }
   return null;
+}
+
+/** Synthesizes the built-in message; one in a language that this text-to-speech lacks does not stop the campaign. */
+async function prepareBusyTexts(
+  leader: Leader,
+  { call }: LiveCall,
+): Promise<"speech_unavailable" | null> {
+  const { account_id, settings, voice } = call;
+  for (const { say, language } of allBusyTexts(voice!.content, settings.busy_audio !== null)) {
+    const text = { text: say, language };
+    const blocker = await prepareTexts(leader, account_id, [text]);
+    if (blocker === "speech_unavailable") return blocker;
+    if (blocker === null) continue;
+    leader.app.log.warn(
+      { account_id },
+      `could not synthesize the message of busy agents: ${language}`,
+    );
+    leader.prepared_texts.set(keyOf(account_id, text), true);
+  }
+  return null;
+}
+
+function keyOf(account_id: number, utterance: Utterance): string {
+  return JSON.stringify([account_id, utterance]);
 }

@@ -4,7 +4,8 @@ import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import { callName } from "../../state-machine/call.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
-import { preparePrompts } from "../commands/prepare-content.ts";
+import { promptTexts } from "../../state-machine/prompt-texts.ts";
+import { prepareTexts } from "../commands/prepare-content.ts";
 import { hasPlace, serializeClaim, trackCall } from "../dialer/place-calls.ts";
 import {
   beginIncomingCall,
@@ -70,7 +71,7 @@ async function answer(leader: Leader, incoming: IncomingCall, called: Called): P
   const { app, node_id, lease } = leader;
   const { account_id, country_code, number, content, trunk } = called;
   if (content === null || !hasPlace(leader, trunk)) return false;
-  if ((await preparePrompts(leader, { account_id, content, variables: {} })) !== null) return false;
+  if ((await prepareTexts(leader, account_id, promptTexts(content, {}))) !== null) return false;
   const live = await serializeClaim(leader, async () => {
     if (!lease.mayProceed()) return null;
     const of = { account_id, node_id, trunk_id: trunk.id, fence: lease.fence, called: number };

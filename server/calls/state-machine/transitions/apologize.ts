@@ -1,7 +1,7 @@
 // The message to a caller when no agent is free, which offers a callback.
+import { busyTexts } from "../agents-busy.ts";
 import type { Call } from "../call.ts";
 import type { Transition } from "../events-and-commands.ts";
-import type { Prompt } from "../menu.ts";
 import { endAnsweredCall, moveTo, play, positionOf, stopPlaying } from "../play-to-caller.ts";
 import { callbacks_max } from "../refuse-callback.ts";
 import { promiseCallback } from "./promise-callback.ts";
@@ -10,15 +10,19 @@ const callback_minutes = 30;
 /** How long a key is waited for after the message. */
 const wait_ms = 5_000;
 
-const english = (say: string): Prompt => ({ say, language: "en" });
-const offer = english("I am sorry, all our agents are busy. To be called back, press 1.");
-const message = english("I am sorry, all our agents are busy. Please try again later.");
-const confirmation = english("Thank you. We will call you back.");
-
-/** Plays the message, in place of cutting the caller off. */
+/** Plays the account's message, or the built-in one, in place of cutting the caller off. */
 export function apologize(call: Call): Transition {
-  const prompt = mayBeCalledBack(call) ? offer : message;
+  const { busy_audio } = call.settings;
+  const { offer, message } = textsOf(call);
+  const prompt = busy_audio ? { audio: busy_audio } : mayBeCalledBack(call) ? offer : message;
   return { ...play(call, [prompt], { doing: "apologizing" }), events: [] };
+}
+
+function textsOf(call: Call): ReturnType<typeof busyTexts> {
+  const { content } = call.voice!;
+  const { node } = positionOf(call);
+  const isAtNode = content.call_type === "obd_ivr" && node !== null;
+  return busyTexts(content, isAtNode ? content.menu.nodes[node]! : null);
 }
 
 function mayBeCalledBack({ voice }: Call): boolean {
@@ -42,6 +46,6 @@ export function endApology(call: Call, at: Date): Transition {
 export function handleApologyKey(call: Call, digit: string, at: Date): Transition | null {
   const isAsked = digit === "1" && positionOf(call).doing === "apologizing";
   if (!isAsked || !mayBeCalledBack(call)) return null;
-  const next = promiseCallback(call, callback_minutes, confirmation, at);
+  const next = promiseCallback(call, callback_minutes, textsOf(call).confirmation, at);
   return { ...next, commands: [...stopPlaying(call), ...next.commands] };
 }

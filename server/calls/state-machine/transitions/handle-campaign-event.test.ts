@@ -391,6 +391,76 @@ test("promises a callback only within the calling window, and only one that will
   assert.equal(often.call.callback_at, null);
 });
 
+test("says that all agents are busy in the language of the menu, of the transfer in it, or of the AI agent", () => {
+  const hindi = (text: string): Prompt => ({ say: text, language: "hi-IN" });
+  const inLanguages = (run: Run) =>
+    run.commands
+      .flatMap((command) => (command.type === "play" ? command.prompts : []))
+      .map((one) => "say" in one && `${one.language}: ${one.say}`);
+  const busy = "hi-IN: क्षमा करें, हमारे सभी एजेंट व्यस्त हैं। वापस कॉल पाने के लिए 1 दबाएँ।";
+  const to = { agent_group_id: 7 };
+  const main: MenuNode = { type: "transfer", prompt: null, to, otherwise: "bye" };
+  const none = { type: "agent_found", to: null } as const;
+
+  const of_menu = answer(menu({ main, sorry: { type: "hang_up", prompt: hindi("माफ़ करें") } }));
+  take(of_menu, none);
+  assert.deepEqual(inLanguages(of_menu), [busy]);
+  press(of_menu, "1");
+  assert.deepEqual(inLanguages(of_menu), ["hi-IN: धन्यवाद। हम आपको वापस कॉल करेंगे।"]);
+
+  const of_transfer = answer(
+    menu({
+      main: question({ keys: { "1": "person" } }),
+      person: { ...main, prompt: hindi("रुकिए") },
+    }),
+  );
+  press(of_transfer, "1");
+  played(of_transfer);
+  take(of_transfer, none);
+  assert.deepEqual(inLanguages(of_transfer), [busy]);
+
+  const unknown = answer(
+    menu({ main, sorry: { type: "hang_up", prompt: { say: "…", language: "tlh" } } }),
+  );
+  take(unknown, none);
+  assert.match(String(inLanguages(unknown)), /^en: I am sorry/);
+});
+
+test("plays the account's own message that all agents are busy, after which 1 still asks for a callback", () => {
+  const audio = { name: "ours", duration_ms: 1_000 };
+  const to = { agent_group_id: 7 };
+  const main: MenuNode = { type: "transfer", prompt: null, to, otherwise: "bye" };
+  const run = answer(menu({ main }));
+  run.call = { ...run.call, settings: { ...run.call.settings, busy_audio: audio } };
+  take(run, { type: "agent_found", to: null });
+  assert.deepEqual(
+    run.commands.flatMap((command) => (command.type === "play" ? command.prompts : [])),
+    [{ audio }],
+  );
+  press(run, "1");
+  assert.deepEqual(saidTexts(run), ["Thank you. We will call you back."]);
+});
+
+test("does not cut a caller without an agent off in silence where fields are set on the way to a hang-up", () => {
+  const set = (field: string, next: string): MenuNode => ({
+    type: "set_field",
+    field,
+    value: "yes",
+    next,
+  });
+  const run = withoutAgent(
+    { missed: set("missed", "again"), again: set("again", "bye") },
+    "missed",
+  );
+  assert.deepEqual(saidTexts(run), [
+    "I am sorry, all our agents are busy. To be called back, press 1.",
+  ]);
+  assert.deepEqual(run.call.lead_fields, { missed: "yes", again: "yes" });
+  const ending: MenuNode = { type: "hang_up", prompt: say("sorry") };
+  const own = withoutAgent({ missed: set("missed", "ending"), ending }, "missed");
+  assert.deepEqual([saidTexts(own), own.call.lead_fields], [["sorry"], { missed: "yes" }]);
+});
+
 test("a menu can promise a callback in its own words and time", () => {
   const callback: MenuNode = { type: "callback", prompt: say("later"), delay_minutes: 90 };
   const run = withoutAgent({ callback }, "callback");
@@ -432,7 +502,11 @@ test("plays the message once a machine has finished its greeting, and reports it
 });
 
 const ai: Partial<VoiceCall> = {
-  content: { call_type: "ai_bot", agent: {} as never, transfer_to: { extension: "101" } },
+  content: {
+    call_type: "ai_bot",
+    agent: { language: "hi" } as never,
+    transfer_to: { extension: "101" },
+  },
 };
 
 test("lets an AI agent set fields, schedule a callback, transfer and hang up, and closes it however it ends", () => {
@@ -472,7 +546,9 @@ test("transfers a caller whose AI agent is lost to a person, or ends the call as
   const run = answer(ai);
   take(run, lost);
   assert.deepEqual(done(run), ["end_conversation", "ringback", "find_agent"]);
-  const alone = answer({ content: { call_type: "ai_bot", agent: {} as never, transfer_to: null } });
+  const alone = answer({
+    content: { call_type: "ai_bot", agent: { language: "hi" } as never, transfer_to: null },
+  });
   take(alone, lost);
   assert.equal(alone.call.ended_reason, "agent_lost");
 });
@@ -505,7 +581,7 @@ test("records an opt-out when the AI agent calls the tool, whoever ends the call
 test("fails and does not charge a call whose AI agent is lost before its first word, and allows a retry", () => {
   const lose = (isAudible: boolean) => {
     const run = answer({
-      content: { call_type: "ai_bot", agent: {} as never, transfer_to: null },
+      content: { call_type: "ai_bot", agent: { language: "hi" } as never, transfer_to: null },
       attempts_max: 2,
     });
     if (isAudible) take(run, { type: "audible" });

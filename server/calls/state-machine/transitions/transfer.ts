@@ -1,5 +1,6 @@
 // Transfers to the extension of a key or an API request, and of a campaign's caller to an agent.
 import type { Call, Line } from "../call.ts";
+import { silentEnd } from "../agents-busy.ts";
 import { apologize } from "./apologize.ts";
 import { dialAgents } from "./dial-legs.ts";
 import type { CallEvent, Command, CreditPurpose, Transition } from "../events-and-commands.ts";
@@ -7,7 +8,7 @@ import { liveLegs } from "../legs.ts";
 import { outboxEvent } from "./outbox-event.ts";
 import { callerOf, positionOf } from "../play-to-caller.ts";
 import { isTransferPending } from "./request-transfer-agent.ts";
-import { enterNode, menuOf } from "./walk-menu.ts";
+import { enterNode, menuOf, setField } from "./walk-menu.ts";
 
 type TransferPurpose = CreditPurpose & { type: "transfer" };
 
@@ -91,8 +92,9 @@ function afterNoAgentFound(call: Call, at: Date): Transition {
   const node = name === null ? undefined : menuOf(call)?.nodes[name];
   const stop: Command = { type: "stop_ringback", leg: callerOf(call) };
   const otherwise = node?.type === "transfer" ? node.otherwise : null;
-  const target = otherwise === null ? null : menuOf(call)!.nodes[otherwise]!;
-  const isSilent = target === null || (target.type === "hang_up" && target.prompt === null);
-  const next = isSilent ? apologize(call) : enterNode(call, otherwise!, at);
+  const setters = otherwise === null ? [] : silentEnd(menuOf(call)!, otherwise);
+  const next = setters
+    ? apologize(setters.reduce(setField, call))
+    : enterNode(call, otherwise!, at);
   return { ...next, commands: [stop, ...next.commands] };
 }

@@ -65,12 +65,15 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
       if (!node.prompt) return endAnsweredCall(ending, at, then_end);
       return withoutEvents(play(ending, [node.prompt], { doing: "playing", then_end }));
     }
-    case "set_field": {
-      const { text } = fillText(node.value, variablesOf(call));
-      const noted = { ...call, lead_fields: { ...call.lead_fields, [node.field]: text } };
-      return enterNode(noted, node.next, at);
-    }
+    case "set_field":
+      return enterNode(setField(call, node), node.next, at);
   }
+}
+
+/** Returns the call with the node's field of the caller's lead set. */
+export function setField(call: Call, { field, value }: MenuNode & { type: "set_field" }): Call {
+  const { text } = fillText(value, variablesOf(call));
+  return { ...call, lead_fields: { ...call.lead_fields, [field]: text } };
 }
 
 /** Continues after a node's prompt was played. */
