@@ -31,6 +31,8 @@ import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
 import { migrate } from "./lib/database/migrate.ts";
 import { MigrationError } from "./lib/database/migration-error.ts";
 import { waitForDatabase } from "./lib/database/wait-for-database.ts";
+import { readDemo } from "./seed-demo/demo-file.ts";
+import { linkToDemo } from "./seed-demo/link-to-demo.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";
 import { startWorker, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";
@@ -108,7 +110,13 @@ async function start(config: Config): Promise<void> {
     const work = startWorker(app, workerSettings(config));
     ends.push(() => work.stop());
   }
-  if (config.roles.includes("api")) printWelcome(config, seeded);
+  if (config.roles.includes("api")) await welcome(config, app, seeded);
+}
+
+async function welcome(config: Config, { db, clock }: App, seeded: boolean): Promise<void> {
+  const demo = config.seed === "demo" ? await readDemo(config.data_dir) : null;
+  const sign_in_path = demo && (await linkToDemo(db, demo, clock.now()));
+  printWelcome(config, demo, { seeded, sign_in_path });
 }
 
 async function startDatabase(config: Config, log: Log): Promise<string> {

@@ -1,21 +1,27 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Config } from "./config.ts";
-import { demoFile, type Demo } from "./seed-demo/seed-demo.ts";
+import { demoFile, type Demo } from "./seed-demo/demo-file.ts";
 
 /**
- * Prints the service's addresses, and with demo data one example request for each write. Never prints a token: output
- * is kept in logs and terminals.
+ * Prints the service's addresses, and with demo data a link that signs in once and one example request for each write.
+ * Never prints a token: output is kept in logs and terminals.
  */
-export function printWelcome(config: Config, seeded: boolean): void {
+export function printWelcome(
+  config: Config,
+  demo: Demo | null,
+  { seeded, sign_in_path }: { readonly seeded: boolean; readonly sign_in_path: string | null },
+): void {
   const lines = [
     `Trunkline is running at ${config.public_url}`,
     `  API documentation  ${config.public_url}/docs`,
+    `  Console            ${config.public_url}${sign_in_path ?? "/"}`,
   ];
-  const demo = readDemo(config);
   if (demo) {
     lines.push(
+      ...(sign_in_path === null
+        ? []
+        : ["                     (this link signs you in once, within the hour)"]),
       `  Demo tokens        ${demoFile(config.data_dir)}${seeded ? " (just created)" : ""}`,
       "",
       "The demo account uses the sandbox: it sends no real messages and places no real calls.",
@@ -97,14 +103,4 @@ function voiceExample(config: Config, demo: Demo): string[] {
 function tokenCommand({ data_dir }: Config): string {
   const file = relative(process.cwd(), demoFile(data_dir));
   return `TOKEN=$(sed -n 's/^    "account": "\\(.*\\)",$/\\1/p' '${file}')`;
-}
-
-/** Reads the demo of the data folder; null if none was seeded. */
-function readDemo(config: Config): Demo | null {
-  if (config.seed === "none") return null;
-  try {
-    return JSON.parse(readFileSync(demoFile(config.data_dir), "utf8")) as Demo;
-  } catch {
-    return null;
-  }
 }

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import type { Demo } from "../../server/seed-demo/seed-demo.ts";
+import type { Demo } from "../../server/seed-demo/demo-file.ts";
 import type { ServiceProcess } from "../../test/support/service-process.ts";
 
 export type Fixture = {

@@ -1,7 +1,6 @@
 // The demo: what a newcomer needs to try every endpoint, created once on an empty database.
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { sql } from "kysely";
 import { createAccount } from "../accounts/accounts/create-account.ts";
 import { storePassword } from "../accounts/sessions/set-password.ts";
@@ -16,45 +15,10 @@ import {
 import { createWorkspace } from "../crm/workspaces/create-workspace.ts";
 import type { Database, Tx } from "../lib/database/database.ts";
 import { e164 } from "../lib/phone-numbers.ts";
+import { demoFile, type Demo } from "./demo-file.ts";
 import { seedCallAgents, seedCallingTime, seedSandboxTrunk } from "./seed-calls.ts";
 import { seedAudience, seedChat, seedCredits, seedFlows } from "./seed-chat.ts";
 import { seedCsv, seedVoice } from "./seed-voice.ts";
-
-/** The content of `demo.json`: the service's address, tokens for each situation, and IDs to use. */
-export type Demo = {
-  readonly base_url: string;
-  /** Signs in as the owner of the demo's account. */
-  readonly console: { readonly email: string; readonly password: string };
-  readonly tokens: Readonly<Record<string, string>>;
-  readonly workspace_id: number;
-  readonly inactive_workspace_id: number;
-  readonly other_workspace_id: number;
-  readonly status_id: number;
-  readonly source_id: number;
-  readonly priority_id: number;
-  readonly contact_id: number;
-  readonly custom_field_key: string;
-  readonly agent_id: number;
-  readonly chat_number_id: number;
-  readonly template_id: number;
-  readonly flow_id: number;
-  readonly automation_flow_id: string;
-  readonly low_credit_chat_number_id: number;
-  readonly low_credit_template_id: number;
-  /** E.164 digits without the plus. */
-  readonly blacklisted_number: string;
-  /** A string, as the contract takes it. */
-  readonly group_id: string;
-  /** An extension. */
-  readonly agent_number: string;
-  /** A string, as the contract takes it. */
-  readonly agent_group_id: string;
-  /** A voice file that serves every call type. */
-  readonly voice_file_id: number;
-  /** Path of a CSV of people to call; their numbers are in the column csv_number_column. */
-  readonly csv_file: string;
-  readonly csv_number_column: string;
-};
 
 /** Seeds an empty database and writes `demo.json` (mode 0600); returns null if any account exists. */
 export async function seedDemo(
@@ -79,10 +43,6 @@ export async function seedDemo(
 
 /** An arbitrary fixed key of the advisory lock. */
 const seed_lock_key = 7_286_542_002;
-
-export function demoFile(dataDir: string): string {
-  return join(dataDir, "demo.json");
-}
 
 async function seed(
   tx: Tx,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import type { Demo } from "../../server/seed-demo/seed-demo.ts";
+import type { Demo } from "../../server/seed-demo/demo-file.ts";
 import { send } from "../support/api.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 

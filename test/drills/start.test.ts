@@ -7,14 +7,14 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
-import type { Demo } from "../../server/seed-demo/seed-demo.ts";
+import type { Demo } from "../../server/seed-demo/demo-file.ts";
 import { cloneDatabase, emptyDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { test_secret_key } from "../support/secrets.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
-test("two processes that start at once on an empty database migrate and seed it once; each token of the demo file works as its name says, and the printed commands read a token, which is never printed, and create a lead", async () => {
+test("two processes that start at once on an empty database migrate and seed it once; each token of the demo file works as its name says, the printed commands read a token, which is never printed, and create a lead, and the printed link signs in once", async () => {
   const database = await emptyDatabase();
   const services = await Promise.all([
     startService({ DATABASE_URL: database.url }),
@@ -33,6 +33,7 @@ test("two processes that start at once on an empty database migrate and seed it 
   const seeder = services.find(({ output }) => output().includes("just created"))!;
   await checkDemo(seeder);
   await checkCurl(seeder);
+  await checkLink(seeder);
   for (const service of services) await service.dispose();
   await database.drop();
 });
@@ -74,6 +75,13 @@ async function checkDemo(service: ServiceProcess): Promise<void> {
     );
     assert.equal(answer.status, expected[name], `${name}: ${answer.text}`);
   }
+}
+
+async function checkLink({ output, send }: ServiceProcess): Promise<void> {
+  const [, link] = /Console .*\/sign-in#(\S+)/.exec(output())!;
+  const headers = { "sec-fetch-site": "same-origin" };
+  const use = () => send("POST", "/api/v1/session/link", { headers, json: { link } });
+  assert.deepEqual([(await use()).status, (await use()).status], [200, 401]);
 }
 
 async function checkCurl(service: ServiceProcess): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { afterEach, test } from "node:test";
 import pg from "pg";
-import type { Demo } from "../../server/seed-demo/seed-demo.ts";
+import type { Demo } from "../../server/seed-demo/demo-file.ts";
 import { cloneDatabase, type TestDatabase } from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
