@@ -35,6 +35,7 @@ export function describeWebhooks(): Record<string, object> {
   return Object.fromEntries(
     Object.entries(eventCatalogue).map(([type, { summary, data }]) => {
       const schema = {
+        title: `${pascalCase(type)}Event`,
         type: "object",
         required: ["type", "timestamp", "data"],
         properties: {
@@ -59,6 +60,11 @@ export function describeWebhooks(): Record<string, object> {
       return [type, { post }];
     }),
   );
+}
+
+/** `call.recording.ready` becomes CallRecordingReady. */
+function pascalCase(type: string): string {
+  return type.replaceAll(/(?:^|[._])(\w)/g, (_, first: string) => first.toUpperCase());
 }
 
 const omitted = {

@@ -7,6 +7,7 @@ import { prepareDocument } from "./documents.ts";
 import type { Route } from "./route.ts";
 import { session_cookie } from "./checks/session-cookie.ts";
 import { describeWebhooks } from "./describe-webhooks.ts";
+import { nameComponents } from "./name-components.ts";
 
 /** The rules that hold for all routes. */
 const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and click-to-call.
@@ -90,6 +91,8 @@ export async function publishOpenApi(server: FastifyInstance): Promise<void> {
       },
       security: [{ bearer: [] }],
     },
+    transformObject: (built) =>
+      nameComponents("openapiObject" in built ? built.openapiObject : {}, shared_components),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) =>
         typeof json["$id"] === "string" ? json["$id"] : `def-${i}`,
@@ -160,6 +163,29 @@ const rate_headers = {
   ),
   "RateLimit-Remaining": integerHeader("Requests left in the current window"),
   "RateLimit-Reset": integerHeader("Seconds until the window ends, rounded up"),
+};
+
+const problem = {
+  "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+};
+const limited = {
+  headers: Object.fromEntries(
+    Object.entries(rate_headers).map(([name, { type, description }]) => [
+      name,
+      { schema: { type }, description },
+    ]),
+  ),
+};
+
+/** What many operations have in common, as the document shows it. */
+const shared_components = {
+  ...limited,
+  responses: {
+    ClientError: { description: "Client error", content: problem, ...limited },
+    ServerError: { description: "Server error", content: problem, ...limited },
+    PublicClientError: { description: "Client error", content: problem },
+    PublicServerError: { description: "Server error", content: problem },
+  },
 };
 
 function responsesOf(route: Route): Record<string, unknown> {

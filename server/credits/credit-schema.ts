@@ -29,32 +29,38 @@ export const CreditGrant = closed({
 });
 export type CreditGrant = Static<typeof CreditGrant>;
 
-const amounts = Type.Object({
-  available: Type.Integer({ format: "int64", description: "Can be used" }),
-  reserved: Type.Integer({
-    format: "int64",
-    description: "Set aside for running and scheduled work, not spent yet",
-  }),
-});
+const amounts = Type.Object(
+  {
+    available: Type.Integer({ format: "int64", description: "Can be used" }),
+    reserved: Type.Integer({
+      format: "int64",
+      description: "Set aside for running and scheduled work, not spent yet",
+    }),
+  },
+  { title: "CreditBalance" },
+);
 
-export const CreditsResponse = Type.Object({ chat: amounts, call: amounts });
+export const CreditsResponse = Type.Object({ chat: amounts, call: amounts }, { title: "Credits" });
 export type CreditsResponse = Static<typeof CreditsResponse>;
 
 const ledgerAccount = (description: string) =>
   Type.String({ enum: ["issued", "available", "reserved", "spent"], description });
 
-export const CreditTransferResponse = Type.Object({
-  id: id("Transfer id"),
-  kind: creditKind,
-  type: creditTransferType,
-  amount: Type.Integer({ format: "int64", description: "1 or more" }),
-  from: ledgerAccount("The ledger account that is debited"),
-  to: ledgerAccount("The ledger account that is credited"),
-  at: timestamp("UTC"),
-  reservation_id: nullable(id("Null for a grant")),
-  subject: nullable(
-    Type.String({ description: "What the reservation is for, such as chat_campaign:17" }),
-  ),
-  note: nullable(Type.String({ description: "Note of a grant" })),
-});
+export const CreditTransferResponse = Type.Object(
+  {
+    id: id("Transfer id"),
+    kind: creditKind,
+    type: creditTransferType,
+    amount: Type.Integer({ format: "int64", description: "1 or more" }),
+    from: ledgerAccount("The ledger account that is debited"),
+    to: ledgerAccount("The ledger account that is credited"),
+    at: timestamp("UTC"),
+    reservation_id: nullable(id("Null for a grant")),
+    subject: nullable(
+      Type.String({ description: "What the reservation is for, such as chat_campaign:17" }),
+    ),
+    note: nullable(Type.String({ description: "Note of a grant" })),
+  },
+  { title: "CreditTransfer" },
+);
 export type CreditTransferResponse = Static<typeof CreditTransferResponse>;

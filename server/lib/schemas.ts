@@ -60,12 +60,22 @@ export const pageQuery = {
 
 /** A page, `{data, next_cursor}`. */
 export function pageOf<T extends TSchema>(row: T) {
-  return Type.Object({ data: Type.Array(row), next_cursor: nullable(Type.String()) });
+  return Type.Object(
+    { data: Type.Array(row), next_cursor: nullable(Type.String()) },
+    pageTitle(row),
+  );
 }
 
 /** A page, `{data, nextCursor}`: lists under /crm are camelCase, like the lead. */
 export function crmPageOf<T extends TSchema>(row: T) {
-  return Type.Object({ data: Type.Array(row), nextCursor: nullable(Type.String()) });
+  return Type.Object(
+    { data: Type.Array(row), nextCursor: nullable(Type.String()) },
+    pageTitle(row),
+  );
+}
+
+function pageTitle({ title }: { readonly title?: string }) {
+  return title === undefined ? {} : { title: `${title}List` };
 }
 
 /** The error body of the standard endpoints (RFC 9457, contract 7.1). */
@@ -77,9 +87,12 @@ export const Problem = Type.Object(
     detail: Type.String(),
     request_id: Type.String(),
     errors: Type.Optional(
-      Type.Array(Type.Object({ field: Type.String(), reason: Type.String() }), {
-        description: "Every violation",
-      }),
+      Type.Array(
+        Type.Object({ field: Type.String(), reason: Type.String() }, { title: "FieldError" }),
+        {
+          description: "Every violation",
+        },
+      ),
     ),
   },
   { $id: "Problem" },

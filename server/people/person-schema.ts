@@ -6,23 +6,26 @@ export const entry_kinds = ["lead", "message", "reply", "call", "suppression", "
 export type EntryKind = (typeof entry_kinds)[number];
 
 /** One line of a person's history. */
-export const PersonEntry = Type.Object({
-  at: timestamp("UTC; of a message, when it was last sent, else when it ended or was created"),
-  kind: Type.Enum(entry_kinds, { type: "string" }),
-  event: Type.String({
-    description:
-      "lead: as in the lead's timeline (created, updated, note, …); message: its state, as in the list of " +
-      "recipients; reply: its type; call: its status; suppression: suppressed or lifted; group: joined",
-  }),
-  data: Type.Record(Type.String(), Type.Unknown(), {
-    description:
-      "lead: lead_id, workspace_id, lead_name, user_id, and data as in the lead's timeline; message: campaign_id, " +
-      "campaign_name, recipient_id, error, error_code, sent_at, delivered_at, read_at; reply: reply_id, " +
-      "chat_number_id, text, payload, campaign_id, opted_out; call: call_id, campaign_id, direction, from_number, " +
-      "disposition, ended_reason, talk_seconds, lead_id; suppression: suppression_id, channel, scope, source, " +
-      "reason, expires_at; group: group_id, group_name, name",
-  }),
-});
+export const PersonEntry = Type.Object(
+  {
+    at: timestamp("UTC; of a message, when it was last sent, else when it ended or was created"),
+    kind: Type.Enum(entry_kinds, { type: "string" }),
+    event: Type.String({
+      description:
+        "lead: as in the lead's timeline (created, updated, note, …); message: its state, as in the list of " +
+        "recipients; reply: its type; call: its status; suppression: suppressed or lifted; group: joined",
+    }),
+    data: Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        "lead: lead_id, workspace_id, lead_name, user_id, and data as in the lead's timeline; message: campaign_id, " +
+        "campaign_name, recipient_id, error, error_code, sent_at, delivered_at, read_at; reply: reply_id, " +
+        "chat_number_id, text, payload, campaign_id, opted_out; call: call_id, campaign_id, direction, from_number, " +
+        "disposition, ended_reason, talk_seconds, lead_id; suppression: suppression_id, channel, scope, source, " +
+        "reason, expires_at; group: group_id, group_name, name",
+    }),
+  },
+  { title: "PersonTimelineEntry" },
+);
 export type PersonEntry = Static<typeof PersonEntry>;
 
 export const found_in = [
@@ -39,19 +42,22 @@ export type FoundIn = (typeof found_in)[number];
 export const leads_counted_max = 100;
 
 /** A person that a search found. */
-export const PersonFound = Type.Object({
-  phone_number: Type.String({ description: "E.164 digits" }),
-  name: nullable(
-    Type.String({ description: "Of the newest lead, else of a contact, else of a group member" }),
-  ),
-  email: nullable(Type.String({ description: "Of the newest lead, else of a contact" })),
-  leads: Type.Integer({
-    maximum: leads_counted_max,
-    description: `Leads with this number, counted up to ${leads_counted_max}; 0 without crm.read`,
-  }),
-  found_in: Type.Array(Type.Enum(found_in, { type: "string" }), {
-    description:
-      "Where the number occurs, of what the caller may see; messages are those that arrived",
-  }),
-});
+export const PersonFound = Type.Object(
+  {
+    phone_number: Type.String({ description: "E.164 digits" }),
+    name: nullable(
+      Type.String({ description: "Of the newest lead, else of a contact, else of a group member" }),
+    ),
+    email: nullable(Type.String({ description: "Of the newest lead, else of a contact" })),
+    leads: Type.Integer({
+      maximum: leads_counted_max,
+      description: `Leads with this number, counted up to ${leads_counted_max}; 0 without crm.read`,
+    }),
+    found_in: Type.Array(Type.Enum(found_in, { type: "string" }), {
+      description:
+        "Where the number occurs, of what the caller may see; messages are those that arrived",
+    }),
+  },
+  { title: "Person" },
+);
 export type PersonFound = Static<typeof PersonFound>;

@@ -34,13 +34,16 @@ const chatCounts = {
   read_rate: share("read / delivered; null where nothing was delivered"),
 };
 
-export const ChatReportRow = Type.Object({
-  ...campaign,
-  ...day,
-  chat_number_id: keyId("By number"),
-  phone_number: key("By number: digits with country code"),
-  ...chatCounts,
-});
+export const ChatReportRow = Type.Object(
+  {
+    ...campaign,
+    ...day,
+    chat_number_id: keyId("By number"),
+    phone_number: key("By number: digits with country code"),
+    ...chatCounts,
+  },
+  { title: "ChatReportRow" },
+);
 export type ChatReportRow = Static<typeof ChatReportRow>;
 
 const callCounts = {
@@ -61,15 +64,18 @@ const callCounts = {
   answer_rate: share("answered / calls that ended, from 0 to 1; null where none ended"),
 };
 
-export const CallReportRow = Type.Object({
-  ...campaign,
-  ...day,
-  caller_id: key("By number: the caller ID that the customer saw; null if unknown"),
-  agent_number: key("By agent: an extension or a phone; null for calls without one"),
-  agent_name: key("By agent: the user's name, or else the extension's; null if unknown"),
-  agent_user_id: keyId("By agent"),
-  ...callCounts,
-});
+export const CallReportRow = Type.Object(
+  {
+    ...campaign,
+    ...day,
+    caller_id: key("By number: the caller ID that the customer saw; null if unknown"),
+    agent_number: key("By agent: an extension or a phone; null for calls without one"),
+    agent_name: key("By agent: the user's name, or else the extension's; null if unknown"),
+    agent_user_id: keyId("By agent"),
+    ...callCounts,
+  },
+  { title: "CallReportRow" },
+);
 export type CallReportRow = Static<typeof CallReportRow>;
 
 const page = {
@@ -79,18 +85,24 @@ const page = {
 };
 const totals = { description: "Totals of all rows, independent of the page" };
 
-export const ChatReport = Type.Object({
-  ...page,
-  data: Type.Array(ChatReportRow),
-  totals: Type.Object(chatCounts, totals),
-});
+export const ChatReport = Type.Object(
+  {
+    ...page,
+    data: Type.Array(ChatReportRow),
+    totals: Type.Object(chatCounts, { title: "ChatReportTotals", ...totals }),
+  },
+  { title: "ChatReport" },
+);
 export type ChatReport = Static<typeof ChatReport>;
 
-export const CallReport = Type.Object({
-  ...page,
-  data: Type.Array(CallReportRow),
-  totals: Type.Object(callCounts, totals),
-});
+export const CallReport = Type.Object(
+  {
+    ...page,
+    data: Type.Array(CallReportRow),
+    totals: Type.Object(callCounts, { title: "CallReportTotals", ...totals }),
+  },
+  { title: "CallReport" },
+);
 export type CallReport = Static<typeof CallReport>;
 
 /** The columns that identify a row, by grouping. */

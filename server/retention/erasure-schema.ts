@@ -11,6 +11,7 @@ export const NewErasure = closed(
     }),
   },
   {
+    title: "NewErasure",
     description: "The person whose data to erase",
     examples: [{ phone_number: "+919876543210" }],
   },
@@ -47,25 +48,28 @@ const counted: Readonly<Record<ErasedKind, string>> = {
   events: "Emptied",
 };
 
-export const ErasureResponse = Type.Object({
-  id: id("Erasure id"),
-  phone_number: Type.String({ description: "Masked except for the last two digits" }),
-  state: Type.Enum(["pending", "done"], { type: "string" }),
-  waiting_for: nullable(
-    Type.Enum(wait_reasons, {
-      type: "string",
-      description:
-        "What the erasure waits for: a message whose outcome is unknown, a live call, or a recording whose node does not respond; null if it waits for nothing",
-    }),
-  ),
-  counts: Type.Object(
-    Object.fromEntries(
-      erased_kinds.map((kind) => [kind, Type.Integer({ description: counted[kind] })]),
-    ) as Record<ErasedKind, ReturnType<typeof Type.Integer>>,
-    { description: "What has been erased so far" },
-  ),
-  requested_by: nullable(id("User id")),
-  requested_at: timestamp("UTC"),
-  finished_at: nullable(timestamp("UTC")),
-});
+export const ErasureResponse = Type.Object(
+  {
+    id: id("Erasure id"),
+    phone_number: Type.String({ description: "Masked except for the last two digits" }),
+    state: Type.Enum(["pending", "done"], { type: "string" }),
+    waiting_for: nullable(
+      Type.Enum(wait_reasons, {
+        type: "string",
+        description:
+          "What the erasure waits for: a message whose outcome is unknown, a live call, or a recording whose node does not respond; null if it waits for nothing",
+      }),
+    ),
+    counts: Type.Object(
+      Object.fromEntries(
+        erased_kinds.map((kind) => [kind, Type.Integer({ description: counted[kind] })]),
+      ) as Record<ErasedKind, ReturnType<typeof Type.Integer>>,
+      { title: "ErasureCounts", description: "What has been erased so far" },
+    ),
+    requested_by: nullable(id("User id")),
+    requested_at: timestamp("UTC"),
+    finished_at: nullable(timestamp("UTC")),
+  },
+  { title: "Erasure" },
+);
 export type ErasureResponse = Static<typeof ErasureResponse>;

@@ -189,7 +189,7 @@ export const AccountPatch = closed(
           quiet_to: Type.Optional(chat.quiet_to),
           error_percent: Type.Optional(chat.error_percent),
         },
-        { minProperties: 1 },
+        { title: "ChatSettingsPatch", minProperties: 1 },
       ),
     ),
     calls: Type.Optional(
@@ -208,7 +208,7 @@ export const AccountPatch = closed(
           destinations: Type.Optional(calls.destinations),
           notice: optional(Notice),
         },
-        { minProperties: 1 },
+        { title: "CallSettingsPatch", minProperties: 1 },
       ),
     ),
     credits: Type.Optional(
@@ -225,11 +225,16 @@ export const AccountPatch = closed(
           recordings_days: Type.Optional(retention.recordings_days),
           events_days: Type.Optional(retention.events_days),
         },
-        { minProperties: 1 },
+        { title: "RetentionPatch", minProperties: 1 },
       ),
     ),
   },
-  { minProperties: 1, description: "What to change", examples: [{ time_zone: "Asia/Kolkata" }] },
+  {
+    title: "AccountPatch",
+    minProperties: 1,
+    description: "What to change",
+    examples: [{ time_zone: "Asia/Kolkata" }],
+  },
 );
 export type AccountPatch = Static<typeof AccountPatch>;
 
@@ -243,48 +248,58 @@ const storage = Type.Object({
   }),
 });
 
-export const AccountResponse = Type.Object({
-  id: id("Account id"),
-  name: Type.String(),
-  features: Type.Array(feature, { description: "Read only: an operator changes them" }),
-  country_code: Type.String(),
-  time_zone: Type.String(),
-  region_locked: Type.Boolean({
-    description: "Whether only an operator changes country_code and time_zone. Read only",
-  }),
-  requests: Type.Object(
-    {
-      a_minute: Type.Integer({ description: "Requests per minute of all tokens together" }),
-      of_token_a_minute: Type.Integer({ description: "Requests per minute of each token" }),
-    },
-    { description: "Rate limits over all endpoints. Read only: an operator changes them" },
-  ),
-  chat: Type.Object({
-    writes_a_minute: Type.Integer({
-      description: "Campaigns the account may create per minute. Read only: an operator changes it",
+export const AccountResponse = Type.Object(
+  {
+    id: id("Account id"),
+    name: Type.String(),
+    features: Type.Array(feature, { description: "Read only: an operator changes them" }),
+    country_code: Type.String(),
+    time_zone: Type.String(),
+    region_locked: Type.Boolean({
+      description: "Whether only an operator changes country_code and time_zone. Read only",
     }),
-    ...chat,
-  }),
-  calls: Type.Object({
-    pulse_seconds: Type.Integer({
-      description:
-        "Billing increment in seconds: each started one of an answered leg costs a credit. Read only: an operator changes it",
-    }),
-    destinations_allowed: Type.Array(Type.String(), {
-      description:
-        "The countries that the account may call, or *: by default that of its country_code. Read only: an operator changes it",
-    }),
-    calling_hours_allowed: nullable(
-      Type.String({
-        description:
-          "The hours in which the calling window must lie, such as 08:00-21:00; the time zone is fixed then, and night_calling false. Null: any. Read only: an operator changes it",
-      }),
+    requests: Type.Object(
+      {
+        a_minute: Type.Integer({ description: "Requests per minute of all tokens together" }),
+        of_token_a_minute: Type.Integer({ description: "Requests per minute of each token" }),
+      },
+      { description: "Rate limits over all endpoints. Read only: an operator changes them" },
     ),
-    ...calls,
-    notice: nullable(Notice),
-  }),
-  credits: Type.Object(credits),
-  retention: Type.Object(retention),
-  storage,
-});
+    chat: Type.Object(
+      {
+        writes_a_minute: Type.Integer({
+          description:
+            "Campaigns the account may create per minute. Read only: an operator changes it",
+        }),
+        ...chat,
+      },
+      { title: "ChatSettings" },
+    ),
+    calls: Type.Object(
+      {
+        pulse_seconds: Type.Integer({
+          description:
+            "Billing increment in seconds: each started one of an answered leg costs a credit. Read only: an operator changes it",
+        }),
+        destinations_allowed: Type.Array(Type.String(), {
+          description:
+            "The countries that the account may call, or *: by default that of its country_code. Read only: an operator changes it",
+        }),
+        calling_hours_allowed: nullable(
+          Type.String({
+            description:
+              "The hours in which the calling window must lie, such as 08:00-21:00; the time zone is fixed then, and night_calling false. Null: any. Read only: an operator changes it",
+          }),
+        ),
+        ...calls,
+        notice: nullable(Notice),
+      },
+      { title: "CallSettings" },
+    ),
+    credits: Type.Object(credits),
+    retention: Type.Object(retention, { title: "Retention" }),
+    storage,
+  },
+  { title: "Account" },
+);
 export type AccountResponse = Static<typeof AccountResponse>;

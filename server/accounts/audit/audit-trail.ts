@@ -6,18 +6,21 @@ import type { DB } from "../../lib/database/database.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 import { searches } from "../../lib/database/searches.ts";
 
-export const AuditEntry = Type.Object({
-  id: id("Entry id"),
-  at: timestamp("UTC"),
-  user_id: nullable(id("Null: an operator at the command line")),
-  token_id: nullable(id("The token of the request")),
-  request_id: Type.String(),
-  address: nullable(Type.String({ description: "The IP address that the request came from" })),
-  user_agent: nullable(Type.String({ description: "The request's User-Agent, shortened" })),
-  action: Type.String({ description: "The change, such as token.revoked" }),
-  subject_id: nullable(Type.String({ description: "ID of the changed resource" })),
-  detail: Type.Record(Type.String(), Type.Unknown()),
-});
+export const AuditEntry = Type.Object(
+  {
+    id: id("Entry id"),
+    at: timestamp("UTC"),
+    user_id: nullable(id("Null: an operator at the command line")),
+    token_id: nullable(id("The token of the request")),
+    request_id: Type.String(),
+    address: nullable(Type.String({ description: "The IP address that the request came from" })),
+    user_agent: nullable(Type.String({ description: "The request's User-Agent, shortened" })),
+    action: Type.String({ description: "The change, such as token.revoked" }),
+    subject_id: nullable(Type.String({ description: "ID of the changed resource" })),
+    detail: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { title: "AuditEntry" },
+);
 export type AuditEntry = Static<typeof AuditEntry>;
 
 /** Filters of the audit trail; `from` is inclusive, `to` exclusive. */

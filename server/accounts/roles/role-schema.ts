@@ -17,6 +17,7 @@ const permissions = permissionList("Permissions of its users");
 export const NewRole = closed(
   { name, permissions },
   {
+    title: "NewRole",
     description: "A role to create",
     examples: [{ name: "Sales", permissions: ["crm.leads.create", "crm.read"] }],
   },
@@ -25,15 +26,23 @@ export type NewRole = Static<typeof NewRole>;
 
 export const RolePatch = closed(
   { name: Type.Optional(name), permissions: Type.Optional(permissions) },
-  { minProperties: 1, description: "What to change", examples: [{ permissions: ["crm.read"] }] },
+  {
+    title: "RolePatch",
+    minProperties: 1,
+    description: "What to change",
+    examples: [{ permissions: ["crm.read"] }],
+  },
 );
 export type RolePatch = Static<typeof RolePatch>;
 
-export const RoleResponse = Type.Object({
-  id: id("Role id"),
-  name: Type.String(),
-  permissions: Type.Array(Type.String()),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const RoleResponse = Type.Object(
+  {
+    id: id("Role id"),
+    name: Type.String(),
+    permissions: Type.Array(Type.String()),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "Role" },
+);
 export type RoleResponse = Static<typeof RoleResponse>;

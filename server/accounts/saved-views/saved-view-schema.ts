@@ -31,6 +31,7 @@ const fields = {
 export const NewSavedView = closed(
   { ...fields, page, shared: Type.Optional(fields.shared) },
   {
+    title: "NewSavedView",
     description: "A view to save",
     examples: [
       { page: "leads", name: "Mine", search: { assignedAgentId: 1 }, columns: ["name", "status"] },
@@ -46,23 +47,31 @@ export const SavedViewPatch = closed(
     columns: Type.Optional(columns),
     shared: Type.Optional(fields.shared),
   },
-  { minProperties: 1, description: "What to change", examples: [{ shared: true }] },
+  {
+    title: "SavedViewPatch",
+    minProperties: 1,
+    description: "What to change",
+    examples: [{ shared: true }],
+  },
 );
 export type SavedViewPatch = Static<typeof SavedViewPatch>;
 
 export const savedViewQuery = { page: Type.Optional(page), ...pageQuery };
 
-export const SavedViewResponse = Type.Object({
-  id: id("View id"),
-  page: Type.String(),
-  name: Type.String(),
-  search,
-  columns: Type.Array(Type.String()),
-  shared: Type.Boolean(),
-  user_id: id("The user who created it"),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const SavedViewResponse = Type.Object(
+  {
+    id: id("View id"),
+    page: Type.String(),
+    name: Type.String(),
+    search,
+    columns: Type.Array(Type.String()),
+    shared: Type.Boolean(),
+    user_id: id("The user who created it"),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "SavedView" },
+);
 export type SavedViewResponse = Static<typeof SavedViewResponse>;
 
 /** Returns the violations of a view of any shape that its schema does not express. */

@@ -19,6 +19,7 @@ export const SignInRequest = closed(
     account_id: optional(id("Which account, for a person of several")),
   },
   {
+    title: "SignIn",
     description: "An email address and a password",
     examples: [{ email: "owner@demo.example", password: "correct horse battery" }],
   },
@@ -31,6 +32,7 @@ export const LinkRequest = closed(
     password: optional(newPassword),
   },
   {
+    title: "SignInLinkUse",
     description: "A link that signs in once",
     examples: [{ link: "1_1_0123", password: "correct horse battery" }],
   },
@@ -43,6 +45,7 @@ export const PasswordRequest = closed(
     password: newPassword,
   },
   {
+    title: "PasswordChange",
     description: "A new password; current_password is required if the user has one",
     examples: [{ current_password: "correct horse", password: "correct horse battery" }],
   },
@@ -51,45 +54,60 @@ export type PasswordRequest = Static<typeof PasswordRequest>;
 
 const account = Type.Object({ account_id: id("Account id"), name: Type.String() });
 
-export const SignInResponse = Type.Object({
-  signed_in: Type.Boolean({
-    description: "False: the person has several accounts; send one of the choices as account_id",
-  }),
-  choices: Type.Array(account),
-});
+export const SignInResponse = Type.Object(
+  {
+    signed_in: Type.Boolean({
+      description: "False: the person has several accounts; send one of the choices as account_id",
+    }),
+    choices: Type.Array(account),
+  },
+  { title: "SignInResult" },
+);
 export type SignInResponse = Static<typeof SignInResponse>;
 
-export const SignInLinkResponse = Type.Object({
-  path: nullable(
-    Type.String({
-      description: "The page of the link, shown only here; null in a replayed response",
-    }),
-  ),
-  expires_at: timestamp("UTC"),
-});
+export const SignInLinkResponse = Type.Object(
+  {
+    path: nullable(
+      Type.String({
+        description: "The page of the link, shown only here; null in a replayed response",
+      }),
+    ),
+    expires_at: timestamp("UTC"),
+  },
+  { title: "SignInLink" },
+);
 
-export const Me = Type.Object({
-  user: Type.Object({
-    id: id("User id"),
-    name: Type.String(),
-    email: Type.String(),
-    phone: nullable(Type.String()),
-    extension: nullable(Type.String()),
-    is_owner: Type.Boolean(),
-  }),
-  account: Type.Object({
-    id: id("Account id"),
-    name: Type.String(),
-    time_zone: Type.String(),
-    country_code: Type.String(),
-    features: Type.Array(Type.String()),
-  }),
-  permissions: Type.Array(Type.String(), {
-    description: "What this token may do: the role's permissions within the token's scopes",
-  }),
-  token_kind: Type.Unsafe<"account" | "agent" | "session">({
-    type: "string",
-    enum: ["account", "agent", "session"],
-  }),
-});
+export const Me = Type.Object(
+  {
+    user: Type.Object(
+      {
+        id: id("User id"),
+        name: Type.String(),
+        email: Type.String(),
+        phone: nullable(Type.String()),
+        extension: nullable(Type.String()),
+        is_owner: Type.Boolean(),
+      },
+      { title: "MyUser" },
+    ),
+    account: Type.Object(
+      {
+        id: id("Account id"),
+        name: Type.String(),
+        time_zone: Type.String(),
+        country_code: Type.String(),
+        features: Type.Array(Type.String()),
+      },
+      { title: "MyAccount" },
+    ),
+    permissions: Type.Array(Type.String(), {
+      description: "What this token may do: the role's permissions within the token's scopes",
+    }),
+    token_kind: Type.Unsafe<"account" | "agent" | "session">({
+      type: "string",
+      enum: ["account", "agent", "session"],
+    }),
+  },
+  { title: "Me" },
+);
 export type Me = Static<typeof Me>;

@@ -35,6 +35,7 @@ export const TokenRequest = closed(
     ),
   },
   {
+    title: "NewToken",
     description: "A token to create",
     examples: [{ kind: "account", name: "Web form", scopes: ["crm.leads.create"] }],
   },
@@ -53,7 +54,7 @@ export const TokenRotation = closed(
       }),
     ),
   },
-  { description: "A rotation", examples: [{ overlap_seconds: 3_600 }] },
+  { title: "TokenRotation", description: "A rotation", examples: [{ overlap_seconds: 3_600 }] },
 );
 export type TokenRotation = Static<typeof TokenRotation>;
 
@@ -71,16 +72,19 @@ const fields = {
   created_at: timestamp("UTC"),
 };
 
-export const TokenResponse = Type.Object(fields);
+export const TokenResponse = Type.Object(fields, { title: "Token" });
 export type TokenResponse = Static<typeof TokenResponse>;
 
 /** A token that was just created. */
-export const IssuedToken = Type.Object({
-  ...fields,
-  token: nullable(
-    Type.String({
-      description: "The token, shown only here; null in a replayed response",
-    }),
-  ),
-});
+export const IssuedToken = Type.Object(
+  {
+    ...fields,
+    token: nullable(
+      Type.String({
+        description: "The token, shown only here; null in a replayed response",
+      }),
+    ),
+  },
+  { title: "IssuedToken" },
+);
 export type IssuedToken = Static<typeof IssuedToken>;

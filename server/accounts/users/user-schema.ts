@@ -27,6 +27,7 @@ export const NewUser = closed(
     active: optional(Type.Boolean({ description: "Default true" })),
   },
   {
+    title: "NewUser",
     description: "A user to create",
     examples: [{ name: "Asha", email: "asha@example.com", extension: "201" }],
   },
@@ -44,6 +45,7 @@ export const UserPatch = closed(
     active: Type.Optional(Type.Boolean()),
   },
   {
+    title: "UserPatch",
     minProperties: 1,
     description: "The fields to change; null clears a field",
     examples: [{ role_id: 1 }],
@@ -51,16 +53,19 @@ export const UserPatch = closed(
 );
 export type UserPatch = Static<typeof UserPatch>;
 
-export const UserResponse = Type.Object({
-  id: id("User id"),
-  name: Type.String(),
-  email: Type.String(),
-  phone: nullable(Type.String()),
-  extension: nullable(Type.String()),
-  role_id: nullable(id("Role id")),
-  is_owner: Type.Boolean({ description: "The owner has every permission; there is exactly one" }),
-  active: Type.Boolean({ description: "Tokens of an inactive user are rejected" }),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const UserResponse = Type.Object(
+  {
+    id: id("User id"),
+    name: Type.String(),
+    email: Type.String(),
+    phone: nullable(Type.String()),
+    extension: nullable(Type.String()),
+    role_id: nullable(id("Role id")),
+    is_owner: Type.Boolean({ description: "The owner has every permission; there is exactly one" }),
+    active: Type.Boolean({ description: "Tokens of an inactive user are rejected" }),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "User" },
+);
 export type UserResponse = Static<typeof UserResponse>;

@@ -25,7 +25,12 @@ export const peopleRoutes = [
     query: closed({
       q: Type.String({ minLength: 1, maxLength: 100, description: "Digits of a number, or text" }),
     }),
-    success: { 200: Type.Object({ data: Type.Array(PersonFound, { maxItems: 10 }) }) },
+    success: {
+      200: Type.Object(
+        { data: Type.Array(PersonFound, { maxItems: 10 }) },
+        { title: "PersonList" },
+      ),
+    },
     handle: async ({ app, caller, query }) => ({
       // An unescaped plus in a query arrives as a space.
       data: await searchPeople(app, caller, query.q.replace(/^ (?=\d)/, "+")),

@@ -13,15 +13,18 @@ import { sendDocument } from "../documents.ts";
 import { openApiDocument } from "../openapi.ts";
 import { publicRoute } from "../route.ts";
 
-const Health = Type.Object({ status: Type.Literal("ok") });
-const Readiness = Type.Object({
-  status: Type.Literal("ok"),
-  queue_age_seconds: Type.Number({
-    minimum: 0,
-    description:
-      "How long the oldest due work has been waiting: a job for a worker, or campaigns for the end of their number's throttling",
-  }),
-});
+const Health = Type.Object({ status: Type.Literal("ok") }, { title: "Health" });
+const Readiness = Type.Object(
+  {
+    status: Type.Literal("ok"),
+    queue_age_seconds: Type.Number({
+      minimum: 0,
+      description:
+        "How long the oldest due work has been waiting: a job for a worker, or campaigns for the end of their number's throttling",
+    }),
+  },
+  { title: "Readiness" },
+);
 
 /** Anyone may send these requests, however often: they cost a query a second. */
 const fresh_ms = 1_000;

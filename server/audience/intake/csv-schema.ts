@@ -11,10 +11,13 @@ export const CsvRejects = {
   duplicate_count: Type.Integer({ description: "Rows with the number of an earlier row" }),
   rejected_count: Type.Integer({ description: "Rows that are not valid" }),
   rejects: Type.Array(
-    Type.Object({
-      row_number: Type.Integer({ description: "Row in the file; the header is row 1" }),
-      errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
-    }),
+    Type.Object(
+      {
+        row_number: Type.Integer({ description: "Row in the file; the header is row 1" }),
+        errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
+      },
+      { title: "CsvReject" },
+    ),
     { description: `The first ${rejects_listed_max} rejected rows` },
   ),
 };

@@ -73,41 +73,45 @@ export const NewSuppression = closed(
     ),
   },
   {
+    title: "NewSuppression",
     description: "A number to suppress",
     examples: [{ phone_number: "9876543210", channel: "chat", reason: "asked by phone" }],
   },
 );
 export type NewSuppression = Static<typeof NewSuppression>;
 
-export const SuppressionResponse = Type.Object({
-  id: id("Suppression id"),
-  phone_number: nullable(
-    Type.String({
-      description:
-        "E.164 digits as given, without a plus; every spelling of the number is suppressed. Null while only the WhatsApp user ID is known",
-    }),
-  ),
-  bsuid: nullable(
-    Type.String({ description: "WhatsApp's business-scoped user ID, if a message named it" }),
-  ),
-  channel: channel("What is suppressed"),
-  scope: scope(scope_description),
-  reason: Type.String(),
-  source,
-  occurred_at: timestamp("UTC: when it was last asked for"),
-  evidence: nullable(
-    Type.Unsafe<Evidence>({
-      type: "object",
-      additionalProperties: true,
-      description:
-        "What proves it. reply, provider: message_id, reply_id, chat_number_id, text; dtmf, ai_call, auto_block: call_id, key",
-    }),
-  ),
-  expires_at: nullable(timestamp("UTC; null: never")),
-  active: Type.Boolean({ description: "Whether it is in effect now" }),
-  created_by: nullable(id("User id; null if Trunkline added it")),
-  created_at: timestamp("UTC: when it was last added or extended"),
-});
+export const SuppressionResponse = Type.Object(
+  {
+    id: id("Suppression id"),
+    phone_number: nullable(
+      Type.String({
+        description:
+          "E.164 digits as given, without a plus; every spelling of the number is suppressed. Null while only the WhatsApp user ID is known",
+      }),
+    ),
+    bsuid: nullable(
+      Type.String({ description: "WhatsApp's business-scoped user ID, if a message named it" }),
+    ),
+    channel: channel("What is suppressed"),
+    scope: scope(scope_description),
+    reason: Type.String(),
+    source,
+    occurred_at: timestamp("UTC: when it was last asked for"),
+    evidence: nullable(
+      Type.Unsafe<Evidence>({
+        type: "object",
+        additionalProperties: true,
+        description:
+          "What proves it. reply, provider: message_id, reply_id, chat_number_id, text; dtmf, ai_call, auto_block: call_id, key",
+      }),
+    ),
+    expires_at: nullable(timestamp("UTC; null: never")),
+    active: Type.Boolean({ description: "Whether it is in effect now" }),
+    created_by: nullable(id("User id; null if Trunkline added it")),
+    created_at: timestamp("UTC: when it was last added or extended"),
+  },
+  { title: "Suppression" },
+);
 export type SuppressionResponse = Static<typeof SuppressionResponse>;
 
 /** The filters of a list of suppressions. */
@@ -122,23 +126,29 @@ export const suppressionFilterQuery = {
 export const suppressionQuery = { ...suppressionFilterQuery, ...pageQuery };
 
 /** The parts of an upload, in any order. */
-export const SuppressionUpload = Type.Object({
-  file: csvFile,
-  phone_number_column: Type.Optional(
-    Type.String({ description: "Header of the column with the numbers. Default: phone_number" }),
-  ),
-  channel: Type.Optional(channel("What to suppress. Default: all")),
-  scope: Type.Optional(scope(`${scope_description}. Default: all`)),
-  reason: Type.Optional(Type.String({ maxLength: 255, description: "Default: import" })),
-  expires_at: Type.Optional(Type.String({ description: "As for a single suppression" })),
-});
+export const SuppressionUpload = Type.Object(
+  {
+    file: csvFile,
+    phone_number_column: Type.Optional(
+      Type.String({ description: "Header of the column with the numbers. Default: phone_number" }),
+    ),
+    channel: Type.Optional(channel("What to suppress. Default: all")),
+    scope: Type.Optional(scope(`${scope_description}. Default: all`)),
+    reason: Type.Optional(Type.String({ maxLength: 255, description: "Default: import" })),
+    expires_at: Type.Optional(Type.String({ description: "As for a single suppression" })),
+  },
+  { title: "SuppressionUpload" },
+);
 
-export const SuppressionImport = Type.Object({
-  total_rows: Type.Integer({ description: "Rows below the header, without empty rows" }),
-  suppressed_count: Type.Integer({ description: "Distinct valid numbers in the file" }),
-  changed_count: Type.Integer({
-    description: "Numbers whose suppression by an import is new or was extended",
-  }),
-  ...CsvRejects,
-});
+export const SuppressionImport = Type.Object(
+  {
+    total_rows: Type.Integer({ description: "Rows below the header, without empty rows" }),
+    suppressed_count: Type.Integer({ description: "Distinct valid numbers in the file" }),
+    changed_count: Type.Integer({
+      description: "Numbers whose suppression by an import is new or was extended",
+    }),
+    ...CsvRejects,
+  },
+  { title: "SuppressionImport" },
+);
 export type SuppressionImport = Static<typeof SuppressionImport>;

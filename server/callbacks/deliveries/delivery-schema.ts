@@ -40,31 +40,37 @@ const fields = {
 };
 
 /** A row of the list. */
-export const DeliveryRecord = Type.Object(fields);
+export const DeliveryRecord = Type.Object(fields, { title: "CallbackDelivery" });
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
 
 /** The number of attempts shown for a delivery, the newest ones. */
 export const attempts_shown_max = 200;
 
-const Attempt = Type.Object({
-  at: timestamp("UTC: when it began"),
-  duration_ms: Type.Integer(),
-  status: nullable(Type.Integer({ description: "Null if there was no response" })),
-  error: nullable(Type.String({ description: "Why it failed, unless the status says so" })),
-  response: nullable(Type.String({ description: "The beginning of the response body" })),
-});
+const Attempt = Type.Object(
+  {
+    at: timestamp("UTC: when it began"),
+    duration_ms: Type.Integer(),
+    status: nullable(Type.Integer({ description: "Null if there was no response" })),
+    error: nullable(Type.String({ description: "Why it failed, unless the status says so" })),
+    response: nullable(Type.String({ description: "The beginning of the response body" })),
+  },
+  { title: "CallbackAttempt" },
+);
 
 /** One delivery with its content and its attempts. */
-export const DeliveryDetail = Type.Object({
-  ...fields,
-  url: Type.String({ description: "The endpoint's current URL" }),
-  body: Type.String({
-    description: "The content that is sent and signed, byte for byte; in the query of a GET",
-  }),
-  all_attempts: Type.Array(Attempt, {
-    description: `Oldest first, including those before replays; at most the newest ${attempts_shown_max}`,
-  }),
-});
+export const DeliveryDetail = Type.Object(
+  {
+    ...fields,
+    url: Type.String({ description: "The endpoint's current URL" }),
+    body: Type.String({
+      description: "The content that is sent and signed, byte for byte; in the query of a GET",
+    }),
+    all_attempts: Type.Array(Attempt, {
+      description: `Oldest first, including those before replays; at most the newest ${attempts_shown_max}`,
+    }),
+  },
+  { title: "CallbackDeliveryDetail" },
+);
 export type DeliveryDetail = Static<typeof DeliveryDetail>;
 
 /** The filter of a list of deliveries, without its time range. */

@@ -309,7 +309,7 @@ test("a test event goes only to its endpoint, whatever its types, with the docum
   );
   assert.deepEqual(rows, [{ endpoint_id: id }]);
 
-  const { webhooks } = (await api.send("GET", "/openapi.json")).body;
+  const { webhooks, components } = (await api.send("GET", "/openapi.json")).body;
   const types = await api.send("GET", "/api/v1/callbacks/event-types", {
     token: voice.account.token,
   });
@@ -320,7 +320,9 @@ test("a test event goes only to its endpoint, whatever its types, with the docum
     documented.map(([type, { post }]) => ({ type, summary: post.summary })),
     known,
   );
-  const { schema } = webhooks["callback.test"].post.requestBody.content["application/json"];
+  const content = webhooks["callback.test"].post.requestBody.content["application/json"];
+  assert.deepEqual(content.schema, { $ref: "#/components/schemas/CallbackTestEvent" });
+  const schema = components.schemas.CallbackTestEvent;
   const sent = JSON.parse(callback!.text) as object;
   assert.ok(Value.Check(schema, sent));
   assert.ok(!Value.Check(schema, { ...sent, type: "lead.created" }));

@@ -40,6 +40,7 @@ const types = nullable(
 export const NewEndpoint = closed(
   { url, description: optional(description), types: Type.Optional(types) },
   {
+    title: "NewCallbackEndpoint",
     description: "A callback endpoint to create",
     examples: [
       {
@@ -65,6 +66,7 @@ export const EndpointPatch = closed(
     ),
   },
   {
+    title: "CallbackEndpointPatch",
     minProperties: 1,
     description: "The fields to change; of a campaign's endpoint, only enabled",
     examples: [{ enabled: false }],
@@ -98,7 +100,7 @@ const fields = {
   updated_at: timestamp("UTC"),
 };
 
-export const EndpointResponse = Type.Object(fields);
+export const EndpointResponse = Type.Object(fields, { title: "CallbackEndpoint" });
 export type EndpointResponse = Static<typeof EndpointResponse>;
 
 const secret_text = "Signs callbacks (Standard Webhooks)";
@@ -112,22 +114,34 @@ const old_secret_until = nullable(
 );
 
 /** A created endpoint with its secret. */
-export const CreatedEndpoint = Type.Object({ ...fields, secret: secret_once });
+export const CreatedEndpoint = Type.Object(
+  { ...fields, secret: secret_once },
+  { title: "CreatedCallbackEndpoint" },
+);
 export type CreatedEndpoint = Static<typeof CreatedEndpoint>;
 
 /** An endpoint with a new secret. */
-export const RotatedEndpoint = Type.Object({ ...fields, secret: secret_once, old_secret_until });
+export const RotatedEndpoint = Type.Object(
+  { ...fields, secret: secret_once, old_secret_until },
+  { title: "RotatedCallbackEndpoint" },
+);
 export type RotatedEndpoint = Static<typeof RotatedEndpoint>;
 
-export const EndpointSecret = Type.Object({
-  secret: Type.String({ description: secret_text }),
-  old_secret_until,
-});
+export const EndpointSecret = Type.Object(
+  {
+    secret: Type.String({ description: secret_text }),
+    old_secret_until,
+  },
+  { title: "CallbackSecret" },
+);
 export type EndpointSecret = Static<typeof EndpointSecret>;
 
-export const SentTest = Type.Object({
-  webhook_id: Type.String({ description: "The webhook-id of the callback" }),
-});
+export const SentTest = Type.Object(
+  {
+    webhook_id: Type.String({ description: "The webhook-id of the callback" }),
+  },
+  { title: "SentCallbackTest" },
+);
 export type SentTest = Static<typeof SentTest>;
 
 /** The filter of a list of endpoints. */

@@ -117,6 +117,7 @@ export const NewClickToCall = closed(
     ),
   },
   {
+    title: "NewClickToCall",
     description: "A call to place: the agent first, then the customer",
     examples: [{ to_number: "9876543210", from_number: "101", reference: "order-1017" }],
   },
@@ -124,17 +125,23 @@ export const NewClickToCall = closed(
 export type NewClickToCall = Static<typeof NewClickToCall>;
 
 /** The response to a submitted call (contract 2.4). */
-export const ClickToCallResponse = Type.Object({
-  status: Type.Literal(200),
-  message: Type.Literal("Campaign Submitted Successfully"),
-  data: Type.Object({
-    campaignId: id("The ID that all attempts of the call share, retries included"),
-  }),
-});
+export const ClickToCallResponse = Type.Object(
+  {
+    status: Type.Literal(200),
+    message: Type.Literal("Campaign Submitted Successfully"),
+    data: Type.Object({
+      campaignId: id("The ID that all attempts of the call share, retries included"),
+    }),
+  },
+  { title: "ClickToCallSubmission" },
+);
 export type ClickToCallResponse = Static<typeof ClickToCallResponse>;
 
 /** Every error of the endpoint (contract 7.2). */
-export const ClickToCallError = Type.Object({
-  status: Type.Integer({ description: "The HTTP status" }),
-  message: Type.String({ description: "What is wrong; for fields, each with its reason" }),
-});
+export const ClickToCallError = Type.Object(
+  {
+    status: Type.Integer({ description: "The HTTP status" }),
+    message: Type.String({ description: "What is wrong; for fields, each with its reason" }),
+  },
+  { title: "ClickToCallError" },
+);

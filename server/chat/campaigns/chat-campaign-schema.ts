@@ -38,19 +38,22 @@ const headFields = {
 const exactly_one = "exactly one of template_id, flow_id and automation_flow_id";
 
 /** One recipient. `phone_number` accepts any text; an invalid number is trimmed, never an error. */
-export const Contact = closed({
-  phone_number: Type.String({
-    description:
-      "Digits with country code, or the WhatsApp user ID (BSUID) of a customer whose number is unknown",
-    examples: ["919876543210"],
-  }),
-  variables: optional(
-    Type.Record(Type.String(), Type.String(), {
-      maxProperties: variables_max,
-      description: "Values of the message's placeholders",
+export const Contact = closed(
+  {
+    phone_number: Type.String({
+      description:
+        "Digits with country code, or the WhatsApp user ID (BSUID) of a customer whose number is unknown",
+      examples: ["919876543210"],
     }),
-  ),
-});
+    variables: optional(
+      Type.Record(Type.String(), Type.String(), {
+        maxProperties: variables_max,
+        description: "Values of the message's placeholders",
+      }),
+    ),
+  },
+  { title: "ChatCampaignContact" },
+);
 
 /** All fields of a campaign except its recipients, common to requests of every form. */
 export const CampaignHead = closed(headFields);
@@ -68,6 +71,7 @@ export const NewChatCampaign = closed(
     ),
   },
   {
+    title: "NewChatCampaign",
     description: `A campaign to send: ${exactly_one}, and at least one recipient`,
     examples: [
       {
@@ -93,6 +97,7 @@ export const NewGroupCampaign = closed(
     }),
   },
   {
+    title: "NewGroupChatCampaign",
     description: `A campaign to send to a group: ${exactly_one}`,
     examples: [{ name: "Spring sale", chat_number_id: 1, template_id: 1, group_id: 1 }],
   },
@@ -115,80 +120,94 @@ export const ChatCampaignUpload = Type.Object(
       Type.String({ description: "JSON object {variable: column}: only these are variables" }),
     ),
   },
-  { description: `A campaign to send: ${exactly_one}` },
+  { title: "ChatCampaignUpload", description: `A campaign to send: ${exactly_one}` },
 );
 
 /** The campaign: exactly these nine fields (contract 2.2). */
-export const ChatCampaignResponse = Type.Object({
-  id: id("Campaign id"),
-  name: Type.String(),
-  status: Type.String({ description: "running when it sends now, scheduled when it begins later" }),
-  total_contacts: Type.Integer({ description: "Recipients that remained after trimming" }),
-  sent_count: Type.Integer({ description: "Taken by the provider" }),
-  failed_count: Type.Integer({ description: "Not delivered, skipped or cancelled" }),
-  pending_count: Type.Integer({
-    description: "Still to be sent, or with an outcome not yet known",
-  }),
-  scheduled_at: nullable(timestamp("UTC; null when it sends now")),
-  created_at: timestamp("UTC"),
-});
+export const ChatCampaignResponse = Type.Object(
+  {
+    id: id("Campaign id"),
+    name: Type.String(),
+    status: Type.String({
+      description: "running when it sends now, scheduled when it begins later",
+    }),
+    total_contacts: Type.Integer({ description: "Recipients that remained after trimming" }),
+    sent_count: Type.Integer({ description: "Taken by the provider" }),
+    failed_count: Type.Integer({ description: "Not delivered, skipped or cancelled" }),
+    pending_count: Type.Integer({
+      description: "Still to be sent, or with an outcome not yet known",
+    }),
+    scheduled_at: nullable(timestamp("UTC; null when it sends now")),
+    created_at: timestamp("UTC"),
+  },
+  { title: "ChatCampaign" },
+);
 export type ChatCampaignResponse = Static<typeof ChatCampaignResponse>;
 
 /** How many recipients were omitted at creation, and why. */
-export const Trimmed = Type.Object({
-  invalid: Type.Integer({ description: "No possible phone number" }),
-  duplicate: Type.Integer({ description: "The number was there before" }),
-  blacklisted: Type.Integer({ description: "Suppressed, opted out included" }),
-});
+export const Trimmed = Type.Object(
+  {
+    invalid: Type.Integer({ description: "No possible phone number" }),
+    duplicate: Type.Integer({ description: "The number was there before" }),
+    blacklisted: Type.Integer({ description: "Suppressed, opted out included" }),
+  },
+  { title: "TrimmedCounts" },
+);
 export type Trimmed = Static<typeof Trimmed>;
 
 /** Whether the marketing route was requested, whether it is used, and why not. */
-export const MmLite = Type.Object({
-  requested: Type.Boolean(),
-  used: Type.Boolean({ description: "Also true if the provider requires the route" }),
-  reason: nullable(
-    Type.String({
-      description: "Why not: no_template, template_not_marketing or number_not_onboarded",
-    }),
-  ),
-});
+export const MmLite = Type.Object(
+  {
+    requested: Type.Boolean(),
+    used: Type.Boolean({ description: "Also true if the provider requires the route" }),
+    reason: nullable(
+      Type.String({
+        description: "Why not: no_template, template_not_marketing or number_not_onboarded",
+      }),
+    ),
+  },
+  { title: "MmLite" },
+);
 export type MmLite = Static<typeof MmLite>;
 
 /** The recipients, cost and estimated finish of a campaign. */
-export const CampaignPreview = Type.Object({
-  total_contacts: Type.Integer({ description: "Recipients that would remain after trimming" }),
-  trimmed: Trimmed,
-  trimmed_samples: Type.Array(
-    Type.Object({
-      phone_number: Type.String(),
-      reason: Type.Unsafe<keyof Trimmed>({
-        type: "string",
-        enum: ["invalid", "duplicate", "blacklisted"],
+export const CampaignPreview = Type.Object(
+  {
+    total_contacts: Type.Integer({ description: "Recipients that would remain after trimming" }),
+    trimmed: Trimmed,
+    trimmed_samples: Type.Array(
+      Type.Object({
+        phone_number: Type.String(),
+        reason: Type.Unsafe<keyof Trimmed>({
+          type: "string",
+          enum: ["invalid", "duplicate", "blacklisted"],
+        }),
       }),
+      { description: "The first that would be trimmed" },
+    ),
+    credits: Type.Object({
+      needed: Type.Integer(),
+      available: Type.Integer({ format: "int64" }),
+      sufficient: Type.Boolean(),
     }),
-    { description: "The first that would be trimmed" },
-  ),
-  credits: Type.Object({
-    needed: Type.Integer(),
-    available: Type.Integer({ format: "int64" }),
-    sufficient: Type.Boolean(),
-  }),
-  mm_lite: MmLite,
-  starts_at: timestamp("UTC"),
-  finishes_at: timestamp(
-    "UTC: when the last message would be out, by the number's rate and what waits on it already; holds and the quiet time are not foreseen",
-  ),
-  sample: Type.Object(
-    {
-      phone_number: Type.String(),
-      message: nullable(
-        Type.Object({}, { additionalProperties: true, description: "As the provider gets it" }),
-      ),
-      missing: Type.Array(Type.String(), {
-        description: "Variables without a value and a default: this recipient would fail",
-      }),
-    },
-    { description: "The message to the first recipient" },
-  ),
-});
+    mm_lite: MmLite,
+    starts_at: timestamp("UTC"),
+    finishes_at: timestamp(
+      "UTC: when the last message would be out, by the number's rate and what waits on it already; holds and the quiet time are not foreseen",
+    ),
+    sample: Type.Object(
+      {
+        phone_number: Type.String(),
+        message: nullable(
+          Type.Object({}, { additionalProperties: true, description: "As the provider gets it" }),
+        ),
+        missing: Type.Array(Type.String(), {
+          description: "Variables without a value and a default: this recipient would fail",
+        }),
+      },
+      { description: "The message to the first recipient" },
+    ),
+  },
+  { title: "ChatCampaignPreview" },
+);
 export type CampaignPreview = Static<typeof CampaignPreview>;

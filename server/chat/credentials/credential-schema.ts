@@ -19,18 +19,22 @@ export const WhatsappCredential = closed(
       token("Entered at Meta with the address /hooks/whatsapp/{account_id}; needs app_secret"),
     ),
   },
-  { examples: [{ access_token: "EAAGexample" }] },
+  { title: "NewWhatsappCredential", examples: [{ access_token: "EAAGexample" }] },
 );
 export type WhatsappCredential = Static<typeof WhatsappCredential>;
 
-export const WhatsappCredentialResponse = Type.Object({
-  account_id: id("The account"),
-  own_app: Type.Boolean({
-    description: "Whether its webhooks come from its own Meta app, to /hooks/whatsapp/{account_id}",
-  }),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const WhatsappCredentialResponse = Type.Object(
+  {
+    account_id: id("The account"),
+    own_app: Type.Boolean({
+      description:
+        "Whether its webhooks come from its own Meta app, to /hooks/whatsapp/{account_id}",
+    }),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "WhatsappCredential" },
+);
 export type WhatsappCredentialResponse = Static<typeof WhatsappCredentialResponse>;
 
 /** Returns the violations that a schema cannot express; the body may have any shape. */

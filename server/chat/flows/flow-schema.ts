@@ -26,7 +26,7 @@ const example = {
 /** The body of a flow's creation; validateFlow checks the rules that a schema cannot express. */
 export const NewFlow = closed(
   { name, active: optional(active), opening: OpeningInput },
-  { examples: [{ name: "Call back", opening: example }] },
+  { title: "NewFlow", examples: [{ name: "Call back", opening: example }] },
 );
 export type NewFlow = Static<typeof NewFlow>;
 
@@ -37,7 +37,7 @@ export const FlowPatch = closed(
     active: Type.Optional(active),
     opening: Type.Optional(OpeningInput),
   },
-  { minProperties: 1, examples: [{ active: false }] },
+  { title: "FlowPatch", minProperties: 1, examples: [{ active: false }] },
 );
 export type FlowPatch = Static<typeof FlowPatch>;
 
@@ -48,11 +48,17 @@ const answer = {
   created_at: timestamp("UTC"),
   updated_at: timestamp("UTC"),
 };
-export const ChatFlowResponse = Type.Object({ id: id("Chat flow id"), ...answer });
-export const AutomationFlowResponse = Type.Object({
-  id: Type.String({ format: "uuid" }),
-  ...answer,
-});
+export const ChatFlowResponse = Type.Object(
+  { id: id("Chat flow id"), ...answer },
+  { title: "ChatFlow" },
+);
+export const AutomationFlowResponse = Type.Object(
+  {
+    id: Type.String({ format: "uuid" }),
+    ...answer,
+  },
+  { title: "AutomationFlow" },
+);
 /** The ID is a number for a chat flow and a UUID for an automation flow. */
 export type FlowResponse = Omit<Static<typeof ChatFlowResponse>, "id"> & { id: number | string };
 

@@ -29,14 +29,17 @@ export type HoldSubject = {
 };
 
 /** A hold in an API response. */
-export const HoldResponse = Type.Object({
-  scope: Type.Enum(hold_scopes, { type: "string" }),
-  subject_id: id("Of the campaign, template or number; 0 for the account"),
-  reason: Type.Enum(hold_reasons, { type: "string" }),
-  detail: nullable(Type.String({ description: "What the provider said, for example" })),
-  set_at: timestamp("UTC"),
-  ends_at: nullable(timestamp("UTC: when it ends by itself; null: when it is lifted")),
-});
+export const HoldResponse = Type.Object(
+  {
+    scope: Type.Enum(hold_scopes, { type: "string" }),
+    subject_id: id("Of the campaign, template or number; 0 for the account"),
+    reason: Type.Enum(hold_reasons, { type: "string" }),
+    detail: nullable(Type.String({ description: "What the provider said, for example" })),
+    set_at: timestamp("UTC"),
+    ends_at: nullable(timestamp("UTC: when it ends by itself; null: when it is lifted")),
+  },
+  { title: "ChatHold" },
+);
 export type HoldResponse = Static<typeof HoldResponse>;
 
 /** The fields of a campaign that determine which holds apply. */

@@ -20,7 +20,10 @@ export const HoldToLift = closed(
     subject_id: id("Of the campaign, template or number; 0 for the account"),
     reason: Type.Enum(reasons_by_hand, { type: "string" }),
   },
-  { examples: [{ scope: "number", subject_id: 1, reason: "sender_restricted" }] },
+  {
+    title: "ChatHoldLift",
+    examples: [{ scope: "number", subject_id: 1, reason: "sender_restricted" }],
+  },
 );
 export type HoldToLift = Static<typeof HoldToLift>;
 

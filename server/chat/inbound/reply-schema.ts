@@ -2,31 +2,34 @@
 import Type, { type Static } from "typebox";
 import { id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
 
-export const ReplyResponse = Type.Object({
-  id: id("Reply id"),
-  chat_number_id: id("The number it was sent to"),
-  phone_number: nullable(
-    Type.String({
-      description: "Who sent it: E.164 digits, without a plus; null while WhatsApp withholds it",
+export const ReplyResponse = Type.Object(
+  {
+    id: id("Reply id"),
+    chat_number_id: id("The number it was sent to"),
+    phone_number: nullable(
+      Type.String({
+        description: "Who sent it: E.164 digits, without a plus; null while WhatsApp withholds it",
+      }),
+    ),
+    type: Type.String({
+      description: "text, button, interactive, image, … as the provider names it",
     }),
-  ),
-  type: Type.String({
-    description: "text, button, interactive, image, … as the provider names it",
-  }),
-  text: nullable(Type.String()),
-  payload: nullable(Type.String({ description: "Of the button or the row that was chosen" })),
-  campaign_id: nullable(id("Whose message it answers; null where that is not known")),
-  recipient_id: nullable(id("The recipient of that message")),
-  opted_out: Type.Boolean({ description: "Whether it opted out, by a stop word" }),
-  received_at: timestamp("UTC, by the provider's clock"),
-  bsuid: nullable(
-    Type.String({ description: "Who sent it: WhatsApp's business-scoped user ID, where known" }),
-  ),
-  content: Type.Unknown({
-    description:
-      "What it contains besides its text, as the provider sends it: a media ID, location, contacts, order, reaction, …; null for a text",
-  }),
-});
+    text: nullable(Type.String()),
+    payload: nullable(Type.String({ description: "Of the button or the row that was chosen" })),
+    campaign_id: nullable(id("Whose message it answers; null where that is not known")),
+    recipient_id: nullable(id("The recipient of that message")),
+    opted_out: Type.Boolean({ description: "Whether it opted out, by a stop word" }),
+    received_at: timestamp("UTC, by the provider's clock"),
+    bsuid: nullable(
+      Type.String({ description: "Who sent it: WhatsApp's business-scoped user ID, where known" }),
+    ),
+    content: Type.Unknown({
+      description:
+        "What it contains besides its text, as the provider sends it: a media ID, location, contacts, order, reaction, …; null for a text",
+    }),
+  },
+  { title: "ChatReply" },
+);
 export type ReplyResponse = Static<typeof ReplyResponse>;
 
 const narrowing = {

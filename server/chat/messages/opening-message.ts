@@ -67,7 +67,7 @@ const List = closed(
       { minItems: 1, maxItems: 10, description: "At most 10 rows in all" },
     ),
   },
-  { description: "A list to choose from" },
+  { title: "InteractiveList", description: "A list to choose from" },
 );
 
 const MetaFlow = closed(
@@ -79,7 +79,7 @@ const MetaFlow = closed(
       Type.Record(Type.String(), Type.Unknown(), { description: "What the first screen is given" }),
     ),
   },
-  { description: "A form of the provider's" },
+  { title: "FlowLink", description: "A form of the provider's" },
 );
 
 /** Defaults of placeholders: `{key: text}`. */
@@ -105,7 +105,10 @@ export const OpeningInput = closed(
     flow: optional(MetaFlow),
     variable_defaults: optional(VariableDefaults),
   },
-  { description: "The first message: at most one of buttons, list and flow" },
+  {
+    title: "OpeningMessage",
+    description: "The first message: at most one of buttons, list and flow",
+  },
 );
 export type OpeningInput = Static<typeof OpeningInput>;
 

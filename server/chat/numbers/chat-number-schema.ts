@@ -39,7 +39,10 @@ export const NewChatNumber = closed(
       ),
     ),
   },
-  { examples: [{ name: "Support", phone_number: "+91 98765 43210", driver: "sandbox" }] },
+  {
+    title: "NewChatNumber",
+    examples: [{ name: "Support", phone_number: "+91 98765 43210", driver: "sandbox" }],
+  },
 );
 export type NewChatNumber = Static<typeof NewChatNumber>;
 
@@ -50,27 +53,32 @@ export const ChatNumberPatch = closed(
     rate_per_second: Type.Optional(rate),
     active: Type.Optional(Type.Boolean({ description: "No campaign starts from an inactive one" })),
   },
-  { minProperties: 1, examples: [{ rate_per_second: 250 }] },
+  { title: "ChatNumberPatch", minProperties: 1, examples: [{ rate_per_second: 250 }] },
 );
 export type ChatNumberPatch = Static<typeof ChatNumberPatch>;
 
-export const ChatNumberResponse = Type.Object({
-  id: id("Chat number id"),
-  name: Type.String(),
-  phone_number: Type.String({ description: "Digits with country code" }),
-  driver,
-  provider_phone_number_id: Type.String(),
-  business_account_id: Type.String(),
-  rate_per_second: Type.Integer(),
-  quality: Type.String({ description: "As the provider rates it: GREEN, YELLOW, RED or UNKNOWN" }),
-  marketing_onboarded: Type.Boolean({
-    description: "May marketing templates take the provider's marketing route?",
-  }),
-  active: Type.Boolean(),
-  holds: Type.Array(HoldResponse, { description: "What keeps its messages back, worst first" }),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const ChatNumberResponse = Type.Object(
+  {
+    id: id("Chat number id"),
+    name: Type.String(),
+    phone_number: Type.String({ description: "Digits with country code" }),
+    driver,
+    provider_phone_number_id: Type.String(),
+    business_account_id: Type.String(),
+    rate_per_second: Type.Integer(),
+    quality: Type.String({
+      description: "As the provider rates it: GREEN, YELLOW, RED or UNKNOWN",
+    }),
+    marketing_onboarded: Type.Boolean({
+      description: "May marketing templates take the provider's marketing route?",
+    }),
+    active: Type.Boolean(),
+    holds: Type.Array(HoldResponse, { description: "What keeps its messages back, worst first" }),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "ChatNumber" },
+);
 export type ChatNumberResponse = Static<typeof ChatNumberResponse>;
 
 const readPhone = openPhoneReader({ valid_only: false });

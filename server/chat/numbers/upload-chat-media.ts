@@ -12,20 +12,26 @@ import { findChatNumber } from "./chat-numbers.ts";
 export const media_bytes_max = 16 * 1_048_576;
 
 /** The upload's parts. */
-export const ChatMediaUpload = closed({
-  file: Type.String({
-    format: "binary",
-    description: "JPEG, PNG, MP4 or PDF, known by its content; at most 16 MB",
-  }),
-});
+export const ChatMediaUpload = closed(
+  {
+    file: Type.String({
+      format: "binary",
+      description: "JPEG, PNG, MP4 or PDF, known by its content; at most 16 MB",
+    }),
+  },
+  { title: "ChatMediaUpload" },
+);
 
-export const ChatMediaResponse = Type.Object({
-  id: Type.String({
-    description: "For a template's header_media; the provider deletes the file after 30 days",
-  }),
-  mime_type: Type.String(),
-  size_bytes: Type.Integer(),
-});
+export const ChatMediaResponse = Type.Object(
+  {
+    id: Type.String({
+      description: "For a template's header_media; the provider deletes the file after 30 days",
+    }),
+    mime_type: Type.String(),
+    size_bytes: Type.Integer(),
+  },
+  { title: "ChatMedia" },
+);
 export type ChatMediaResponse = Static<typeof ChatMediaResponse>;
 
 /**

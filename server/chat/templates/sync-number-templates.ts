@@ -9,16 +9,19 @@ import { syncTemplates, type SyncResult } from "./sync-templates.ts";
 
 export const TemplateSync = closed(
   { chat_number_id: id("Whose business account's templates are fetched") },
-  { examples: [{ chat_number_id: 1 }] },
+  { title: "NewTemplateSync", examples: [{ chat_number_id: 1 }] },
 );
 export type TemplateSync = Static<typeof TemplateSync>;
 
-export const TemplateSyncResponse = Type.Object({
-  total: Type.Integer({ description: "Templates at the provider" }),
-  added: Type.Integer(),
-  updated: Type.Integer(),
-  gone: Type.Integer({ description: "No longer at the provider, DISABLED here" }),
-});
+export const TemplateSyncResponse = Type.Object(
+  {
+    total: Type.Integer({ description: "Templates at the provider" }),
+    added: Type.Integer(),
+    updated: Type.Integer(),
+    gone: Type.Integer({ description: "No longer at the provider, DISABLED here" }),
+  },
+  { title: "TemplateSync" },
+);
 
 /**
  * Fetches the templates of a number's business account now. Errors: validation-failed for an unknown

@@ -36,40 +36,49 @@ const named = Type.Array(closed({ param_name: Type.String(), example: Type.Strin
 });
 const texts = Type.Array(Type.String(), { maxItems: 100 });
 
-const Button = closed({
-  type: Type.Enum(button_types, { type: "string" }),
-  text: Type.Optional(Type.String({ description: "At most 25 characters; not of COPY_CODE" })),
-  url: Type.Optional(Type.String({ description: "Of URL; may end with {{1}}" })),
-  phone_number: Type.Optional(Type.String({ description: "Of PHONE_NUMBER" })),
-  example: Type.Optional(
-    Type.Unsafe<string | string[]>({
-      type: ["string", "array"],
-      items: { type: "string" },
-      description: "Of COPY_CODE and of a URL with {{1}}",
-    }),
-  ),
-  flow_id: Type.Optional(Type.String({ description: "Of FLOW" })),
-  flow_action: Type.Optional(Type.String({ enum: ["navigate", "data_exchange"] })),
-  navigate_screen: Type.Optional(Type.String()),
-});
+const Button = closed(
+  {
+    type: Type.Enum(button_types, { type: "string" }),
+    text: Type.Optional(Type.String({ description: "At most 25 characters; not of COPY_CODE" })),
+    url: Type.Optional(Type.String({ description: "Of URL; may end with {{1}}" })),
+    phone_number: Type.Optional(Type.String({ description: "Of PHONE_NUMBER" })),
+    example: Type.Optional(
+      Type.Unsafe<string | string[]>({
+        type: ["string", "array"],
+        items: { type: "string" },
+        description: "Of COPY_CODE and of a URL with {{1}}",
+      }),
+    ),
+    flow_id: Type.Optional(Type.String({ description: "Of FLOW" })),
+    flow_action: Type.Optional(Type.String({ enum: ["navigate", "data_exchange"] })),
+    navigate_screen: Type.Optional(Type.String()),
+  },
+  { title: "ChatTemplateButton" },
+);
 
-const Component = closed({
-  type: Type.Enum(component_types, { type: "string" }),
-  format: Type.Optional(Type.Enum(header_formats, { type: "string", description: "Of HEADER" })),
-  text: Type.Optional(
-    Type.String({ description: "HEADER and FOOTER: at most 60 characters; BODY: 1,024" }),
-  ),
-  example: Type.Optional(
-    closed({
-      header_text: Type.Optional(texts),
-      header_text_named_params: Type.Optional(named),
-      header_handle: Type.Optional(texts),
-      body_text: Type.Optional(Type.Array(texts, { minItems: 1, maxItems: 1 })),
-      body_text_named_params: Type.Optional(named),
-    }),
-  ),
-  buttons: Type.Optional(Type.Array(Button, { minItems: 1, maxItems: 10 })),
-});
+const Component = closed(
+  {
+    type: Type.Enum(component_types, { type: "string" }),
+    format: Type.Optional(Type.Enum(header_formats, { type: "string", description: "Of HEADER" })),
+    text: Type.Optional(
+      Type.String({ description: "HEADER and FOOTER: at most 60 characters; BODY: 1,024" }),
+    ),
+    example: Type.Optional(
+      closed(
+        {
+          header_text: Type.Optional(texts),
+          header_text_named_params: Type.Optional(named),
+          header_handle: Type.Optional(texts),
+          body_text: Type.Optional(Type.Array(texts, { minItems: 1, maxItems: 1 })),
+          body_text_named_params: Type.Optional(named),
+        },
+        { title: "ChatTemplateExample" },
+      ),
+    ),
+    buttons: Type.Optional(Type.Array(Button, { minItems: 1, maxItems: 10 })),
+  },
+  { title: "ChatTemplateComponent" },
+);
 
 const HeaderMedia = closed(
   {
@@ -81,7 +90,7 @@ const HeaderMedia = closed(
       Type.String({ pattern: "\\S", maxLength: 240, description: "What a document is called" }),
     ),
   },
-  { description: "What stands in a media header: either id or link" },
+  { title: "HeaderMedia", description: "What stands in a media header: either id or link" },
 );
 export type HeaderMedia = Static<typeof HeaderMedia>;
 
@@ -107,6 +116,7 @@ export const NewTemplate = closed(
     header_media: optional(HeaderMedia),
   },
   {
+    title: "NewChatTemplate",
     examples: [
       {
         chat_number_id: 1,
@@ -133,40 +143,49 @@ export const TemplatePatch = closed(
     variable_defaults: Type.Optional(VariableDefaults),
     header_media: optional(HeaderMedia),
   },
-  { minProperties: 1, examples: [{ variable_defaults: { "1": "there" } }] },
+  {
+    title: "ChatTemplatePatch",
+    minProperties: 1,
+    examples: [{ variable_defaults: { "1": "there" } }],
+  },
 );
 export type TemplatePatch = Static<typeof TemplatePatch>;
 
-export const TemplateResponse = Type.Object({
-  id: id("Template id"),
-  driver: Type.String(),
-  business_account_id: Type.String(),
-  name: Type.String(),
-  language: Type.String(),
-  category: Type.Enum(template_categories, { type: "string" }),
-  parameter_format: Type.Enum(formats, { type: "string" }),
-  components: Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true })),
-  variables: Type.Array(
-    Type.Object({
-      key: Type.String({ description: "In a recipient's variables" }),
-      required: Type.Boolean({ description: "It has no default" }),
+export const TemplateResponse = Type.Object(
+  {
+    id: id("Template id"),
+    driver: Type.String(),
+    business_account_id: Type.String(),
+    name: Type.String(),
+    language: Type.String(),
+    category: Type.Enum(template_categories, { type: "string" }),
+    parameter_format: Type.Enum(formats, { type: "string" }),
+    components: Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true })),
+    variables: Type.Array(
+      Type.Object({
+        key: Type.String({ description: "In a recipient's variables" }),
+        required: Type.Boolean({ description: "It has no default" }),
+      }),
+      { description: "What a message takes" },
+    ),
+    unsupported: nullable(
+      Type.String({
+        description: "The part that campaigns cannot fill, such as a LOCATION header; null: none",
+      }),
+    ),
+    variable_defaults: Type.Record(Type.String(), Type.String()),
+    header_media: nullable(Type.Object({}, { additionalProperties: { type: "string" } })),
+    status: Type.Enum(template_statuses, { type: "string" }),
+    quality: Type.String({
+      description: "As the provider rates it: GREEN, YELLOW, RED or UNKNOWN",
     }),
-    { description: "What a message takes" },
-  ),
-  unsupported: nullable(
-    Type.String({
-      description: "The part that campaigns cannot fill, such as a LOCATION header; null: none",
-    }),
-  ),
-  variable_defaults: Type.Record(Type.String(), Type.String()),
-  header_media: nullable(Type.Object({}, { additionalProperties: { type: "string" } })),
-  status: Type.Enum(template_statuses, { type: "string" }),
-  quality: Type.String({ description: "As the provider rates it: GREEN, YELLOW, RED or UNKNOWN" }),
-  rejection_reason: nullable(Type.String({ description: "Why it may not be sent" })),
-  provider_template_id: nullable(Type.String()),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+    rejection_reason: nullable(Type.String({ description: "Why it may not be sent" })),
+    provider_template_id: nullable(Type.String()),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "ChatTemplate" },
+);
 export type TemplateResponse = Static<typeof TemplateResponse>;
 
 /** The columns that `templateResponse` needs. */

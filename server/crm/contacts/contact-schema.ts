@@ -3,25 +3,28 @@ import { sql } from "kysely";
 import Type, { type Static } from "typebox";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 
-export const ContactResponse = Type.Object({
-  id: id("Contact id"),
-  workspaceId: id("Workspace the contact belongs to"),
-  name: Type.String(),
-  phone: Type.String({ description: "Exactly 10 digits; unique in the workspace" }),
-  email: nullable(Type.String()),
-  timeZone: nullable(
-    Type.String({
+export const ContactResponse = Type.Object(
+  {
+    id: id("Contact id"),
+    workspaceId: id("Workspace the contact belongs to"),
+    name: Type.String(),
+    phone: Type.String({ description: "Exactly 10 digits; unique in the workspace" }),
+    email: nullable(Type.String()),
+    timeZone: nullable(
+      Type.String({
+        description:
+          "IANA name: where the person is. Calls keep to the calling hours there instead of those of the phone's prefix; null: unknown",
+      }),
+    ),
+    createdAt: timestamp("UTC"),
+    updatedAt: timestamp("UTC"),
+    bsuids: Type.Array(Type.String(), {
       description:
-        "IANA name: where the person is. Calls keep to the calling hours there instead of those of the phone's prefix; null: unknown",
+        "The WhatsApp user IDs that belong to the phone, as far as messages have reported them",
     }),
-  ),
-  createdAt: timestamp("UTC"),
-  updatedAt: timestamp("UTC"),
-  bsuids: Type.Array(Type.String(), {
-    description:
-      "The WhatsApp user IDs that belong to the phone, as far as messages have reported them",
-  }),
-});
+  },
+  { title: "Contact" },
+);
 export type ContactResponse = Static<typeof ContactResponse>;
 
 /** The columns that a contact's response needs. */

@@ -20,7 +20,7 @@ export const ContactPatch = closed(
       ),
     ),
   },
-  { minProperties: 1, examples: [{ name: "Ada King" }] },
+  { title: "ContactPatch", minProperties: 1, examples: [{ name: "Ada King" }] },
 );
 export type ContactPatch = Static<typeof ContactPatch>;
 

@@ -49,7 +49,10 @@ export const NewCustomField = closed(
     options: optional(choices),
     position: optional(position),
   },
-  { examples: [{ key: "tier", label: "Tier", type: "select", options: ["Gold", "Silver"] }] },
+  {
+    title: "NewCustomField",
+    examples: [{ key: "tier", label: "Tier", type: "select", options: ["Gold", "Silver"] }],
+  },
 );
 export type NewCustomField = Static<typeof NewCustomField>;
 
@@ -66,20 +69,23 @@ export const CustomFieldPatch = closed(
       }),
     ),
   },
-  { minProperties: 1, examples: [{ label: "Customer tier" }] },
+  { title: "CustomFieldPatch", minProperties: 1, examples: [{ label: "Customer tier" }] },
 );
 export type CustomFieldPatch = Static<typeof CustomFieldPatch>;
 
-export const CustomFieldResponse = Type.Object({
-  id: id("Custom field id"),
-  key: Type.String(),
-  label: Type.String(),
-  type: Type.Enum(types, { type: "string" }),
-  required: Type.Boolean(),
-  options: Type.Array(Type.String()),
-  position: Type.Integer(),
-  archived: Type.Boolean(),
-});
+export const CustomFieldResponse = Type.Object(
+  {
+    id: id("Custom field id"),
+    key: Type.String(),
+    label: Type.String(),
+    type: Type.Enum(types, { type: "string" }),
+    required: Type.Boolean(),
+    options: Type.Array(Type.String()),
+    position: Type.Integer(),
+    archived: Type.Boolean(),
+  },
+  { title: "CustomField" },
+);
 export type CustomFieldResponse = Static<typeof CustomFieldResponse>;
 
 /** Reports whether fields of this type have a list of choices. */

@@ -36,7 +36,7 @@ export const NewPicklistOption = closed(
     isDefault: optional(Type.Boolean({ description: "true makes this option the default" })),
     position: optional(position),
   },
-  { examples: [{ label: "On hold", color: "#d97706" }] },
+  { title: "NewPicklistOption", examples: [{ label: "On hold", color: "#d97706" }] },
 );
 export type NewPicklistOption = Static<typeof NewPicklistOption>;
 
@@ -55,32 +55,41 @@ export const PicklistOptionPatch = closed(
       Type.Boolean({ description: "Leads keep an archived option; new leads cannot use it" }),
     ),
   },
-  { minProperties: 1, examples: [{ label: "Waiting" }] },
+  { title: "PicklistOptionPatch", minProperties: 1, examples: [{ label: "Waiting" }] },
 );
 export type PicklistOptionPatch = Static<typeof PicklistOptionPatch>;
 
 const managed = { isDefault: Type.Boolean(), position: Type.Integer() };
 
 /** An option as its managers see it. */
-export const PicklistOptionResponse = Type.Object({
-  ...OptionResponse.properties,
-  ...managed,
-  archived: Type.Boolean(),
-});
+export const PicklistOptionResponse = Type.Object(
+  {
+    ...OptionResponse.properties,
+    ...managed,
+    archived: Type.Boolean(),
+  },
+  { title: "PicklistOption" },
+);
 export type PicklistOptionResponse = Static<typeof PicklistOptionResponse>;
 
 const options = Type.Array(
-  Type.Object({
-    ...OptionResponse.properties,
-    ...managed,
-    archived: Type.Optional(
-      Type.Boolean({ description: "Present if archived options are requested" }),
-    ),
-  }),
+  Type.Object(
+    {
+      ...OptionResponse.properties,
+      ...managed,
+      archived: Type.Optional(
+        Type.Boolean({ description: "Present if archived options are requested" }),
+      ),
+    },
+    { title: "ListedPicklistOption" },
+  ),
 );
 
 /** Every picklist of a workspace, with options ordered by `position`. */
-export const Picklists = Type.Object({ status: options, source: options, priority: options });
+export const Picklists = Type.Object(
+  { status: options, source: options, priority: options },
+  { title: "Picklists" },
+);
 export type Picklists = Static<typeof Picklists>;
 
 /** The columns that `picklistOptionResponse` needs. */

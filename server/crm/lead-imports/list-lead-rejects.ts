@@ -6,11 +6,14 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
 
-export const LeadReject = Type.Object({
-  row: Type.Integer({ description: "Its row in the file; the header is row 1" }),
-  cells: Type.Array(Type.String(), { description: "The cells as in the file" }),
-  errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
-});
+export const LeadReject = Type.Object(
+  {
+    row: Type.Integer({ description: "Its row in the file; the header is row 1" }),
+    cells: Type.Array(Type.String(), { description: "The cells as in the file" }),
+    errors: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
+  },
+  { title: "LeadReject" },
+);
 export type LeadReject = Static<typeof LeadReject>;
 
 const csv_page_rows = 1_000;

@@ -22,41 +22,54 @@ const leadFields = {
 
 /** The request body of a new lead (contract 4.1). */
 export const NewLead = closed(leadFields, {
+  title: "NewLead",
   description: "A lead to create",
   examples: [{ phone: "9876543210", name: "Ada Lovelace", email: "ada@example.com" }],
 });
 export type NewLead = Static<typeof NewLead>;
 
 /** A picklist option as the contract shows it (2.1). */
-export const OptionResponse = Type.Object({
-  id: id("Option id"),
-  value: Type.String({ description: "Machine value" }),
-  label: Type.String({ description: "Display text" }),
-  color: nullable(Type.String({ description: "Hex color" })),
-});
+export const OptionResponse = Type.Object(
+  {
+    id: id("Option id"),
+    value: Type.String({ description: "Machine value" }),
+    label: Type.String({ description: "Display text" }),
+    color: nullable(Type.String({ description: "Hex color" })),
+  },
+  { title: "LeadOption" },
+);
 
 /** The lead, with nineteen fields (contract 2.1). */
-export const LeadResponse = Type.Object({
-  id: id("Lead id"),
-  workspaceId: id("Workspace the lead belongs to"),
-  name: Type.String(),
-  email: nullable(Type.String()),
-  phone: Type.String({ description: "Exactly 10 digits" }),
-  assignedAgentId: nullable(id("User id of the assigned agent")),
-  contactId: id("Linked contact"),
-  statusId: id("Picklist option"),
-  sourceId: nullable(id("Picklist option; null when no source was given")),
-  priorityId: id("Picklist option"),
-  customFields: Type.Record(Type.String(), Type.Unknown()),
-  createdBy: id("Id of the creating user"),
-  createdAt: timestamp("UTC"),
-  updatedAt: timestamp("UTC"),
-  status: OptionResponse,
-  source: Type.Union([OptionResponse, Type.Null()]),
-  priority: OptionResponse,
-  contact: Type.Object({ id: id("Contact id"), name: Type.String(), phone: Type.String() }),
-  collaborators: Type.Array(
-    Type.Object({ id: id("User id"), name: Type.String(), email: Type.String() }),
-  ),
-});
+export const LeadResponse = Type.Object(
+  {
+    id: id("Lead id"),
+    workspaceId: id("Workspace the lead belongs to"),
+    name: Type.String(),
+    email: nullable(Type.String()),
+    phone: Type.String({ description: "Exactly 10 digits" }),
+    assignedAgentId: nullable(id("User id of the assigned agent")),
+    contactId: id("Linked contact"),
+    statusId: id("Picklist option"),
+    sourceId: nullable(id("Picklist option; null when no source was given")),
+    priorityId: id("Picklist option"),
+    customFields: Type.Record(Type.String(), Type.Unknown()),
+    createdBy: id("Id of the creating user"),
+    createdAt: timestamp("UTC"),
+    updatedAt: timestamp("UTC"),
+    status: OptionResponse,
+    source: Type.Union([OptionResponse, Type.Null()]),
+    priority: OptionResponse,
+    contact: Type.Object(
+      { id: id("Contact id"), name: Type.String(), phone: Type.String() },
+      { title: "LeadContact" },
+    ),
+    collaborators: Type.Array(
+      Type.Object(
+        { id: id("User id"), name: Type.String(), email: Type.String() },
+        { title: "Collaborator" },
+      ),
+    ),
+  },
+  { title: "Lead" },
+);
 export type LeadResponse = Static<typeof LeadResponse>;

@@ -10,15 +10,18 @@ import type { LeadPlace } from "./internal/lock-lead.ts";
  * `data` of a note is {text}; of an update {changes: [{field, from?, to?}]}; of a collaborator {userId}; of
  * a call as record-call-outcome.ts records it.
  */
-export const TimelineEntry = Type.Object({
-  id: id("Entry id"),
-  kind: Type.String({
-    description: "created, updated, note, call, collaborator_added or collaborator_removed",
-  }),
-  at: timestamp("UTC"),
-  userId: nullable(id("The user who made the change; null if none did")),
-  data: Type.Record(Type.String(), Type.Unknown()),
-});
+export const TimelineEntry = Type.Object(
+  {
+    id: id("Entry id"),
+    kind: Type.String({
+      description: "created, updated, note, call, collaborator_added or collaborator_removed",
+    }),
+    at: timestamp("UTC"),
+    userId: nullable(id("The user who made the change; null if none did")),
+    data: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { title: "LeadTimelineEntry" },
+);
 export type TimelineEntry = Static<typeof TimelineEntry>;
 
 /** Returns a page of a lead's timeline; throws not-found if the lead does not exist. */

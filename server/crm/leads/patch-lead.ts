@@ -31,6 +31,7 @@ export const LeadPatch = closed(
     ),
   },
   {
+    title: "LeadPatch",
     minProperties: 1,
     examples: [{ name: "Ada King", customFields: { campaign_note: "Call on Monday" } }],
   },

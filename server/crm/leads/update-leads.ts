@@ -40,16 +40,20 @@ export const LeadsPatch = closed(
     removeCollaborators: userIds("Users to remove"),
   },
   {
+    title: "LeadsPatch",
     description: "The same change for each of the leads",
     examples: [{ ids: [1, 2, 3], statusId: 2, assignedAgentId: 1 }],
   },
 );
 export type LeadsPatch = Static<typeof LeadsPatch>;
 
-export const LeadsUpdated = Type.Object({
-  updated: Type.Integer({ description: "Leads that changed" }),
-  unchanged: Type.Integer({ description: "Leads that already were as requested" }),
-});
+export const LeadsUpdated = Type.Object(
+  {
+    updated: Type.Integer({ description: "Leads that changed" }),
+    unchanged: Type.Integer({ description: "Leads that already were as requested" }),
+  },
+  { title: "UpdatedLeads" },
+);
 export type LeadsUpdated = Static<typeof LeadsUpdated>;
 
 const id_columns = [

@@ -5,14 +5,17 @@ import { id, nullable } from "../../lib/schemas.ts";
 import { findWorkspace } from "./find-workspace.ts";
 
 /** A user; leads can be assigned to active ones. */
-export const Agent = Type.Object({
-  id: id("User ID, as in assignedAgentId"),
-  name: Type.String(),
-  email: Type.String(),
-  phone: nullable(Type.String()),
-  extension: nullable(Type.String()),
-  active: Type.Boolean({ description: "Leads can only be assigned to active users" }),
-});
+export const Agent = Type.Object(
+  {
+    id: id("User ID, as in assignedAgentId"),
+    name: Type.String(),
+    email: Type.String(),
+    phone: nullable(Type.String()),
+    extension: nullable(Type.String()),
+    active: Type.Boolean({ description: "Leads can only be assigned to active users" }),
+  },
+  { title: "Agent" },
+);
 export type Agent = Static<typeof Agent>;
 
 /** Returns a page of the account's users by ID: all of them can work in every workspace. */

@@ -15,7 +15,7 @@ export const NewWorkspace = closed(
     name,
     active: optional(Type.Boolean({ description: "Default true" })),
   },
-  { examples: [{ name: "Sales" }] },
+  { title: "NewWorkspace", examples: [{ name: "Sales" }] },
 );
 export type NewWorkspace = Static<typeof NewWorkspace>;
 
@@ -27,17 +27,20 @@ export const WorkspacePatch = closed(
       Type.Boolean({ description: "Leads and contacts of an inactive workspace respond with 404" }),
     ),
   },
-  { minProperties: 1, examples: [{ name: "Sales, north" }] },
+  { title: "WorkspacePatch", minProperties: 1, examples: [{ name: "Sales, north" }] },
 );
 export type WorkspacePatch = Static<typeof WorkspacePatch>;
 
-export const WorkspaceResponse = Type.Object({
-  id: id("Workspace id"),
-  name: Type.String(),
-  active: Type.Boolean(),
-  createdAt: timestamp("UTC"),
-  updatedAt: timestamp("UTC"),
-});
+export const WorkspaceResponse = Type.Object(
+  {
+    id: id("Workspace id"),
+    name: Type.String(),
+    active: Type.Boolean(),
+    createdAt: timestamp("UTC"),
+    updatedAt: timestamp("UTC"),
+  },
+  { title: "Workspace" },
+);
 export type WorkspaceResponse = Static<typeof WorkspaceResponse>;
 
 /** The columns that `workspaceResponse` needs. */

@@ -10,27 +10,35 @@ const name = shownName("Unique in the account");
 
 export const NewAgentGroup = closed(
   { name },
-  { description: "An agent group to create, without members", examples: [{ name: "Support" }] },
+  {
+    title: "NewAgentGroup",
+    description: "An agent group to create, without members",
+    examples: [{ name: "Support" }],
+  },
 );
 export type NewAgentGroup = Static<typeof NewAgentGroup>;
 
 export const AgentGroupPatch = closed(
   { name: Type.Optional(name) },
   {
+    title: "AgentGroupPatch",
     minProperties: 1,
-    description: "The fields to change",
+    description: "The fields of the agent group to change",
     examples: [{ name: "Support, evenings" }],
   },
 );
 export type AgentGroupPatch = Static<typeof AgentGroupPatch>;
 
-export const AgentGroupResponse = Type.Object({
-  id: id("Agent group id"),
-  name: Type.String(),
-  members_count: Type.Integer(),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC: the last change of its name or members"),
-});
+export const AgentGroupResponse = Type.Object(
+  {
+    id: id("Agent group id"),
+    name: Type.String(),
+    members_count: Type.Integer(),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC: the last change of its name or members"),
+  },
+  { title: "AgentGroup" },
+);
 export type AgentGroupResponse = Static<typeof AgentGroupResponse>;
 
 /** The most members of a group; one call rings at most twenty of them. */
@@ -48,29 +56,32 @@ export const NewAgentMember = closed(
     }),
     position: optional(position("The position in ring order; default: the last")),
   },
-  { description: "A member to add", examples: [{ number: "201" }] },
+  { title: "NewAgentGroupMember", description: "A member to add", examples: [{ number: "201" }] },
 );
 export type NewAgentMember = Static<typeof NewAgentMember>;
 
 export const AgentMemberPatch = closed(
   { position: position("The others move; a position beyond the last means the last") },
-  { description: "The new position", examples: [{ position: 1 }] },
+  { title: "AgentGroupMemberPatch", description: "The new position", examples: [{ position: 1 }] },
 );
 export type AgentMemberPatch = Static<typeof AgentMemberPatch>;
 
-export const AgentMemberResponse = Type.Object({
-  id: id("Member id"),
-  number: Type.String({ description: "An extension, or a phone number as E.164 digits" }),
-  name: nullable(
-    Type.String({
-      description: "The extension's name; null: a phone number, or an unknown extension",
-    }),
-  ),
-  position: Type.Integer({ description: "1 is rung first" }),
-  busy: Type.Boolean({ description: "Whether it is on a call now" }),
-  last_call_ended_at: nullable(timestamp("UTC; null: it has had no call")),
-  created_at: timestamp("UTC"),
-});
+export const AgentMemberResponse = Type.Object(
+  {
+    id: id("Member id"),
+    number: Type.String({ description: "An extension, or a phone number as E.164 digits" }),
+    name: nullable(
+      Type.String({
+        description: "The extension's name; null: a phone number, or an unknown extension",
+      }),
+    ),
+    position: Type.Integer({ description: "1 is rung first" }),
+    busy: Type.Boolean({ description: "Whether it is on a call now" }),
+    last_call_ended_at: nullable(timestamp("UTC; null: it has had no call")),
+    created_at: timestamp("UTC"),
+  },
+  { title: "AgentGroupMember" },
+);
 export type AgentMemberResponse = Static<typeof AgentMemberResponse>;
 
 /** Validates what the schema of a new member cannot: its number. The body may have any shape. */

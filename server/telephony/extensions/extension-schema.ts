@@ -35,6 +35,7 @@ export const NewExtension = closed(
     digit: optional(digit),
   },
   {
+    title: "NewExtension",
     description: "An extension to create",
     examples: [{ extension: "201", name: "Asha's phone", digit: "4" }],
   },
@@ -51,6 +52,7 @@ export const ExtensionPatch = closed(
     digit: optional(digit),
   },
   {
+    title: "ExtensionPatch",
     minProperties: 1,
     description: "The fields to change; null clears a field",
     examples: [{ digit: null }],
@@ -58,14 +60,17 @@ export const ExtensionPatch = closed(
 );
 export type ExtensionPatch = Static<typeof ExtensionPatch>;
 
-export const ExtensionResponse = Type.Object({
-  id: id("Extension id"),
-  extension: Type.String(),
-  name: Type.String(),
-  user_id: nullable(id("User id")),
-  endpoint: Type.String(),
-  digit: nullable(Type.String()),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const ExtensionResponse = Type.Object(
+  {
+    id: id("Extension id"),
+    extension: Type.String(),
+    name: Type.String(),
+    user_id: nullable(id("User id")),
+    endpoint: Type.String(),
+    digit: nullable(Type.String()),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "Extension" },
+);
 export type ExtensionResponse = Static<typeof ExtensionResponse>;

@@ -60,13 +60,14 @@ export const NewVoiceNode = closed(
   {
     name,
     driver,
-    ari: optional(closed({ url, user, password, app: application })),
+    ari: optional(closed({ url, user, password, app: application }, { title: "NewAriConnection" })),
     cdr_path: optional(cdr_path),
     sounds_dir: optional(sounds_dir),
     ...load,
     active: optional(active),
   },
   {
+    title: "NewVoiceNode",
     description: "A voice node to create",
     examples: [{ name: "sandbox 2", driver: "sandbox", calls_per_second: 50, calls_max: 500 }],
   },
@@ -85,7 +86,7 @@ export const VoiceNodePatch = closed(
           password: Type.Optional(password),
           app: Type.Optional(application),
         },
-        { minProperties: 1 },
+        { title: "AriConnectionPatch", minProperties: 1 },
       ),
     ),
     cdr_path: optional(cdr_path),
@@ -94,35 +95,46 @@ export const VoiceNodePatch = closed(
     calls_max: Type.Optional(room),
     active: Type.Optional(active),
   },
-  { minProperties: 1, description: "The fields to change", examples: [{ active: false }] },
+  {
+    title: "VoiceNodePatch",
+    minProperties: 1,
+    description: "The fields to change",
+    examples: [{ active: false }],
+  },
 );
 export type VoiceNodePatch = Static<typeof VoiceNodePatch>;
 
-export const VoiceNodeResponse = Type.Object({
-  id: id("Node id"),
-  name: Type.String(),
-  driver,
-  ari: nullable(
-    Type.Object({
-      url: Type.String(),
-      user: Type.String(),
-      password_set: Type.Literal(true),
-      app: Type.String(),
-    }),
-  ),
-  cdr_path: nullable(Type.String()),
-  sounds_dir: nullable(Type.String()),
-  ...load,
-  active,
-  connected: Type.Boolean({ description: "Whether the service is connected to the node" }),
-  lost_at: nullable(
-    timestamp(
-      "UTC: since when the node counts as lost, after NODE_LOST_SECONDS without contact: its calls were ended",
+export const VoiceNodeResponse = Type.Object(
+  {
+    id: id("Node id"),
+    name: Type.String(),
+    driver,
+    ari: nullable(
+      Type.Object(
+        {
+          url: Type.String(),
+          user: Type.String(),
+          password_set: Type.Literal(true),
+          app: Type.String(),
+        },
+        { title: "AriConnection" },
+      ),
     ),
-  ),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+    cdr_path: nullable(Type.String()),
+    sounds_dir: nullable(Type.String()),
+    ...load,
+    active,
+    connected: Type.Boolean({ description: "Whether the service is connected to the node" }),
+    lost_at: nullable(
+      timestamp(
+        "UTC: since when the node counts as lost, after NODE_LOST_SECONDS without contact: its calls were ended",
+      ),
+    ),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "VoiceNode" },
+);
 export type VoiceNodeResponse = Static<typeof VoiceNodeResponse>;
 
 /** Validates what the schema of a new node cannot. The body may have any shape. */

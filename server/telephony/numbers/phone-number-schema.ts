@@ -23,6 +23,7 @@ export const NewNumberAssignment = closed(
     account_id: id("The account that owns the number"),
   },
   {
+    title: "NewPhoneNumberAssignment",
     description: "A phone number to assign to an account",
     examples: [{ number: "+919000000000", account_id: 1 }],
   },
@@ -31,11 +32,14 @@ export type NewNumberAssignment = Static<typeof NewNumberAssignment>;
 
 const number = Type.String({ description: "Country code and number, without the plus" });
 
-export const NumberAssignment = Type.Object({
-  number,
-  account_id: id("The account that owns the number"),
-  assigned_at: timestamp("UTC"),
-});
+export const NumberAssignment = Type.Object(
+  {
+    number,
+    account_id: id("The account that owns the number"),
+    assigned_at: timestamp("UTC"),
+  },
+  { title: "PhoneNumberAssignment" },
+);
 export type NumberAssignment = Static<typeof NumberAssignment>;
 
 const menu_id = id("The voice menu that answers");
@@ -48,6 +52,7 @@ export const PhoneNumberPatch = closed(
     agent_group_id: Type.Optional(nullable(agent_group_id)),
   },
   {
+    title: "PhoneNumberRoute",
     minProperties: 1,
     description:
       "Where incoming calls go: to a menu or to an agent group, which replaces the other; null: they are refused as busy and reported as missed",
@@ -56,10 +61,13 @@ export const PhoneNumberPatch = closed(
 );
 export type PhoneNumberPatch = Static<typeof PhoneNumberPatch>;
 
-export const PhoneNumberResponse = Type.Object({
-  number,
-  menu_id: nullable(menu_id),
-  agent_group_id: nullable(agent_group_id),
-  assigned_at: timestamp("UTC"),
-});
+export const PhoneNumberResponse = Type.Object(
+  {
+    number,
+    menu_id: nullable(menu_id),
+    agent_group_id: nullable(agent_group_id),
+    assigned_at: timestamp("UTC"),
+  },
+  { title: "PhoneNumber" },
+);
 export type PhoneNumberResponse = Static<typeof PhoneNumberResponse>;

@@ -44,7 +44,7 @@ const fields = {
     description:
       "An inactive trunk takes no new calls; its queued calls are still placed, and its campaigns move to its fall-back trunk or pause",
   }),
-  nodes: Type.Array(closed({ node_id: id("Node id"), ...load }), {
+  nodes: Type.Array(closed({ node_id: id("Node id"), ...load }, { title: "NewTrunkNode" }), {
     maxItems: 100,
     description: "The nodes that have this trunk, with its limits on each",
   }),
@@ -70,6 +70,7 @@ export const NewTrunk = closed(
     nodes: fields.nodes,
   },
   {
+    title: "NewTrunk",
     description: "A trunk to create",
     examples: [
       {
@@ -99,26 +100,34 @@ export const TrunkPatch = closed(
     active: Type.Optional(fields.active),
     nodes: Type.Optional(fields.nodes),
   },
-  { minProperties: 1, description: "The fields to change", examples: [{ active: false }] },
+  {
+    title: "TrunkPatch",
+    minProperties: 1,
+    description: "The fields to change",
+    examples: [{ active: false }],
+  },
 );
 export type TrunkPatch = Static<typeof TrunkPatch>;
 
-export const TrunkResponse = Type.Object({
-  id: id("Trunk id"),
-  name: Type.String(),
-  endpoint: Type.String(),
-  only_account_id: nullable(id("Account id")),
-  number_format: Type.Unsafe<NumberFormat>(fields.number_format),
-  number_prefix: Type.String(),
-  caller_ids: Type.Array(Type.String()),
-  caller_ids_only: Type.Boolean(),
-  destinations: Type.Array(Type.String()),
-  fallback_trunk_id: nullable(id("Trunk id")),
-  active: Type.Boolean(),
-  nodes: Type.Array(Type.Object({ node_id: id("Node id"), ...load })),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const TrunkResponse = Type.Object(
+  {
+    id: id("Trunk id"),
+    name: Type.String(),
+    endpoint: Type.String(),
+    only_account_id: nullable(id("Account id")),
+    number_format: Type.Unsafe<NumberFormat>(fields.number_format),
+    number_prefix: Type.String(),
+    caller_ids: Type.Array(Type.String()),
+    caller_ids_only: Type.Boolean(),
+    destinations: Type.Array(Type.String()),
+    fallback_trunk_id: nullable(id("Trunk id")),
+    active: Type.Boolean(),
+    nodes: Type.Array(Type.Object({ node_id: id("Node id"), ...load }, { title: "TrunkNode" })),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "Trunk" },
+);
 export type TrunkResponse = Static<typeof TrunkResponse>;
 
 /** Reports nodes that are listed twice, which the schema cannot. The body may have any shape. */

@@ -37,38 +37,41 @@ const instructions = boundedText(
 const model = boundedText(128, "realtime; default: the server's own");
 const voice = boundedText(128, "realtime; default: the server's own");
 
-const Rule = closed({
-  keys: optional(
-    Type.String({
-      pattern: "^[0-9*#]{0,12}$",
-      description: "Keys that trigger the rule",
-      "x-reason": "must be at most 12 of 0-9, * and #",
-    }),
-  ),
-  keywords: optional(
-    Type.Array(boundedText(100, "A word or phrase, case-insensitive"), {
-      maxItems: 20,
-      description: "Words that trigger the rule, if speech recognition is available",
-    }),
-  ),
-  say: boundedText(prompt_characters_max, `The answer; ${variables}`),
-  set: optional(
-    closed(
-      {
-        field: leadField("One of fields"),
-        value: boundedText(500, `The value to store; ${variables}`),
-      },
-      { description: "Stores a value for a field" },
+const Rule = closed(
+  {
+    keys: optional(
+      Type.String({
+        pattern: "^[0-9*#]{0,12}$",
+        description: "Keys that trigger the rule",
+        "x-reason": "must be at most 12 of 0-9, * and #",
+      }),
     ),
-  ),
-  // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
-  then: optional(
-    Type.Enum(rule_outcomes, {
-      type: "string",
-      description: "What follows the answer. Default: go_on",
-    }),
-  ),
-});
+    keywords: optional(
+      Type.Array(boundedText(100, "A word or phrase, case-insensitive"), {
+        maxItems: 20,
+        description: "Words that trigger the rule, if speech recognition is available",
+      }),
+    ),
+    say: boundedText(prompt_characters_max, `The answer; ${variables}`),
+    set: optional(
+      closed(
+        {
+          field: leadField("One of fields"),
+          value: boundedText(500, `The value to store; ${variables}`),
+        },
+        { description: "Stores a value for a field" },
+      ),
+    ),
+    // oxlint-disable-next-line unicorn/no-thenable -- a property of the plan, not a function
+    then: optional(
+      Type.Enum(rule_outcomes, {
+        type: "string",
+        description: "What follows the answer. Default: go_on",
+      }),
+    ),
+  },
+  { title: "AiAgentRule" },
+);
 const rules = Type.Array(Rule, {
   maxItems: rules_max,
   description: "scripted: the first rule that matches the keys or the speech applies",
@@ -82,10 +85,13 @@ const closing = boundedText(
   "scripted: the last prompt, after every field was asked, before the call ends; a built-in sentence by default",
 );
 const fields = Type.Array(
-  closed({
-    key: leadField("A custom field's key"),
-    question: boundedText(prompt_characters_max, `The question; ${variables}`),
-  }),
+  closed(
+    {
+      key: leadField("A custom field's key"),
+      question: boundedText(prompt_characters_max, `The question; ${variables}`),
+    },
+    { title: "AiAgentField" },
+  ),
   { maxItems: fields_max, description: "The lead fields that it asks for" },
 );
 const silence_seconds = Type.Integer({
@@ -118,6 +124,7 @@ export const NewAiAgent = closed(
     max_seconds: optional(max_seconds),
   },
   {
+    title: "NewAiAgent",
     description: "An AI agent to create",
     examples: [
       {
@@ -151,6 +158,7 @@ export const AiAgentPatch = closed(
     max_seconds: Type.Optional(max_seconds),
   },
   {
+    title: "AiAgentPatch",
     minProperties: 1,
     description: "The fields to change, for campaigns launched from now on; null clears a field",
     examples: [{ transfer_to: null }],
@@ -158,35 +166,38 @@ export const AiAgentPatch = closed(
 );
 export type AiAgentPatch = Static<typeof AiAgentPatch>;
 
-export const AiAgentResponse = Type.Object({
-  id: id("AI agent id"),
-  name: Type.String(),
-  driver: Type.Enum(ai_agent_driver_names, { type: "string" }),
-  language: Type.String(),
-  greeting: Type.String(),
-  instructions: nullable(Type.String()),
-  model: nullable(Type.String()),
-  voice: nullable(Type.String()),
-  rules: Type.Unsafe<AiAgentPlan["rules"]>({
-    type: "array",
-    items: { type: "object", additionalProperties: true },
-    description: "As sent, with defaults filled in",
-  }),
-  fallback: Type.String(),
-  fields: Type.Unsafe<AiAgentPlan["fields"]>({
-    type: "array",
-    items: { type: "object", additionalProperties: true },
-  }),
-  closing: Type.String(),
-  transfer_to: Type.Unsafe<TransferTarget | null>({
-    type: ["object", "null"],
-    additionalProperties: true,
-  }),
-  silence_seconds: Type.Integer(),
-  max_seconds: Type.Integer(),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const AiAgentResponse = Type.Object(
+  {
+    id: id("AI agent id"),
+    name: Type.String(),
+    driver: Type.Enum(ai_agent_driver_names, { type: "string" }),
+    language: Type.String(),
+    greeting: Type.String(),
+    instructions: nullable(Type.String()),
+    model: nullable(Type.String()),
+    voice: nullable(Type.String()),
+    rules: Type.Unsafe<AiAgentPlan["rules"]>({
+      type: "array",
+      items: { type: "object", additionalProperties: true },
+      description: "As sent, with defaults filled in",
+    }),
+    fallback: Type.String(),
+    fields: Type.Unsafe<AiAgentPlan["fields"]>({
+      type: "array",
+      items: { type: "object", additionalProperties: true },
+    }),
+    closing: Type.String(),
+    transfer_to: Type.Unsafe<TransferTarget | null>({
+      type: ["object", "null"],
+      additionalProperties: true,
+    }),
+    silence_seconds: Type.Integer(),
+    max_seconds: Type.Integer(),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "AiAgent" },
+);
 export type AiAgentResponse = Static<typeof AiAgentResponse>;
 
 /** The stored form of an AI agent. */

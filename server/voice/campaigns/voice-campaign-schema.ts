@@ -92,6 +92,7 @@ const fields = {
 
 /** The body of a launch (contract 4.3). Null equals omitted. */
 export const NewVoiceCampaign = closed(fields, {
+  title: "NewVoiceCampaign",
   description: "A voice campaign to launch; with sendTo csv, multipart/form-data",
   examples: [
     {
@@ -116,15 +117,18 @@ export const VoiceCampaignUpload = Type.Object(
     ),
     ...fields,
   },
-  { description: "A voice campaign to launch" },
+  { title: "VoiceCampaignUpload", description: "A voice campaign to launch" },
 );
 
 /** The response to a launch (contract 2.3). */
-export const VoiceCampaignResponse = Type.Object({
-  success: Type.Literal(true),
-  id: Type.String({ format: "uuid" }),
-  campaignId: id("Campaign id, the campaign_id of its calls"),
-});
+export const VoiceCampaignResponse = Type.Object(
+  {
+    success: Type.Literal(true),
+    id: Type.String({ format: "uuid" }),
+    campaignId: id("Campaign id, the campaign_id of its calls"),
+  },
+  { title: "CreatedVoiceCampaign" },
+);
 export type VoiceCampaignResponse = Static<typeof VoiceCampaignResponse>;
 
 /** A test call with a voice file. */
@@ -141,6 +145,7 @@ export const NewTestCall = closed(
     ),
   },
   {
+    title: "NewTestCall",
     description: "One call with the content that a campaign's recipients would get",
     examples: [{ voice_file_id: 1, call_type: "obd_voice_call", number: "9876543210" }],
   },
@@ -148,39 +153,45 @@ export const NewTestCall = closed(
 export type NewTestCall = Static<typeof NewTestCall>;
 
 /** A rejected row of the file, entry of the list or member of the group. */
-export const VoiceReject = Type.Object({
-  row: Type.Integer({
-    description: "Row in the file, whose header is row 1, or position in the list",
-  }),
-  value: Type.String({ description: "The number as sent, at most 64 characters" }),
-  reason: Type.String(),
-});
+export const VoiceReject = Type.Object(
+  {
+    row: Type.Integer({
+      description: "Row in the file, whose header is row 1, or position in the list",
+    }),
+    value: Type.String({ description: "The number as sent, at most 64 characters" }),
+    reason: Type.String(),
+  },
+  { title: "VoiceReject" },
+);
 export type VoiceReject = Static<typeof VoiceReject>;
 
 /** A dry run of a launch. */
-export const VoiceCampaignPreview = Type.Object({
-  total: Type.Integer({ description: "Recipients the campaign would have" }),
-  rejected: Type.Integer({ description: "Rows that are not valid" }),
-  duplicates: Type.Integer({ description: "Rows with the number of an earlier row" }),
-  suppressed: Type.Integer({ description: "Recipients that are suppressed now" }),
-  rejects: Type.Array(VoiceReject, { description: "The first rejected rows" }),
-  credits: Type.Object({
-    needed: Type.Integer({ description: "For the first pulse of one attempt per recipient" }),
-    available: Type.Integer({ format: "int64" }),
-    sufficient: Type.Boolean({
-      description: "If false, the campaign pauses when the credit is used up",
+export const VoiceCampaignPreview = Type.Object(
+  {
+    total: Type.Integer({ description: "Recipients the campaign would have" }),
+    rejected: Type.Integer({ description: "Rows that are not valid" }),
+    duplicates: Type.Integer({ description: "Rows with the number of an earlier row" }),
+    suppressed: Type.Integer({ description: "Recipients that are suppressed now" }),
+    rejects: Type.Array(VoiceReject, { description: "The first rejected rows" }),
+    credits: Type.Object({
+      needed: Type.Integer({ description: "For the first pulse of one attempt per recipient" }),
+      available: Type.Integer({ format: "int64" }),
+      sufficient: Type.Boolean({
+        description: "If false, the campaign pauses when the credit is used up",
+      }),
     }),
-  }),
-  starts_at: nullable(
-    timestamp(
-      "UTC: when the first recipient may be called; null if the calling window never opens for any",
+    starts_at: nullable(
+      timestamp(
+        "UTC: when the first recipient may be called; null if the calling window never opens for any",
+      ),
     ),
-  ),
-  finishes_at: nullable(
-    timestamp(
-      "UTC: the estimated end of the first attempts, within the calling window where each recipient is and without other traffic on the trunk; null if it never opens for some",
+    finishes_at: nullable(
+      timestamp(
+        "UTC: the estimated end of the first attempts, within the calling window where each recipient is and without other traffic on the trunk; null if it never opens for some",
+      ),
     ),
-  ),
-  calls_per_second: Type.Integer({ description: "Of the trunk" }),
-});
+    calls_per_second: Type.Integer({ description: "Of the trunk" }),
+  },
+  { title: "VoiceCampaignPreview" },
+);
 export type VoiceCampaignPreview = Static<typeof VoiceCampaignPreview>;

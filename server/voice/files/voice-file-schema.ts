@@ -48,6 +48,7 @@ export const NewVoiceFile = closed(
     ),
   },
   {
+    title: "NewVoiceFile",
     description: "A voice file: a text, or at least a script, a menu or an AI agent",
     examples: [{ name: "Welcome", text: "Welcome to the demo.", opt_out_key: "9" }],
   },
@@ -55,14 +56,17 @@ export const NewVoiceFile = closed(
 export type NewVoiceFile = Static<typeof NewVoiceFile>;
 
 /** The parts of an upload. */
-export const VoiceFileUpload = closed({
-  file: Type.String({
-    format: "binary",
-    description:
-      "WAV, MP3 or Ogg (Opus, Vorbis), detected by its content; at most 50 MB, 15 minutes",
-  }),
-  ...creation_fields,
-});
+export const VoiceFileUpload = closed(
+  {
+    file: Type.String({
+      format: "binary",
+      description:
+        "WAV, MP3 or Ogg (Opus, Vorbis), detected by its content; at most 50 MB, 15 minutes",
+    }),
+    ...creation_fields,
+  },
+  { title: "VoiceFileUpload" },
+);
 
 /** A change of a voice file; null clears a field, and the audio cannot change. */
 export const VoiceFilePatch = closed(
@@ -72,6 +76,7 @@ export const VoiceFilePatch = closed(
     answering_machine: Type.Optional(answering_machine),
   },
   {
+    title: "VoiceFilePatch",
     minProperties: 1,
     description: "The fields to change, for campaigns launched from now on; null clears a field",
     examples: [{ script: "Hello {{name|there}}, your order has arrived.", opt_out_key: null }],
@@ -79,25 +84,30 @@ export const VoiceFilePatch = closed(
 );
 export type VoiceFilePatch = Static<typeof VoiceFilePatch>;
 
-export const VoiceFileResponse = Type.Object({
-  id: id("Voice file id, the voice_file_id of campaigns"),
-  name: Type.String(),
-  status: Type.Enum(voice_file_statuses, { type: "string" }),
-  reason: nullable(Type.String({ description: "Why it was rejected" })),
-  format: nullable(Type.String({ description: "wav, mp3 or ogg; null: synthesized, or no audio" })),
-  duration_ms: nullable(Type.Integer({ description: "Null: not ready, or no audio" })),
-  text: nullable(Type.String()),
-  language: Type.String({ description: "Language of the text and the script" }),
-  script: nullable(Type.String()),
-  menu_id: nullable(id("Menu id")),
-  ai_agent_id: nullable(id("AI agent id")),
-  opt_out_key: nullable(Type.String()),
-  answering_machine: Type.Enum(machine_policies, { type: "string" }),
-  active: Type.Boolean({ description: "False: archived" }),
-  created_by: id("User id"),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const VoiceFileResponse = Type.Object(
+  {
+    id: id("Voice file id, the voice_file_id of campaigns"),
+    name: Type.String(),
+    status: Type.Enum(voice_file_statuses, { type: "string" }),
+    reason: nullable(Type.String({ description: "Why it was rejected" })),
+    format: nullable(
+      Type.String({ description: "wav, mp3 or ogg; null: synthesized, or no audio" }),
+    ),
+    duration_ms: nullable(Type.Integer({ description: "Null: not ready, or no audio" })),
+    text: nullable(Type.String()),
+    language: Type.String({ description: "Language of the text and the script" }),
+    script: nullable(Type.String()),
+    menu_id: nullable(id("Menu id")),
+    ai_agent_id: nullable(id("AI agent id")),
+    opt_out_key: nullable(Type.String()),
+    answering_machine: Type.Enum(machine_policies, { type: "string" }),
+    active: Type.Boolean({ description: "False: archived" }),
+    created_by: id("User id"),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "VoiceFile" },
+);
 export type VoiceFileResponse = Static<typeof VoiceFileResponse>;
 
 /** The columns that voiceFileResponse needs, without the upload. */

@@ -116,7 +116,7 @@ const NodeInput = closed(
     field: optional(leadField("set_field: a custom field's key")),
     value: optional(boundedText(500, "set_field: may contain {{variables}}")),
   },
-  { description: "A node of the menu; its type determines its fields" },
+  { title: "VoiceMenuNode", description: "A node of the menu; its type determines its fields" },
 );
 
 const name = shownName("Unique in the account");
@@ -151,7 +151,11 @@ const example = {
 /** The body of a menu's creation; validateMenu validates the rest. */
 export const NewMenu = closed(
   { name, start, nodes },
-  { description: "A menu to create", examples: [{ name: "Main menu", ...example }] },
+  {
+    title: "NewVoiceMenu",
+    description: "A menu to create",
+    examples: [{ name: "Main menu", ...example }],
+  },
 );
 export type NewMenu = Static<typeof NewMenu>;
 
@@ -159,6 +163,7 @@ export type NewMenu = Static<typeof NewMenu>;
 export const MenuPatch = closed(
   { name: Type.Optional(name), start: Type.Optional(start), nodes: Type.Optional(nodes) },
   {
+    title: "VoiceMenuPatch",
     minProperties: 1,
     description: "The fields to change, for campaigns launched from now on",
     examples: [{ name: "Main menu, evenings" }],
@@ -166,18 +171,21 @@ export const MenuPatch = closed(
 );
 export type MenuPatch = Static<typeof MenuPatch>;
 
-export const MenuResponse = Type.Object({
-  id: id("Menu id"),
-  name: Type.String(),
-  start: Type.String(),
-  nodes: Type.Unsafe<MenuGraph["nodes"]>({
-    type: "object",
-    additionalProperties: { type: "object", additionalProperties: true },
-    description: "As sent, with defaults filled in",
-  }),
-  created_at: timestamp("UTC"),
-  updated_at: timestamp("UTC"),
-});
+export const MenuResponse = Type.Object(
+  {
+    id: id("Menu id"),
+    name: Type.String(),
+    start: Type.String(),
+    nodes: Type.Unsafe<MenuGraph["nodes"]>({
+      type: "object",
+      additionalProperties: { type: "object", additionalProperties: true },
+      description: "As sent, with defaults filled in",
+    }),
+    created_at: timestamp("UTC"),
+    updated_at: timestamp("UTC"),
+  },
+  { title: "VoiceMenu" },
+);
 export type MenuResponse = Static<typeof MenuResponse>;
 
 /** Converts a valid body to its stored form, with defaults filled in. */

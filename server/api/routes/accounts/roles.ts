@@ -22,9 +22,17 @@ export const roleRoutes = [
     tag: "Roles",
     access: { anyOf: ["users.read", "users.manage", "tokens.manage"] },
     success: {
-      200: Type.Object({
-        data: Type.Array(Type.Object({ name: Type.String(), description: Type.String() })),
-      }),
+      200: Type.Object(
+        {
+          data: Type.Array(
+            Type.Object(
+              { name: Type.String(), description: Type.String() },
+              { title: "PermissionDescription" },
+            ),
+          ),
+        },
+        { title: "PermissionList" },
+      ),
     },
     handle: async () => ({ data: catalogue }),
   }),

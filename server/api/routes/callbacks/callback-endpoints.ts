@@ -30,9 +30,14 @@ const see: Access = { anyOf: ["callbacks.read", "callbacks.manage"] };
 const manage: Access = { anyOf: ["callbacks.manage"] };
 const params = closed({ id: pathId("The endpoint") });
 
-const EventTypes = Type.Object({
-  data: Type.Array(Type.Object({ type: Type.String(), summary: Type.String() })),
-});
+const EventTypes = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({ type: Type.String(), summary: Type.String() }, { title: "EventType" }),
+    ),
+  },
+  { title: "EventTypeList" },
+);
 
 const readRoutes = [
   route({

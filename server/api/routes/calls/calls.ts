@@ -139,7 +139,7 @@ const controlRoutes = [
           "x-reason": "must be an extension, 2 to 6 digits",
         }),
       },
-      { examples: [{ extension: "102" }] },
+      { title: "CallTransfer", examples: [{ extension: "102" }] },
     ),
     success: { 200: CallRecord },
     handle: async ({ app, actor, params: { id }, body: { extension }, write }) => {
@@ -168,7 +168,7 @@ const controlRoutes = [
           description: "The leg that did not answer",
         }),
       },
-      { examples: [{ leg: "customer" }] },
+      { title: "CallRetry", examples: [{ leg: "customer" }] },
     ),
     success: { 201: CallRecord },
     handle: async ({ app, actor, params: { id }, body: { leg }, write }) => {

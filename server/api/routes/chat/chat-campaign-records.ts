@@ -178,16 +178,20 @@ const retryRoute = route({
       ),
     },
     {
+      title: "ChatRetry",
       description:
         "Which recipients are queued again. Those of unknown outcome are never retried: they may have the message",
       examples: [{ errors: ["undeliverable"] }],
     },
   ),
   success: {
-    200: Type.Object({
-      retried: Type.Integer({ description: "Recipients that were queued again" }),
-      campaign: CampaignDetail,
-    }),
+    200: Type.Object(
+      {
+        retried: Type.Integer({ description: "Recipients that were queued again" }),
+        campaign: CampaignDetail,
+      },
+      { title: "RetriedChatCampaign" },
+    ),
   },
   validate: ({ body }) => unknownOutcomeViolations(body),
   handle: async ({ app, caller, actor, params: { id: campaignId }, body, writeWithClient }) => {
@@ -269,7 +273,7 @@ const recipientRoutes = [
           description: "Confirms that a second copy of the message is acceptable",
         }),
       },
-      { examples: [{ may_duplicate: true }] },
+      { title: "ChatResend", examples: [{ may_duplicate: true }] },
     ),
     success: { 204: Type.Null() },
     handle: async ({ app, caller, actor, params: { id: campaign_id, recipientId }, write }) => {

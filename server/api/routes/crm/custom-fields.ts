@@ -25,7 +25,9 @@ export const customFieldRoutes = [
     access: lookUp,
     params: closed(workspaceParams),
     query: archivedQuery,
-    success: { 200: Type.Object({ data: Type.Array(CustomFieldResponse) }) },
+    success: {
+      200: Type.Object({ data: Type.Array(CustomFieldResponse) }, { title: "CustomFieldList" }),
+    },
     handle: ({ app, caller, params, query }) =>
       listCustomFields(app, caller.account.id, params.workspaceId, {
         includeArchived: query.includeArchived ?? false,

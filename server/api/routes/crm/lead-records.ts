@@ -29,7 +29,10 @@ const collaboratorParams = closed({
   leadId: pathId("The lead"),
   userId: pathId("The user"),
 });
-const Collaborators = Type.Object({ data: LeadResponse.properties.collaborators });
+const Collaborators = Type.Object(
+  { data: LeadResponse.properties.collaborators },
+  { title: "CollaboratorList" },
+);
 
 const leads = "/api/v1/crm/workspaces/:workspaceId/leads";
 const lead = `${leads}/:leadId`;
@@ -161,7 +164,7 @@ export const leadRecordRoutes = [
     params: leadParams,
     body: closed(
       { text: Type.String({ minLength: 1, maxLength: 5_000 }) },
-      { examples: [{ text: "Asked to be called on Monday" }] },
+      { title: "NewLeadNote", examples: [{ text: "Asked to be called on Monday" }] },
     ),
     success: { 201: TimelineEntry },
     precheck: inWorkspace,

@@ -15,6 +15,7 @@ import {
   campaign_statuses,
   KeyCount,
   recipient_states,
+  RetriedVoiceCampaign,
   VoiceCampaignRecord,
   VoiceRecipientResponse,
 } from "../../../voice/campaigns/campaign-record-schema.ts";
@@ -198,14 +199,13 @@ const retryRoute = route({
         }),
       ),
     },
-    { description: "Which recipients are called again", examples: [{ outcomes: ["no_answer"] }] },
+    {
+      title: "VoiceRetry",
+      description: "Which recipients are called again",
+      examples: [{ outcomes: ["no_answer"] }],
+    },
   ),
-  success: {
-    200: Type.Object({
-      retried: Type.Integer({ description: "Recipients that are called again" }),
-      campaign: VoiceCampaignRecord,
-    }),
-  },
+  success: { 200: RetriedVoiceCampaign },
   handle: async ({ app, caller, actor, params: { id: either }, body, writeWithClient }) => {
     const now = app.clock.now();
     let trunk_id: number | undefined;
@@ -290,7 +290,7 @@ const reportRoutes = [
     tag,
     access: see,
     params,
-    success: { 200: Type.Object({ data: Type.Array(KeyCount) }) },
+    success: { 200: Type.Object({ data: Type.Array(KeyCount) }, { title: "KeyCountList" }) },
     handle: async ({ app, caller, params: { id } }) => ({
       data: await countKeys(app.db.query, await findKey(app, caller, id)),
     }),

@@ -8,11 +8,14 @@ export const hold_reasons = ["trunk", "error_threshold", "credit", "manual"] as 
 export type HoldReason = (typeof hold_reasons)[number];
 
 /** A hold as the API shows it. */
-export const HoldResponse = Type.Object({
-  reason: Type.Enum(hold_reasons, { type: "string" }),
-  detail: nullable(Type.String({ description: "Details of the reason" })),
-  set_at: timestamp("UTC"),
-});
+export const HoldResponse = Type.Object(
+  {
+    reason: Type.Enum(hold_reasons, { type: "string" }),
+    detail: nullable(Type.String({ description: "Details of the reason" })),
+    set_at: timestamp("UTC"),
+  },
+  { title: "VoiceHold" },
+);
 export type HoldResponse = Static<typeof HoldResponse>;
 
 type Held = { readonly account_id: number; readonly campaign_id: number };
