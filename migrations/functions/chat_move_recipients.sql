@@ -97,6 +97,27 @@ begin
 
   if v_moved is null then return; end if;
 
+  -- One row per campaign and minute, in a ring of one day.
+  insert into chat_minutes as n (account_id, campaign_id, slot, minute_of_day, minute, sent, delivered, failed)
+  select p_account_id, d.campaign_id, p_slot, (extract(epoch from p_now)::bigint / 60) % 1440,
+    date_trunc('minute', p_now), d.sent, d.delivered, d.failed
+  from (
+    select v.campaign_id,
+      count(*) filter (where v.to_state in ('accepted', 'sent', 'delivered', 'read')
+        and v.from_state not in ('accepted', 'sent', 'delivered', 'read')) as sent,
+      count(*) filter (where v.to_state in ('delivered', 'read')
+        and v.from_state not in ('delivered', 'read')) as delivered,
+      count(*) filter (where v.to_state in ('refused', 'unresolved', 'undelivered', 'skipped')
+        and v.from_state not in ('refused', 'unresolved', 'undelivered', 'skipped')) as failed
+    from unnest(v_moved) v group by v.campaign_id) d
+  where d.sent + d.delivered + d.failed > 0
+  order by d.campaign_id
+  on conflict (account_id, campaign_id, slot, minute_of_day) do update set
+    minute = excluded.minute,
+    sent = case when n.minute = excluded.minute then n.sent else 0 end + excluded.sent,
+    delivered = case when n.minute = excluded.minute then n.delivered else 0 end + excluded.delivered,
+    failed = case when n.minute = excluded.minute then n.failed else 0 end + excluded.failed;
+
   insert into chat_counts as c (account_id, campaign_id, slot, queued, deferred, dispatching, unknown,
     unresolved, refused, accepted, sent, undelivered, delivered, read, skipped, cancelled, recipient_failures)
   select p_account_id, d.campaign_id, p_slot,

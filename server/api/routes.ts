@@ -15,6 +15,7 @@ import { callbackReplayRoutes } from "./routes/callbacks/callback-replays.ts";
 import { callRoutes } from "./routes/calls/calls.ts";
 import { clickToCallRoutes } from "./routes/calls/click-to-call.ts";
 import { automationFlowRoutes } from "./routes/chat/automation-flows.ts";
+import { chatCampaignPaceRoutes } from "./routes/chat/chat-campaign-pace.ts";
 import { chatCampaignRecordRoutes } from "./routes/chat/chat-campaign-records.ts";
 import { chatCampaignRoutes } from "./routes/chat/chat-campaigns.ts";
 import { chatFlowRoutes } from "./routes/chat/chat-flows.ts";
@@ -40,6 +41,7 @@ import { phoneNumberRoutes } from "./routes/telephony/phone-numbers.ts";
 import { trunkRoutes } from "./routes/telephony/trunks.ts";
 import { voiceNodeRoutes } from "./routes/telephony/voice-nodes.ts";
 import { aiAgentRoutes } from "./routes/voice/ai-agents.ts";
+import { voiceCampaignPaceRoutes } from "./routes/voice/voice-campaign-pace.ts";
 import { voiceCampaignRecordRoutes } from "./routes/voice/voice-campaign-records.ts";
 import { voiceCampaignRoutes } from "./routes/voice/voice-campaigns.ts";
 import { voiceFileRoutes } from "./routes/voice/voice-files.ts";
@@ -68,6 +70,7 @@ export const routes: readonly Route[] = [
   ...whatsappCredentialRoutes,
   ...chatCampaignRoutes,
   ...chatCampaignRecordRoutes,
+  ...chatCampaignPaceRoutes,
   ...chatTestMessageRoutes,
   ...automationFlowRoutes,
   ...chatFlowRoutes,
@@ -78,6 +81,7 @@ export const routes: readonly Route[] = [
   ...voiceCampaignRoutes,
   ...clickToCallRoutes,
   ...voiceCampaignRecordRoutes,
+  ...voiceCampaignPaceRoutes,
   ...callRoutes,
   // Telephony: the phones of agents
   ...extensionRoutes,

@@ -426,6 +426,10 @@ const campaigns: Record<string, RouteRow> = {
       `&template_id=${ids.template_id}&q=campaign&from=2020-01-01T00:00:00Z`,
   })),
   readChatCampaign: ofChat(see_campaigns, (ids) => ({ path: placeOf(ids) })),
+  readChatCampaignFailures: ofChat(see_campaigns, (ids) => ({ path: `${placeOf(ids)}/failures` })),
+  readChatCampaignPace: ofChat(see_campaigns, (ids) => ({
+    path: `${placeOf(ids)}/pace?minutes=5`,
+  })),
   pauseChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/pause` })),
   resumeChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/resume` })),
   cancelChatCampaign: ofChat(manage_campaigns, (ids) => ({ path: `${placeOf(ids)}/cancel` })),

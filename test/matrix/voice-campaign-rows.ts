@@ -20,6 +20,12 @@ export const voiceCampaignRows: Record<string, RouteRow> = {
     path: `${campaigns}?limit=2&status=running&call_type=obd_ivr&is_test=false`,
   })),
   readVoiceCampaign: see((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}` })),
+  readVoiceCampaignFailures: see((ids) => ({
+    path: `${campaigns}/${ids.voice_campaign_id}/failures`,
+  })),
+  readVoiceCampaignPace: see((ids) => ({
+    path: `${campaigns}/${ids.voice_campaign_id}/pace?minutes=5`,
+  })),
   pauseVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/pause` })),
   resumeVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/resume` })),
   cancelVoiceCampaign: manage((ids) => ({ path: `${campaigns}/${ids.voice_campaign_id}/cancel` })),

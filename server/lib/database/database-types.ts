@@ -368,6 +368,17 @@ export interface ChatInbox {
   received_at: Date;
 }
 
+export interface ChatMinutes {
+  account_id: number;
+  campaign_id: number;
+  delivered: number;
+  failed: number;
+  minute: Date;
+  minute_of_day: number;
+  sent: number;
+  slot: string;
+}
+
 export interface ChatNumbers {
   account_id: number;
   active: Generated<boolean>;
@@ -1095,6 +1106,7 @@ export interface DB {
   chat_flows: ChatFlows;
   chat_holds: ChatHolds;
   chat_inbox: ChatInbox;
+  chat_minutes: ChatMinutes;
   chat_numbers: ChatNumbers;
   chat_recipients: ChatRecipients;
   chat_replies: ChatReplies;

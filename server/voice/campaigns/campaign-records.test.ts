@@ -401,3 +401,64 @@ test("keys are counted by node, each caller once, and numbers of several digits 
   );
   assert.deepEqual((await get(account, `/${plain.id}/attempts?status=busy`)).body.data, []);
 });
+
+test("the recipients that were not reached are counted by reason", async () => {
+  const account = await newAccount();
+  const campaign = await makeVoiceCampaign(api.app, account, {
+    recipients: [
+      { state: "failed" },
+      { state: "failed" },
+      { state: "failed" },
+      { state: "skipped", skip_reason: "number_barred" },
+      ...(["busy", "busy", "busy", "busy", "no_answer", "suppressed", "answered"] as const).map(
+        (state) => ({ state }),
+      ),
+    ],
+  });
+  for (const recipient_id of [1, 2]) {
+    const call = { ended_reason: "trunk_failed", answered_at: null };
+    await makeVoiceCall(api.app, account, campaign, { recipient_id, call });
+  }
+  const { status, body } = await get(account, `/${campaign.id}/failures`);
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(
+    body.data.map(({ state, reason, count: n, is_more }: Record<string, unknown>) => [
+      state,
+      reason,
+      n,
+      is_more,
+    ]),
+    [
+      ["busy", "busy", 4, false],
+      ["failed", "trunk_failed", 2, false],
+      ["no_answer", "no_answer", 1, false],
+      ["failed", "not_synthesized", 1, false],
+      ["skipped", "number_barred", 1, false],
+      ["suppressed", "suppressed", 1, false],
+    ].toSorted((a, b) => Number(b[2]) - Number(a[2]) || String(a[1]).localeCompare(String(b[1]))),
+  );
+  const stranger = await newAccount();
+  assert.equal((await get(stranger, `/${campaign.id}/failures`)).status, 404);
+});
+
+test("the pace of a voice campaign has the calls placed in each minute, and how they ended", async () => {
+  const account = await newAccount();
+  const campaign = await makeVoiceCampaign(api.app, account, { recipients: [{}, {}, {}] });
+  const [first, second] = ["2026-03-01T10:00:00.000Z", "2026-03-01T10:02:00.000Z"] as const;
+  const answered_at = new Date(first);
+  const placed = [
+    { queued_at: new Date("2026-03-01T10:00:10Z"), answered_at },
+    { queued_at: new Date("2026-03-01T10:00:40Z"), answered_at: null },
+    { queued_at: new Date("2026-03-01T10:02:10Z"), answered_at: null, stage: "customer" },
+  ];
+  for (const [i, call] of placed.entries())
+    await makeVoiceCall(api.app, account, campaign, { recipient_id: i + 1, call });
+  api.clock.set(new Date("2026-03-01T10:03:00Z"));
+  const { body } = await get(account, `/${campaign.public_id}/pace`);
+  assert.deepEqual(body.data, [
+    { minute: first, placed: 2, answered: 1, failed: 1 },
+    { minute: second, placed: 1, answered: 0, failed: 0 },
+  ]);
+  const recent = await get(account, `/${campaign.id}/pace?minutes=1`);
+  assert.deepEqual(recent.body.data, [{ minute: second, placed: 1, answered: 0, failed: 0 }]);
+});

@@ -29,3 +29,8 @@ export function readTimeRange(
   if (violations.length > 0) throw invalid(violations);
   return times;
 }
+
+/** Returns the time this many minutes before `now`. */
+export function minutesBefore(now: Date, minutes: number): Date {
+  return new Date(now.getTime() - minutes * 60_000);
+}
