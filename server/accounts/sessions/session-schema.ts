@@ -77,6 +77,9 @@ export const SignInLinkResponse = Type.Object(
   { title: "SignInLink" },
 );
 
+const drivers = (names: readonly string[], description: string) =>
+  Type.Array(Type.Enum(names, { type: "string" }), { description });
+
 export const Me = Type.Object(
   {
     user: Type.Object(
@@ -99,6 +102,32 @@ export const Me = Type.Object(
         features: Type.Array(Type.String()),
       },
       { title: "MyAccount" },
+    ),
+    has_password: Type.Boolean({
+      description: "Whether the user can sign in with the email address and a password",
+    }),
+    credits: nullable(
+      Type.Object(
+        {
+          chat: Type.Integer({ format: "int64", description: "Available" }),
+          call: Type.Integer({ format: "int64", description: "Available" }),
+        },
+        { title: "MyCredits", description: "Null without credits.read" },
+      ),
+    ),
+    drivers: Type.Object(
+      {
+        chat: drivers(["sandbox", "whatsapp"], "Of the active chat numbers"),
+        voice: drivers(
+          ["sandbox", "asterisk"],
+          "Of the nodes of the trunks that the account may use",
+        ),
+      },
+      {
+        title: "MyDrivers",
+        description:
+          "What sends and calls: sandbox alone reaches no one; empty means not set up yet",
+      },
     ),
     permissions: Type.Array(Type.String(), {
       description: "What this token may do: the role's permissions within the token's scopes",

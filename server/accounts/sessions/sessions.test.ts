@@ -4,9 +4,12 @@ import { startApi, type RequestOptions, type TestApi } from "../../../test/suppo
 import {
   makeAccount,
   makeAgentToken,
+  makeCredits,
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { makeChatNumber } from "../../../test/support/chat-factory.ts";
+import { makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -208,4 +211,24 @@ test("sessions are not listed among tokens, and the database contains no passwor
   assert.ok(tokens.body.data.every(({ kind }: { kind: string }) => kind !== "session"));
   const { rows } = await api.app.db.pool.query("select password_hash from user_passwords");
   assert.ok(rows.length > 0 && rows.every((row) => row.password_hash.startsWith("$argon2id$")));
+});
+
+test("the answer about oneself has the password's state, the credit that one may see, and the drivers in use", async () => {
+  const own = await makeAccount(api.app);
+  const me = async (token: string) => (await api.send("GET", "/api/v1/me", { token })).body;
+  const before_set_up = await me(own.token);
+  assert.deepEqual(
+    [before_set_up.has_password, before_set_up.credits, before_set_up.drivers.chat],
+    [false, { chat: 0, call: 0 }, []],
+  );
+  await makeCredits(api.app, own, { chat: 7, call: 3 });
+  await makeChatNumber(api.app, own);
+  await makeSandboxTrunk(api.app, own);
+  const { credits, drivers } = await me(own.token);
+  assert.deepEqual([credits, drivers.chat], [{ chat: 7, call: 3 }, ["sandbox"]]);
+  assert.ok(drivers.voice.includes("sandbox"));
+  const limited = await makeAgentToken(api.app, own, []);
+  assert.equal((await me(limited)).credits, null);
+  const signed_in = await makeSignedIn();
+  assert.equal((await browse("GET", "/api/v1/me", signed_in.cookie)).body.has_password, true);
 });

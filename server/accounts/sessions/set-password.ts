@@ -1,5 +1,6 @@
+import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import type { UserActor } from "../audit/record-audit.ts";
 import { accountTokensSubject } from "../tokens/token-directory.ts";
@@ -48,4 +49,19 @@ export async function storePassword(
         .doUpdateSet({ password_hash: row.password_hash, changed_at: now }),
     )
     .execute();
+}
+
+/** Returns whether the user has a password. */
+export async function hasPassword(
+  db: Kysely<DB>,
+  accountId: number,
+  userId: number,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom("user_passwords")
+    .select("user_id")
+    .where("account_id", "=", accountId)
+    .where("user_id", "=", userId)
+    .executeTakeFirst();
+  return row !== undefined;
 }

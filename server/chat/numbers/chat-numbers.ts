@@ -53,3 +53,16 @@ function holdsOnNumbers(
   const numbers = numberIds.map((subject_id) => ({ scope: "number", subject_id }) as const);
   return holdsOf(db, accountId, [...numbers, { scope: "account", subject_id: 0 }]);
 }
+
+/** Returns the drivers of the account's active numbers, each once. */
+export async function chatDriversOf(db: Kysely<DB>, accountId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("chat_numbers")
+    .select("driver")
+    .distinct()
+    .where("account_id", "=", accountId)
+    .where("active", "=", true)
+    .orderBy("driver")
+    .execute();
+  return rows.map(({ driver }) => driver);
+}

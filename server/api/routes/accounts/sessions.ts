@@ -1,6 +1,6 @@
 import { grantorOf } from "../../../accounts/roles/grantor.ts";
 import { endSession, endSessions } from "../../../accounts/sessions/end-sessions.ts";
-import { changePassword } from "../../../accounts/sessions/set-password.ts";
+import { changePassword, hasPassword } from "../../../accounts/sessions/set-password.ts";
 import {
   LinkRequest,
   Me,
@@ -13,6 +13,9 @@ import { signIn } from "../../../accounts/sessions/sign-in.ts";
 import { createSignInLink, useSignInLink } from "../../../accounts/sessions/sign-in-links.ts";
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { findUser } from "../../../accounts/users/users.ts";
+import { chatDriversOf } from "../../../chat/numbers/chat-numbers.ts";
+import { availableCredits } from "../../../credits/credits.ts";
+import { voiceDriversOf } from "../../../telephony/trunks/voice-drivers.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
 import {
   clearSessionCookie,
@@ -127,17 +130,15 @@ export const sessionRoutes = [
     method: "GET",
     url: "/api/v1/me",
     id: "readMe",
-    summary: "Read who the token is: user, account, features and permissions",
+    summary: "Read who the token is: user, account, features, permissions, credit and drivers",
     tag,
     access: { anyOf: "any_token" },
     success: { 200: Me },
     handle: async ({ app, caller }) => {
       const { account, user_id, permissions, token_kind } = caller;
-      const { id, name, email, phone, extension, is_owner } = await findUser(
-        app.db.query,
-        account.id,
-        user_id,
-      );
+      const db = app.db.query;
+      const user = await findUser(db, account.id, user_id);
+      const { id, name, email, phone, extension, is_owner } = user;
       return {
         user: { id, name, email, phone, extension, is_owner },
         account: {
@@ -146,6 +147,17 @@ export const sessionRoutes = [
           time_zone: account.time_zone,
           country_code: account.country_code,
           features: [...account.features],
+        },
+        has_password: await hasPassword(db, account.id, user_id),
+        credits: permissions.has("credits.read")
+          ? {
+              chat: await availableCredits(db, account.id, "chat"),
+              call: await availableCredits(db, account.id, "call"),
+            }
+          : null,
+        drivers: {
+          chat: await chatDriversOf(db, account.id),
+          voice: await voiceDriversOf(db, account.id),
         },
         permissions: [...permissions],
         token_kind,
