@@ -6,13 +6,14 @@ import {
   lazyRouteComponent,
   redirect,
 } from "@tanstack/react-router";
+import type { Permission } from "../server/accounts/permissions.ts";
 import { meQuery } from "./api/me.ts";
 import { ApiProblem } from "./api/problem.ts";
 import { queryClient } from "./api/query-client.ts";
 import { ErrorPage } from "./shell/error-page.tsx";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
-import { readLeadsSearch } from "./pages/leads/leads-search.ts";
+import { readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
 
 declare module "@tanstack/react-router" {
   interface Register {
@@ -21,6 +22,8 @@ declare module "@tanstack/react-router" {
   interface StaticDataRouteOption {
     /** In the browser's tab and the page's heading. */
     title?: string;
+    /** Without it, the page only says so. */
+    permission?: Permission;
   }
 }
 
@@ -64,13 +67,21 @@ const home = createRoute({
 const leads = createRoute({
   getParentRoute: () => shell,
   path: "/leads",
-  staticData: { title: "Leads" },
+  staticData: { title: "Leads", permission: "crm.read" },
   validateSearch: readLeadsSearch,
   component: lazyRouteComponent(() => import("./pages/leads/leads-page.tsx"), "LeadsPage"),
 });
 
+const lead = createRoute({
+  getParentRoute: () => shell,
+  path: "/leads/$leadId",
+  staticData: { title: "Lead", permission: "crm.read" },
+  validateSearch: readLeadSearch,
+  component: lazyRouteComponent(() => import("./pages/leads/lead-page.tsx"), "LeadPage"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, shell.addChildren([home, leads])]),
+  routeTree: root.addChildren([signIn, shell.addChildren([home, leads, lead])]),
   defaultPreload: "intent",
   defaultErrorComponent: ErrorPage,
   scrollRestoration: true,

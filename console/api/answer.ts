@@ -13,3 +13,12 @@ export type Answer<Id extends keyof operations> = Success<operations[Id]["respon
 /** One row of what a list operation answers. */
 export type Row<Id extends keyof operations> =
   Answer<Id> extends { data: (infer Item)[] } ? Item : never;
+
+/** The JSON body that an operation takes; `Sent<"createLead">`. */
+export type Sent<Id extends keyof operations> = operations[Id] extends {
+  requestBody?: infer Body;
+}
+  ? NonNullable<Body> extends { content: { "application/json": infer Content } }
+    ? Content
+    : never
+  : never;

@@ -1,10 +1,11 @@
 import { Dialog } from "@base-ui/react/dialog";
-import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { Menu, X } from "lucide-react";
 import { useState } from "react";
 import type { Me } from "../api/me.ts";
 import { Logo } from "../ui/logo.tsx";
 import { navigation } from "./navigation.ts";
+import { PermittedPage } from "./permitted-page.tsx";
 import { UserMenu } from "./user-menu.tsx";
 
 const route = getRouteApi("/shell");
@@ -31,7 +32,7 @@ export function Shell() {
         </div>
       </header>
       <main id="content" className="min-w-0 flex-1 p-4 md:p-8">
-        <Outlet />
+        <PermittedPage me={me} />
       </main>
     </div>
   );

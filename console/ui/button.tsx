@@ -11,7 +11,7 @@ const kinds = {
 type ButtonKind = keyof typeof kinds;
 
 /** The classes of a button, for a link that looks like one. */
-function buttonClass(kind: ButtonKind = "plain"): string {
+export function buttonClass(kind: ButtonKind = "plain"): string {
   return `inline-flex h-9 shrink-0 items-center justify-center gap-2 rounded-lg px-3.5 font-medium whitespace-nowrap transition disabled:opacity-60 aria-busy:opacity-60 ${kinds[kind]}`;
 }
 

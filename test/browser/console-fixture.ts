@@ -75,6 +75,22 @@ export async function signIn(
   await page.getByRole("link", { name: "Trunkline" }).waitFor();
 }
 
+/** Creates a lead in the demo's workspace, as a form on a website does. */
+export async function createLead(
+  { url, demo }: Service,
+  lead: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { ok, status } = await fetch(`${url}/api/v1/crm/workspaces/1/leads/create`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(lead),
+  });
+  if (!ok) throw new Error(`the lead was refused with ${status}`);
+}
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

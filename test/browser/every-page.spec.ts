@@ -1,9 +1,10 @@
 // What holds for every page, in both color schemes, on narrow and wide screens.
 import { AxeBuilder } from "@axe-core/playwright";
-import { expect, test } from "./console-fixture.ts";
+import { createLead, expect, test } from "./console-fixture.ts";
 
 const pages = [
   { path: "/leads", heading: "Leads" },
+  { path: "/leads/1", heading: "Ada Lovelace" },
   { path: "/no/such/page", heading: "There is nothing here" },
 ];
 
@@ -29,6 +30,8 @@ for (const colorScheme of ["light", "dark"] as const)
         await page.goto(`${service.url}/sign-in`);
         await page.getByRole("heading", { name: "Sign in" }).waitFor();
         await check("/sign-in");
+        // The first of them is /leads/1.
+        await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
         await openPage("/leads");
         for (const { path, heading } of pages) {
           await page.goto(service.url + path);

@@ -1,23 +1,12 @@
-import { expect, test } from "./console-fixture.ts";
+import { createLead, expect, test } from "./console-fixture.ts";
 
 test("filters are in the address: reload, Back and a shared link show the same leads", async ({
   openPage,
   page,
   service,
 }) => {
-  const headers = {
-    authorization: `Bearer ${service.demo.tokens["account"]}`,
-    "content-type": "application/json",
-  };
-  for (const [phone, name] of [
-    ["9876500001", "Grace Hopper"],
-    ["9876500002", "Alan Turing"],
-  ])
-    await fetch(`${service.url}/api/v1/crm/workspaces/1/leads/create`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ phone, name }),
-    });
+  await createLead(service, { phone: "9876500001", name: "Grace Hopper" });
+  await createLead(service, { phone: "9876500002", name: "Alan Turing" });
   await openPage("/leads");
   await expect(page.getByRole("row", { name: /Grace Hopper/ })).toBeVisible();
   await page.getByRole("searchbox", { name: "Search leads" }).fill("Turing");

@@ -1,39 +1,58 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import type { Answer } from "../../api/answer.ts";
+import type { Answer, Row } from "../../api/answer.ts";
 import { workspacesQuery } from "../../api/leads.ts";
 import { FilterSelect } from "../../ui/filter-select.tsx";
+import { optionsOf } from "./lead-options.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { LeadsSearch } from "./leads-search.ts";
+
+const picklist_filters = [
+  { name: "status", label: "Status", all: "Any status" },
+  { name: "source", label: "Source", all: "Any source" },
+  { name: "priority", label: "Priority", all: "Any priority" },
+] as const;
 
 const route = getRouteApi("/shell/leads");
 
 /** The filters of the list; each change is a new address, so that Back undoes it. */
 export function LeadFilters({
   workspace,
-  statuses,
+  picklists,
+  agents,
 }: {
   readonly workspace: number;
-  readonly statuses: Answer<"listPicklists">["status"];
+  readonly picklists: Answer<"listPicklists"> | undefined;
+  readonly agents: readonly Row<"listAgents">[];
 }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: workspaces = [] } = useQuery(workspacesQuery);
   const change = (changed: LeadsSearch) => void navigate({ search: { ...search, ...changed } });
   return (
-    <div className="flex flex-wrap gap-2">
+    <div className="grid w-full grid-cols-2 gap-2 *:min-w-0 max-sm:[&>form]:col-span-2 sm:flex sm:w-auto sm:flex-wrap">
       <SearchField
         label="Search leads"
         placeholder="Name, number or email"
         value={search.q}
         onSearch={(q) => change({ q })}
       />
+      {picklist_filters.map(({ name, label, all }) => (
+        <FilterSelect
+          key={name}
+          label={label}
+          all={all}
+          value={search[name]}
+          options={optionsOf(picklists?.[name] ?? [])}
+          onChange={(id) => change({ [name]: id })}
+        />
+      ))}
       <FilterSelect
-        label="Status"
-        all="Any status"
-        value={search.status}
-        options={statuses.map(({ id, label }) => ({ value: id, label }))}
-        onChange={(status) => change({ status })}
+        label="Assigned to"
+        all="Anyone"
+        value={search.agent}
+        options={agents.map(({ id, name }) => ({ value: id, label: name }))}
+        onChange={(agent) => change({ agent })}
       />
       {workspaces.length > 1 && (
         <FilterSelect
@@ -41,7 +60,10 @@ export function LeadFilters({
           all={workspaces[0]!.name}
           value={workspace === workspaces[0]!.id ? undefined : workspace}
           options={workspaces.slice(1).map(({ id, name }) => ({ value: id, label: name }))}
-          onChange={(id) => change({ workspace: id, status: undefined })}
+          onChange={(id) =>
+            // Options belong to a workspace.
+            change({ workspace: id, status: undefined, source: undefined, priority: undefined })
+          }
         />
       )}
     </div>

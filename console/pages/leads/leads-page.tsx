@@ -1,25 +1,35 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { Row } from "../../api/answer.ts";
 import { useRefresh } from "../../api/live.ts";
-import { leadsQuery, picklistsQuery, workspacesQuery } from "../../api/leads.ts";
+import { agentsQuery, leadsQuery, picklistsQuery, workspacesQuery } from "../../api/leads.ts";
+import { ColumnMenu } from "../../ui/column-menu.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
+import { useColumnChoice } from "../../ui/use-column-choice.ts";
 import { LeadFilters } from "./lead-filters.tsx";
 
 type Lead = Row<"listLeads">;
 
 const route = getRouteApi("/shell/leads");
 
-const columns: readonly Column<Lead>[] = [
+const columnsOf = (agents: readonly Row<"listAgents">[]): readonly Column<Lead>[] => [
   {
     header: "Name",
-    cell: ({ name, email }) => (
+    cell: ({ id, name, email, workspaceId }) => (
       <>
-        {name}
+        <Link
+          to="/leads/$leadId"
+          params={{ leadId: String(id) }}
+          search={{ workspace: workspaceId }}
+          className="after:absolute after:inset-0"
+        >
+          {name}
+        </Link>
         {email && <span className="text-muted block text-xs font-normal">{email}</span>}
       </>
     ),
@@ -28,6 +38,11 @@ const columns: readonly Column<Lead>[] = [
   { header: "Status", cell: ({ status }) => status.label },
   { header: "Source", wide: true, cell: ({ source }) => source?.label ?? "–" },
   { header: "Priority", wide: true, cell: ({ priority }) => priority.label },
+  {
+    header: "Assigned to",
+    wide: true,
+    cell: ({ assignedAgentId }) => agents.find(({ id }) => id === assignedAgentId)?.name ?? "–",
+  },
   { header: "Created", wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
@@ -47,39 +62,74 @@ export function LeadsPage() {
 }
 
 function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
-  const search = route.useSearch();
-  const picklists = useQuery(picklistsQuery(workspace));
-  const leads = useInfiniteQuery(leadsQuery(workspace, search));
-  useRefresh(["lead.created", "lead.updated"], ["leads", workspace]);
-  const rows = leads.data?.pages.flatMap(({ data }) => data) ?? [];
-  const filtered = search.q !== undefined || search.status !== undefined;
+  const { workspace: _, ...filter } = route.useSearch();
+  const { data: picklists } = useQuery(picklistsQuery(workspace));
+  const { data: agents = no_agents } = useQuery(agentsQuery(workspace));
+  const { hidden, onChange } = useColumnChoice("leads");
+  const columns = useMemo(() => columnsOf(agents), [agents]);
   return (
     <>
-      <LeadFilters workspace={workspace} statuses={picklists.data?.status ?? []} />
+      <div className="flex flex-wrap items-start justify-between gap-2">
+        <LeadFilters workspace={workspace} picklists={picklists} agents={agents} />
+        {/* A phone has the columns that fit. */}
+        <div className="max-md:hidden">
+          <ColumnMenu
+            columns={columns.slice(1).map(({ header }) => header)}
+            hidden={hidden}
+            onChange={onChange}
+          />
+        </div>
+      </div>
+      <LeadTable
+        workspace={workspace}
+        filter={filter}
+        columns={columns.filter(({ header }) => !hidden.has(header))}
+      />
+    </>
+  );
+}
+
+const no_agents: readonly Row<"listAgents">[] = [];
+
+function LeadTable({
+  workspace,
+  filter,
+  columns,
+}: {
+  readonly workspace: number;
+  readonly filter: Parameters<typeof leadsQuery>[1];
+  readonly columns: readonly Column<Lead>[];
+}) {
+  const leads = useInfiniteQuery(leadsQuery(workspace, filter));
+  useRefresh(["lead.created", "lead.updated"], ["leads", workspace]);
+  const rows = leads.data?.pages.flatMap(({ data }) => data) ?? [];
+  const filtered = Object.keys(filter).length > 0;
+  if (leads.isSuccess && rows.length === 0)
+    return (
+      <EmptyState
+        title={filtered ? "No lead matches these filters" : "No leads yet"}
+        text={
+          filtered
+            ? "Try fewer filters, or another spelling."
+            : "They appear here as soon as a form or an import creates them."
+        }
+      />
+    );
+  return (
+    <>
       <FormError error={leads.error} />
-      {leads.isSuccess && rows.length === 0 ? (
-        <EmptyState
-          title={filtered ? "No lead matches these filters" : "No leads yet"}
-          text={
-            filtered
-              ? "Try fewer filters, or another spelling."
-              : "They appear here as soon as a form or an import creates them."
-          }
-        />
-      ) : (
-        <DataTable
-          label="Leads"
-          columns={columns}
-          rows={rows}
-          keyOf={({ id }) => id}
-          loading={leads.isPending}
-          loadMore={
-            leads.hasNextPage && !leads.isFetchingNextPage
-              ? () => void leads.fetchNextPage()
-              : undefined
-          }
-        />
-      )}
+      <DataTable
+        label="Leads"
+        columns={columns}
+        rows={rows}
+        keyOf={({ id }) => id}
+        loading={leads.isPending}
+        loadMore={
+          leads.hasNextPage && !leads.isFetchingNextPage
+            ? () => void leads.fetchNextPage()
+            : undefined
+        }
+      />
     </>
   );
 }

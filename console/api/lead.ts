@@ -1,0 +1,72 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { Sent } from "./answer.ts";
+import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+
+/** Where a lead is, as the paths of the API name it. */
+export type LeadPlace = { readonly workspaceId: number; readonly leadId: number };
+
+export const leadQuery = (place: LeadPlace) =>
+  queryOptions({
+    queryKey: ["lead", place],
+    queryFn: ({ signal }) =>
+      body(
+        api.GET("/api/v1/crm/workspaces/{workspaceId}/leads/{leadId}", {
+          params: { path: place },
+          signal,
+        }),
+      ),
+  });
+
+export const leadTimelineQuery = (place: LeadPlace) =>
+  infiniteQueryOptions({
+    queryKey: ["lead", place, "timeline"],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      body(
+        api.GET("/api/v1/crm/workspaces/{workspaceId}/leads/{leadId}/timeline", {
+          params: { path: place, query: { limit: 50, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+
+/** Changes a lead; what was read of it is read again. Throws ApiProblem. */
+export async function changeLead(place: LeadPlace, patch: Sent<"updateLead">): Promise<void> {
+  const lead = await body(
+    api.PATCH("/api/v1/crm/workspaces/{workspaceId}/leads/{leadId}", {
+      params: { path: place },
+      body: patch,
+    }),
+  );
+  queryClient.setQueryData(leadQuery(place).queryKey, lead);
+  refreshLead(place);
+}
+
+export async function addNote(place: LeadPlace, text: string): Promise<void> {
+  await api.POST("/api/v1/crm/workspaces/{workspaceId}/leads/{leadId}/notes", {
+    params: { path: place },
+    body: { text },
+  });
+  refreshLead(place);
+}
+
+export async function addCollaborator(place: LeadPlace, userId: number): Promise<void> {
+  await api.PUT("/api/v1/crm/workspaces/{workspaceId}/leads/{leadId}/collaborators/{userId}", {
+    params: { path: { ...place, userId } },
+  });
+  refreshLead(place);
+}
+
+export async function removeCollaborator(place: LeadPlace, userId: number): Promise<void> {
+  await api.DELETE("/api/v1/crm/workspaces/{workspaceId}/leads/{leadId}/collaborators/{userId}", {
+    params: { path: { ...place, userId } },
+  });
+  refreshLead(place);
+}
+
+function refreshLead(place: LeadPlace): void {
+  void queryClient.invalidateQueries({ queryKey: ["lead", place] });
+  void queryClient.invalidateQueries({ queryKey: ["leads", place.workspaceId] });
+}

@@ -1,0 +1,75 @@
+import type { Row } from "../../api/answer.ts";
+import { InlineChoices, InlineSelect, InlineText } from "../../ui/inline-fields.tsx";
+import type { Option } from "../../ui/option.ts";
+
+const yes_no: readonly Option<string>[] = [
+  { value: "true", label: "Yes" },
+  { value: "false", label: "No" },
+];
+
+/** A custom field of a lead, as its type is entered; empty clears it. */
+export function CustomField({
+  field: { key, label, type, options, required },
+  saved,
+  save,
+  disabled,
+}: {
+  readonly field: Row<"listCustomFields">;
+  readonly saved: unknown;
+  readonly save: (value: unknown) => Promise<unknown>;
+  readonly disabled: boolean;
+}) {
+  const shared = { label, name: `customFields.${key}`, disabled };
+  const none = required ? undefined : "Not set";
+  switch (type) {
+    case "boolean":
+      return (
+        <InlineSelect
+          {...shared}
+          none={none}
+          options={yes_no}
+          saved={saved === null ? null : textOf(saved)}
+          save={(value) => save(value === null ? null : value === "true")}
+        />
+      );
+    case "select":
+      return (
+        <InlineSelect
+          {...shared}
+          none={none}
+          options={options.map((option) => ({ value: option, label: option }))}
+          saved={saved as string | null}
+          save={save}
+        />
+      );
+    case "multiselect":
+      return (
+        <InlineChoices
+          {...shared}
+          options={options}
+          saved={(saved ?? []) as readonly string[]}
+          save={(value) => save(value.length === 0 ? null : value)}
+        />
+      );
+    default:
+      return (
+        <InlineText
+          {...shared}
+          {...(type === "date" ? { type: "date" } : {})}
+          {...(type === "number" ? { inputMode: "decimal" as const } : {})}
+          saved={saved === null ? "" : textOf(saved)}
+          save={(text) => save(text === "" ? null : type === "number" ? readNumber(text) : text)}
+        />
+      );
+  }
+}
+
+/** A value of the types that are entered as text: a string, a number, a boolean. */
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value);
+
+/** Text that is not a number goes to the server as it is, which says so at the field. */
+function readNumber(text: string): unknown {
+  const number = Number(text);
+  return Number.isNaN(number) ? text : number;
+}

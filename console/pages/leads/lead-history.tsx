@@ -1,0 +1,76 @@
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import type { Row } from "../../api/answer.ts";
+import { addNote, leadTimelineQuery, type LeadPlace } from "../../api/lead.ts";
+import { agentsQuery, customFieldsQuery, picklistsQuery } from "../../api/leads.ts";
+import { describeLeadEntry, type Names } from "../../messages/lead-history.ts";
+import { Button } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { TextAreaField } from "../../ui/text-area-field.tsx";
+import { Timeline } from "../../ui/timeline.tsx";
+
+/** Everything that happened to the lead, newest first, and a field to add a note. */
+export function LeadHistory({ place }: { readonly place: LeadPlace }) {
+  const timeline = useInfiniteQuery(leadTimelineQuery(place));
+  const names = useNames(place.workspaceId);
+  const may_change = useMay("crm.write");
+  const entries = timeline.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Panel title="Timeline">
+      {may_change && <NoteForm place={place} />}
+      <FormError error={timeline.error} />
+      <Timeline
+        label="Timeline"
+        entries={entries.map((entry) => itemOf(entry, names))}
+        loading={timeline.isPending}
+        {...(timeline.hasNextPage ? { loadMore: () => void timeline.fetchNextPage() } : {})}
+      />
+    </Panel>
+  );
+}
+
+function itemOf(entry: Row<"listLeadTimeline">, names: Names) {
+  const sentences = describeLeadEntry(entry, names);
+  const is_note = entry.kind === "note";
+  return {
+    key: String(entry.id),
+    at: entry.at,
+    title: is_note ? "Note" : sentences.join(" · "),
+    ...(is_note ? { text: sentences[0]! } : {}),
+    by: entry.userId === null ? undefined : names.user(entry.userId),
+  };
+}
+
+function NoteForm({ place }: { readonly place: LeadPlace }) {
+  const add = useMutation({ mutationFn: (text: string) => addNote(place, text) });
+  return (
+    <form
+      className="flex flex-col items-start gap-2 *:first:w-full"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const form = event.currentTarget;
+        const text = new FormData(form).get("text") as string;
+        add.mutate(text, { onSuccess: () => form.reset() });
+      }}
+    >
+      <TextAreaField label="Note" name="text" rows={2} required maxLength={5_000} />
+      <FormError error={add.error} />
+      <Button type="submit" busy={add.isPending}>
+        Add note
+      </Button>
+    </form>
+  );
+}
+
+function useNames(workspaceId: number): Names {
+  const { data: agents = [] } = useQuery(agentsQuery(workspaceId));
+  const { data: picklists } = useQuery(picklistsQuery(workspaceId));
+  const { data: fields = [] } = useQuery(customFieldsQuery(workspaceId));
+  const options = Object.values(picklists ?? {}).flat();
+  return {
+    user: (user) => agents.find(({ id }) => id === user)?.name,
+    option: (option) => options.find(({ id }) => id === option)?.label,
+    field: (key) => fields.find((field) => field.key === key)?.label,
+  };
+}

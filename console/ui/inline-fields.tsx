@@ -1,0 +1,109 @@
+// Fields that save by themselves: text with Enter or when the focus leaves it, a choice at once.
+import type { ComponentProps } from "react";
+import type { Option } from "./option.ts";
+import { SelectField } from "./select-field.tsx";
+import { TextField } from "./text-field.tsx";
+import { useInlineEdit } from "./use-inline-edit.ts";
+
+type Inline<Value> = {
+  readonly label: string;
+  readonly name: string;
+  readonly saved: Value;
+  readonly save: (value: Value) => Promise<unknown>;
+  readonly disabled: boolean;
+};
+
+/** Text; Escape discards what was typed. */
+export function InlineText({
+  label,
+  name,
+  saved,
+  save,
+  disabled,
+  ...input
+}: Inline<string> & Pick<ComponentProps<"input">, "type" | "inputMode" | "placeholder">) {
+  const { value, error, change, discard, commit } = useInlineEdit(saved, save);
+  return (
+    <TextField
+      {...input}
+      label={label}
+      name={name}
+      error={error}
+      disabled={disabled}
+      value={value}
+      onValueChange={change}
+      onBlur={() => void commit(value)}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") void commit(value);
+        if (key === "Escape") discard();
+      }}
+    />
+  );
+}
+
+/** One of the options, or none where there is a word for it. */
+export function InlineSelect<Value extends string | number>({
+  label,
+  name,
+  saved,
+  save,
+  disabled,
+  options,
+  none,
+}: Inline<Value | null> & {
+  readonly options: readonly Option<Value>[];
+  readonly none?: string | undefined;
+}) {
+  const { value, error, commit } = useInlineEdit(saved, save);
+  return (
+    <SelectField
+      label={label}
+      name={name}
+      error={error}
+      disabled={disabled}
+      options={options}
+      value={value ?? ""}
+      {...(none === undefined ? {} : { placeholder: none })}
+      onChange={({ target }) =>
+        void commit(options.find((option) => String(option.value) === target.value)?.value ?? null)
+      }
+    />
+  );
+}
+
+/** Any number of the options. */
+export function InlineChoices({
+  label,
+  name,
+  saved,
+  save,
+  disabled,
+  options,
+}: Inline<readonly string[]> & { readonly options: readonly string[] }) {
+  const { value, error, commit } = useInlineEdit(saved, save);
+  return (
+    <fieldset className="flex flex-col gap-1.5" disabled={disabled}>
+      <legend className="mb-1.5 font-medium">{label}</legend>
+      {options.map((option) => (
+        <label key={option} className="flex items-center gap-2">
+          <input
+            type="checkbox"
+            name={name}
+            checked={value.includes(option)}
+            onChange={({ target }) =>
+              void commit(
+                options.filter((each) => (each === option ? target.checked : value.includes(each))),
+              )
+            }
+          />
+          {option}
+        </label>
+      ))}
+      {error && (
+        <p role="alert" className="text-danger text-xs">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,51 @@
+import { createLead, expect, test } from "./console-fixture.ts";
+
+test("a lead opens from the list, is edited field by field, and its timeline shows it", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500011", name: "Katherine Johnson" });
+  await openPage("/leads");
+  await page.getByRole("link", { name: "Katherine Johnson" }).click();
+  await expect(page.getByRole("heading", { name: "Katherine Johnson" })).toBeFocused();
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  await expect(timeline).toContainText("Lead created");
+
+  await page.getByLabel("Status").selectOption("Contacted");
+  await expect(timeline).toContainText(/Status changed from .+ to Contacted/);
+
+  await page.getByLabel("Email").fill("not an address");
+  await page.keyboard.press("Enter");
+  await expect(page.getByLabel("Email")).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/email/i);
+  await page.getByLabel("Email").fill("katherine@example.com");
+  await page.keyboard.press("Enter");
+  await expect(timeline).toContainText("Email changed");
+  await expect(page.getByLabel("Email")).not.toHaveAttribute("aria-invalid", "true");
+
+  await page.getByLabel("Note", { exact: true }).fill("Asked to be called on Monday");
+  await page.getByRole("button", { name: "Add note" }).click();
+  await expect(timeline.getByRole("listitem").first()).toContainText(
+    "Asked to be called on Monday",
+  );
+  await expect(page.getByLabel("Note", { exact: true })).toHaveValue("");
+
+  await page.reload();
+  await expect(page.getByLabel("Email")).toHaveValue("katherine@example.com");
+  await page.goBack();
+  await expect(page.getByRole("row", { name: /Katherine Johnson.*Contacted/ })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("hidden columns stay hidden in this browser", async ({ openPage, page, service }) => {
+  await createLead(service, { phone: "9876500012", name: "Mary Jackson" });
+  await openPage("/leads");
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Source" }).click();
+  await expect(page.getByRole("columnheader", { name: "Source" })).toBeHidden();
+  await page.reload();
+  await expect(page.getByRole("columnheader", { name: "Priority" })).toBeVisible();
+  await expect(page.getByRole("columnheader", { name: "Source" })).toBeHidden();
+});
