@@ -240,6 +240,48 @@ test("an operator adds a WhatsApp number to an account that may not add it itsel
   assert.deepEqual((await done([...credential, "list"])).data, []);
 });
 
+test("an operator lists the chat webhooks that could not be read, and has an account's read again", async () => {
+  const tenant = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  const received_at = new Date("2026-11-01T10:00:00Z");
+  for (const { account_id } of [tenant, tenant, other])
+    await api.app.db.query
+      .insertInto("chat_unread_webhooks")
+      .values({
+        account_id,
+        chat_number_id: 0,
+        driver: "meta",
+        body: JSON.stringify({ field: "unheard_of" }),
+        reason: "unknown field",
+        received_at,
+      })
+      .execute();
+  const { account_id } = tenant;
+  const stored = { reason: "unknown field", oldest_at: received_at.toISOString() };
+  const theirs = { account_id: other.account_id, ...stored, count: 1 };
+  assert.deepEqual((await done("webhooks", "unread")).data, [
+    { account_id, ...stored, count: 2 },
+    theirs,
+  ]);
+  assert.deepEqual(await done("webhooks", "reprocess", String(account_id)), { count: 2 });
+  assert.deepEqual((await done("webhooks", "unread")).data, [theirs]);
+  const inbox = await api.app.db.query
+    .selectFrom("chat_inbox")
+    .select("body")
+    .where("account_id", "=", account_id)
+    .execute();
+  assert.deepEqual(
+    inbox.map(({ body }) => body),
+    [[{ field: "unheard_of" }], [{ field: "unheard_of" }]],
+  );
+  const path = "/api/v1/audit?action=chat_webhooks.reprocessed";
+  const audit = await api.send("GET", path, { token: tenant.token });
+  assert.deepEqual(
+    audit.body.data.map(({ detail }: { detail: object }) => detail),
+    [{ count: 2 }],
+  );
+});
+
 test("an operator adds, changes and removes nodes and trunks, and the password is never shown", async () => {
   const file = join(data_dir, "ari-password");
   await writeFile(file, "s3cret\n");

@@ -344,6 +344,29 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
       assert.equal(invited().filter((one) => one === number).length, 1, number);
   });
 
+  test("a key that the caller presses when the message is already over still counts", async () => {
+    const prompt = await audio(500, 400);
+    let report: Awaited<ReturnType<CallClient["awaitCall"]>> = {};
+    // On a busy machine the key may come after the call.
+    for (let tries = 0; tries < 5 && report.dtmf !== "9"; tries++) {
+      const phone = await openPhone();
+      const campaign = await launch({ call_type: "obd_voice_call", prompt }, [to(phone.number)]);
+      await eventually(async () => {
+        const { doing } = (await callPosition(campaign)) ?? {};
+        const { finished_at } = await ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
+        return doing === "listening" || finished_at !== null;
+      }, patience_s);
+      assert.ok(phone.received_ms(500) > 300, "the whole message");
+      await phone.press("9");
+      await finished(campaign);
+      [report] = await client.callRecords(campaign.id);
+    }
+    assert.deepEqual(
+      [report.dtmf, report.ended_reason, report.opted_out],
+      ["9", "opted_out", true],
+    );
+  });
+
   test("with the action `hang_up`, machines are hung up on and the audio plays to everyone else", async () => {
     const prompt = await audio(500, 300);
     // On a busy machine, some greetings have gaps and are not detected.

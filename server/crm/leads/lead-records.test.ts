@@ -174,6 +174,40 @@ test("leads and contacts need crm.read to be seen and crm.write to be changed", 
   assert.equal((await change(writer, `/contacts/${lead.contactId}`)).status, 200);
 });
 
+test("a contact shows its time zone, which a user can change, and the WhatsApp user IDs known for its phone", async () => {
+  const { contactId } = await makeLead({ phone: "7123456789" });
+  const path = `/contacts/${contactId}`;
+  const change = (json: object) => api.send("PATCH", base() + path, { token: account.token, json });
+  const fresh = await get(path);
+  assert.deepEqual([fresh.body.timeZone, fresh.body.bsuids], [null, []]);
+  const changed = await change({ timeZone: "America/New_York" });
+  assert.deepEqual([changed.status, changed.body.timeZone], [200, "America/New_York"]);
+  const wrong = await change({ timeZone: "Mars/Olympus", name: "Not stored" });
+  assert.deepEqual(
+    [wrong.status, wrong.body.errors],
+    [
+      422,
+      [{ field: "timeZone", reason: "must be an IANA time zone such as Asia/Kolkata, or null" }],
+    ],
+  );
+  for (const [{ account_id }, bsuid] of [
+    [account, "IN.2"],
+    [account, "IN.1"],
+    [other, "IN.3"],
+  ] as const)
+    await sql`insert into person_bsuids (account_id, bsuid, phone_key)
+      values (${account_id}, ${bsuid}, phone_key('917123456789'))`.execute(api.app.db.query);
+  for (const { name, timeZone, bsuids } of [
+    (await get(path)).body,
+    (await get("/contacts?phone=7123456789")).body.data[0],
+  ])
+    assert.deepEqual(
+      [name, timeZone, bsuids],
+      [fresh.body.name, "America/New_York", ["IN.1", "IN.2"]],
+    );
+  assert.equal((await change({ timeZone: null })).body.timeZone, null);
+});
+
 test("an inactive workspace hides its leads and contacts", async () => {
   const closed = await makeAccount(api.app);
   const lead = await makeLead({}, closed);

@@ -15,7 +15,9 @@ import { openDatabase, type Database } from "../../../lib/database/database.ts";
 import { openLog } from "../../../lib/log.ts";
 import { addAttempt } from "../../controls/add-attempt.ts";
 import type { Call, Line } from "../../state-machine/call.ts";
+import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { answerRequest, transition } from "../../state-machine/transition.ts";
+import { beginIncomingCall } from "../node/incoming-statements.ts";
 import { applySideEffects, hasSideEffects } from "./apply-side-effects.ts";
 import { storeTransition } from "./store-transition.ts";
 
@@ -267,4 +269,39 @@ test("queues an attempt on the last one's node if active, else on another active
   assert.equal(await node(), idle);
   await stop(idle);
   assert.equal(await node(), idle);
+});
+
+test("an incoming call that is lost is reported as missed with its numbers, unless an agent was connected", async () => {
+  const { account_id } = await makeCallingAccount({ db, clock });
+  const { node_id, trunk_id } = await makeSandboxTrunk({ db, clock });
+  const bye = { type: "hang_up", prompt: null } as const;
+  const ask = { keys: { "1": "bye" }, invalid_prompt: null, timeout_seconds: 5, tries: 3 };
+  const prompt = { say: "Press 1", language: "en" };
+  const main = { type: "menu", prompt, ...ask, otherwise: "bye" } as const;
+  const content = { call_type: "obd_ivr", menu: { start: "main", nodes: { main, bye } } } as const;
+  const numbers = { called: "918000000001", phone: "919812345678" };
+  const of = { account_id, node_id, trunk_id, fence: 0, ...numbers, channel: "c1", content };
+  let call = await beginIncomingCall(db.pool, of, noon);
+  const lost = { outcome: "lost", cause: null, sip_status: null, by: "far_end" } as const;
+  const events: CallEvent[] = [
+    { type: "answered", leg: 1, at: noon },
+    { type: "ended", leg: 1, ending: lost, at: later(1) },
+  ];
+  for (const event of events) {
+    const next = transition(call, line, event)!;
+    await storeTransition(db, 0, { before: call, line, next }, noon);
+    call = next.call;
+  }
+  assert.deepEqual([call.stage, call.ended_reason], ["ended", "node_lost"]);
+  const missed = await db.query
+    .selectFrom("events")
+    .select("data")
+    .where("account_id", "=", account_id)
+    .where("type", "=", "call.missed")
+    .execute();
+  assert.deepEqual(missed, [
+    { data: { phone_number: numbers.phone, called_number: numbers.called, trunk_id } },
+  ]);
+  const bridged: Call = { ...call, position: { ...call.position!, doing: "bridged" } };
+  assert.equal(hasSideEffects(bridged, bridged), false);
 });

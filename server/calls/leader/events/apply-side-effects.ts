@@ -79,9 +79,13 @@ async function queueRecord(tx: Tx, call: Call, now: Date): Promise<void> {
   await addJob(tx, { account_id, kind: "crm.record_call", subject, run_at: now, payload }, now);
 }
 
-/** Whether an inbound call ended before it was answered, or while its caller waited for an agent. */
-function isMissed({ answered_at, abandoned }: Call): boolean {
-  return answered_at === null || abandoned;
+/**
+ * Whether an inbound call ended before it was answered, or while its caller waited for an agent. A lost one may have
+ * ended so, unless an agent was connected.
+ */
+function isMissed({ answered_at, abandoned, ended_reason, position }: Call): boolean {
+  const isLost = ended_reason === "node_lost" && position?.doing !== "bridged";
+  return answered_at === null || abandoned || isLost;
 }
 
 function recordMissed(tx: Tx, call: Call, now: Date): Promise<void> {
