@@ -13,6 +13,16 @@ begin
     where a.account_id = p_account_id and a.retention_due_at <= p_now
     for no key update skip locked;
   if not found then return; end if;
+  if p_setting = 'call_usage' then
+    -- Hours that no cap counts any more.
+    return query with purged as (
+      delete from call_usage u where u.ctid = any (array(
+        select o.ctid from call_usage o
+        where o.account_id = p_account_id and o.hour < p_now - interval '25 hours' limit p_rows_max))
+      returning 1)
+    select 0, count(*) = p_rows_max from purged;
+    return;
+  end if;
   v_days := case
     when p_setting in ('events', 'endpoints') then v_account.retention_events_days
     when p_setting = 'messages' then v_account.retention_messages_days

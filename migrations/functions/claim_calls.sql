@@ -1,12 +1,15 @@
 -- Claims due calls for a trunk of the node and returns them with their blockers. A suppressed agent's phone
--- blocks a call like a suppressed customer's. The commit does not wait for
--- the disk: nothing is dialed before a later write, which does wait, marks the leg as dialing.
+-- blocks a call like a suppressed customer's. Counts the legs of calls without a blocker: the agent's, unless a
+-- group chooses the agent, and the customer's. The commit does not wait for the disk: nothing is dialed before a
+-- later write, which does wait, marks the leg as dialing.
 create or replace function claim_calls(
   p_account_id bigint, p_node_id bigint, p_trunk_id bigint, p_fence bigint, p_take int, p_now timestamptz
-) returns table (call jsonb, suppressed boolean, customer_taken boolean, customer_limited boolean)
+) returns table (call jsonb, suppressed boolean, customer_taken boolean, customer_limited boolean, cap text)
 language plpgsql as $$
 declare
   v_id bigint;
+  v_token_id bigint;
+  v_phones text[];
 begin
   perform set_config('synchronous_commit', 'off', true);
   for v_id in
@@ -25,6 +28,17 @@ begin
     -- Leaders of other nodes take customers too: one order for all, to avoid deadlocks.
     select d.id from claimed d order by d.phone_key, d.id
   loop
+    if v_phones is null then
+      -- Serializes the account's claims, so that concurrent calls cannot exceed a cap together.
+      perform count_legs(p_account_id, null, '{}', 0, p_now);
+    end if;
+    select array[c.to_phone] || case when length(c.from_number) > 6 and p.from_group_id is null then c.from_number end,
+      m.token_id into v_phones, v_token_id
+    from calls c
+    join call_campaigns m on m.account_id = p_account_id and m.id = c.campaign_id
+    left join click_to_calls p on p.account_id = p_account_id and p.campaign_id = c.campaign_id
+    where c.account_id = p_account_id and c.id = v_id;
+    v_phones := array_remove(v_phones, null);
     suppressed := exists (
       select from suppressions s join calls c on c.account_id = p_account_id and c.id = v_id
       where s.account_id = p_account_id and s.person_key in (phone_key(c.to_phone), phone_key(c.from_number))
@@ -32,6 +46,7 @@ begin
         and (s.expires_at is null or s.expires_at > p_now));
     customer_taken := false;
     customer_limited := false;
+    cap := null;
     if not suppressed then
       insert into live_customers (account_id, phone_key, call_id)
         select p_account_id, phone_key(c.to_phone), v_id from calls c
@@ -42,6 +57,12 @@ begin
         select customer_attempts(p_account_id, c.to_phone, p_now) >= a.calls_per_customer_day
         from calls c join accounts a on a.account_id = p_account_id
         where c.account_id = p_account_id and c.id = v_id), false);
+    end if;
+    if not (suppressed or customer_taken or customer_limited) then
+      cap := call_cap(p_account_id, v_token_id, v_phones, p_now);
+      if cap is null then
+        perform count_legs(p_account_id, v_token_id, v_phones, 0, p_now);
+      end if;
     end if;
     call := call_state(p_account_id, v_id);
     return next;

@@ -2,7 +2,8 @@
 -- dialing, and reserves one credit. Promised callbacks come first; then retries and first calls alternate, so that
 -- retries do not wait behind the whole list. Suppressed recipients are skipped for good, whatever the
 -- suppression's scope, because calls have no category; so are those at the account's limit of calls a day, unless
--- they asked for a callback. Customers on a live call wait. Without credit it claims none, and holds the campaign
+-- they asked for a callback. Customers on a live call wait; so do all while the account or the token is at its cap,
+-- and for an hour those whose phone is at its cap. Claims on other nodes at the same moment are not counted yet. Without credit it claims none, and holds the campaign
 -- once the account has no campaign call in progress, because those usually release credit. The leg is dialed right
 -- after the commit, so the commit waits for the disk.
 create or replace function claim_recipients(
@@ -20,6 +21,8 @@ declare
   v_free int[];
   v_busy int[];
   v_available bigint;
+  v_token_id bigint;
+  v_capped int[];
   v_call_ids bigint[];
 begin
   -- Pausing and cancelling lock the campaign too.
@@ -37,6 +40,11 @@ begin
     where t.id = v_campaign.trunk_id and allows_caller_id(p_account_id, t, v_campaign.caller_id)) then
     return;
   end if;
+  select m.token_id into v_token_id from call_campaigns m
+    where m.account_id = p_account_id and m.id = p_campaign_id;
+  p_take := least(p_take, call_room(p_account_id, 'account', p_now),
+    call_room(p_account_id, 'token:' || v_token_id, p_now));
+  if p_take <= 0 then return; end if;
   select a.calls_per_customer_day into v_calls_a_day from accounts a
     where a.account_id = p_account_id and not v_campaign.is_test;
 
@@ -65,13 +73,19 @@ begin
         select from suppressions s
         where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
           and (s.expires_at is null or s.expires_at > p_now)) as suppressed,
+      case when exists (
+          select from call_usage u where u.account_id = p_account_id and u.subject = 'number:' || phone_key(n.phone))
+        then coalesce(call_room(p_account_id, 'number:' || phone_key(n.phone), p_now) < 1, false)
+        else false end as capped,
       coalesce(n.priority > 0 and customer_attempts(p_account_id, n.phone, p_now) >= v_calls_a_day, false) as limited
     from next n
   )
   select coalesce(array_agg(j.id) filter (where j.suppressed), '{}'),
     coalesce(array_agg(j.id) filter (where j.limited and not j.suppressed), '{}'),
-    coalesce((array_agg(j.id order by j.place) filter (where not j.limited and not j.suppressed))[1:p_take], '{}')
-  into v_suppressed, v_limited, v_free from checked j;
+    coalesce(array_agg(j.id) filter (where j.capped and not j.limited and not j.suppressed), '{}'),
+    coalesce((array_agg(j.id order by j.place) filter (
+      where not j.limited and not j.suppressed and not j.capped))[1:p_take], '{}')
+  into v_suppressed, v_limited, v_capped, v_free from checked j;
 
   update voice_recipients r set finished_at = p_now,
       state = case when r.id = any (v_suppressed) then 'suppressed' else 'skipped' end,
@@ -97,6 +111,8 @@ begin
 
   update voice_recipients r set due_at = p_now + interval '1 minute'
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_busy);
+  update voice_recipients r set due_at = p_now + interval '1 hour'
+    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_capped);
 
   if cardinality(v_free) > 0 then
     select b.available into v_available from credit_balances b
@@ -119,6 +135,10 @@ begin
       end if;
     else
       perform draw_credits(p_account_id, 'call', cardinality(v_free), p_now);
+      -- In a slot of its own, which only holders of the balance's lock write.
+      perform count_legs(p_account_id, v_token_id, array(
+        select r.phone from voice_recipients r
+        where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_free)), 5, p_now);
       perform place_recipients(v_campaign, v_free, v_call_ids, p_node_id, p_fence, p_caller_id, p_now);
     end if;
   end if;

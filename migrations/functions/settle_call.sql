@@ -6,6 +6,7 @@ declare
   v_missing int := p_call.cost - p_call.reserved;
 begin
   if p_call.reservation_id is null then return 0; end if;
+  perform count_credits(p_call, p_call.cost - p_call.topped_up, p_now);
   if v_missing > 0 then
     -- The call went on while no leader topped it up.
     if draw_credits(p_call.account_id, 'call', v_missing, p_now) then

@@ -9,8 +9,8 @@ declare
   v_asked click_to_calls := jsonb_populate_record(null::click_to_calls, p_asked);
   v_actor audit_entries := jsonb_populate_record(null::audit_entries, p_actor);
 begin
-  insert into call_campaigns (account_id, kind, created_by, created_at)
-    values (v_asked.account_id, 'click_to_call', v_actor.user_id, p_now)
+  insert into call_campaigns (account_id, kind, created_by, token_id, created_at)
+    values (v_asked.account_id, 'click_to_call', v_actor.user_id, v_actor.token_id, p_now)
     returning id into v_asked.campaign_id;
   insert into click_to_calls select v_asked.*;
   insert into audit_entries (account_id, at, user_id, token_id, request_id, address, user_agent, action, subject_id)

@@ -21,6 +21,7 @@ begin
     where c.account_id = p_account_id and c.id = p_call_id and c.fence = p_fence for no key update;
   v_new := jsonb_populate_record(v_call, p_call);
   v_new.reserved := v_call.reserved;
+  v_new.topped_up := v_call.topped_up;
   if v_new.steps <= v_call.steps then
     return false;
   end if;

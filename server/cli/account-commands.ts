@@ -11,7 +11,7 @@ import { recordAudit } from "../accounts/audit/record-audit.ts";
 import { setAccountFeatures } from "../accounts/accounts/set-account-features.ts";
 import { setAccountLimits } from "../accounts/accounts/set-account-limits.ts";
 import { invalid } from "../lib/errors.ts";
-import type { Command, Outcome, Words } from "./command.ts";
+import { UsageError, type Command, type Outcome, type Words } from "./command.ts";
 import { readAs, readId, readList, readNumber } from "./read-words.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
@@ -23,6 +23,7 @@ const shown_limits = [
   "chat_writes_a_minute",
   "call_pulse_seconds",
   "call_destinations",
+  "call_caps",
   "calling_hours",
   "region_locked",
   "storage_megabytes",
@@ -89,6 +90,10 @@ export const accountCommands: readonly Command[] = [
         value: "number",
         about: "Seconds of each leg that one call credit pays for, 1 to 3600",
       },
+      "call-caps": {
+        value: "json",
+        about: `Caps on legs and credits, such as {"number": {"legs_hour": 120}}; null for none`,
+      },
       "call-destinations": {
         value: "list",
         about: `Countries that it may call, such as IN,AE, or *; "" for that of its country code`,
@@ -119,6 +124,7 @@ export const accountCommands: readonly Command[] = [
       const given = {
         chat_writes_a_minute: readNumber(words.option("chat-writes-a-minute")),
         call_pulse_seconds: readNumber(words.option("call-pulse-seconds")),
+        call_caps: readCaps(words.option("call-caps")),
         call_destinations_allowed: readDestinations(words.option("call-destinations")),
         calling_hours_allowed: readHours(words.option("calling-hours")),
         region_locked: readYes(words.option("region-locked")),
@@ -140,6 +146,15 @@ export const accountCommands: readonly Command[] = [
     },
   },
 ];
+
+function readCaps(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`--call-caps must be JSON, such as {"number": {"legs_hour": 60}}`);
+  }
+}
 
 /** The empty text stands for null, any hours. */
 function readHours(text: string | undefined): string | null | undefined {
@@ -171,6 +186,7 @@ function limitsOutcome(account: Account): Outcome {
     chat_writes_a_minute: chat.writes_a_minute,
     call_pulse_seconds: calls.pulse_seconds,
     call_destinations: calls.destinations_allowed,
+    call_caps: calls.caps,
     calling_hours: calls.calling_hours_allowed,
     region_locked: account.region_locked,
     storage_megabytes: storage.megabytes_max,
@@ -178,7 +194,8 @@ function limitsOutcome(account: Account): Outcome {
     requests_a_minute: requests.a_minute,
     token_requests_a_minute: requests.of_token_a_minute,
   };
-  return { json: limits, text: textTable([limits], shown_limits) };
+  const row = { ...limits, call_caps: JSON.stringify(calls.caps) };
+  return { json: limits, text: textTable([row], shown_limits) };
 }
 
 async function create(session: Session, words: Words): Promise<Outcome> {

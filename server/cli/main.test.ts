@@ -184,6 +184,26 @@ test("an operator bounds an account's calling hours and region, and lifts the bo
     assert.equal((await run("account", "limits", String(account_id), ...wrong)).code, 2);
 });
 
+test("only an operator changes the caps on calls, and those not given stay", async () => {
+  const limited = await makeAccount(api.app);
+  const id = String(limited.account_id);
+  const shown = await done("account", "limits", id);
+  assert.equal(shown.call_caps.number.legs_hour, 60);
+  for (const wrong of ["60", "{", '{"number":{"legs_hour":-1}}', '{"phone":{}}']) {
+    const { code } = await run("account", "limits", id, "--call-caps", wrong);
+    assert.equal(code, 2, wrong);
+  }
+  const wanted = '{"number":{"legs_hour":300,"legs_day":null}}';
+  const changed = await done("account", "limits", id, "--call-caps", wanted);
+  const number = { ...shown.call_caps.number, legs_hour: 300, legs_day: null };
+  assert.deepEqual(changed.call_caps, { ...shown.call_caps, number });
+  const token = await makeToken(api.app, limited);
+  const { body } = await api.send("GET", "/api/v1/account", { token });
+  assert.deepEqual(body.calls.caps, changed.call_caps);
+  const json = { calls: { caps: {} } };
+  assert.equal((await api.send("PATCH", "/api/v1/account", { token, json })).status, 422);
+});
+
 test("only an operator changes the length of a pulse", async () => {
   const limited = await makeAccount(api.app);
   const id = String(limited.account_id);

@@ -9,7 +9,14 @@ import { nextCheckMs, findDueAccounts, type DueAccount } from "./due-accounts.ts
 const rows_max = 1_000;
 
 /** The steps in order. purge-recordings.ts deletes recordings; calls are deleted after their recordings. */
-const settings = ["events", "endpoints", "messages", "voice_recipients", "calls"] as const;
+const settings = [
+  "events",
+  "endpoints",
+  "messages",
+  "voice_recipients",
+  "calls",
+  "call_usage",
+] as const;
 
 /**
  * Runs one step of each setting for each due account. An account without further expired records is due again

@@ -91,7 +91,7 @@ export async function seedCallingTime(
       : { night_calling: false, calling_from: "09:00", calling_to: "09:00" };
   await tx
     .updateTable("accounts")
-    .set({ ...window, time_zone: "UTC", call_destinations_allowed: ["*"] })
+    .set({ ...window, time_zone: "UTC", call_destinations_allowed: ["*"], call_caps: "{}" })
     .where("account_id", "=", account_id)
     .execute();
 }

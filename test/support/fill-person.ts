@@ -4,6 +4,7 @@ import { unique } from "./account-factory.ts";
 import type { TestApi } from "./api.ts";
 import { failed, makeCall } from "./call-factory.ts";
 import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "./chat-factory.ts";
+import { phoneKey } from "../../server/lib/phone-key.ts";
 import { makeCustomField } from "./crm-factory.ts";
 import { wamid } from "./identity-traces.ts";
 import { makeNode, makeTrunk } from "./telephony-factory.ts";
@@ -234,6 +235,13 @@ async function fillCalls(place: Place, { phone }: Identities): Promise<void> {
     at: now,
     who: "caller",
     text: phone,
+  });
+
+  await insert(place, "call_usage", {
+    subject: `number:${phoneKey(phone)}`,
+    hour: now,
+    slot: 0,
+    legs: 3,
   });
   for (const { id } of [ended, agent, rung]) {
     const data = JSON.stringify({ call_id: id, agent_number: phone, legs: [{ number: phone }] });

@@ -8,6 +8,7 @@ const personal: Columns = {
   call_legs: "number",
   call_menu_steps: "key",
   call_transcripts: "text",
+  call_usage: "subject",
   callback_attempts: "response",
   calls: "collected dtmf from_number lead_fields to_number to_phone",
   chat_recipients: "bsuid phone provider_message_id variables",
@@ -67,7 +68,7 @@ const chosen: Columns = {
 /** Constants, secrets, settings and content without a recipient. */
 const impersonal: Columns = {
   accounts:
-    "call_destinations call_destinations_allowed calling_hours_allowed chat_stop_scope chat_stop_words country_code features time_zone",
+    "call_caps call_destinations call_destinations_allowed calling_hours_allowed chat_stop_scope chat_stop_words country_code features time_zone",
   audit_entries: "action address detail subject_id",
   automation_flows: "name opening",
   call_campaigns: "kind",

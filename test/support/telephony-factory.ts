@@ -110,6 +110,7 @@ export async function makeCallingAccount(
     night_calling: true,
     calls_per_customer_day: null,
     call_destinations_allowed: ["*"],
+    call_caps: "{}",
   });
   await makeCredits(app, account, { call: more.credits ?? 1_000 });
   return account;
@@ -127,6 +128,8 @@ export async function setCalling(
     country_code?: string;
     call_destinations_allowed?: string[] | null;
     call_destinations?: string[] | null;
+    /** JSON. */
+    call_caps?: string;
     calls_recorded?: boolean;
     calls_per_customer_day?: number | null;
     agent_ring_seconds?: number;

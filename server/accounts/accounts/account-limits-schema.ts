@@ -2,12 +2,14 @@
 import Type, { type Static } from "typebox";
 import { closed, optional } from "../../lib/schemas.ts";
 import { destinations, time_of_day } from "./account-schema.ts";
+import { CallCaps } from "./internal/call-caps-schema.ts";
 
 /** Limits that only an operator changes. */
 export const AccountLimits = closed(
   {
     chat_writes_a_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
     call_pulse_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
+    call_caps: Type.Optional(CallCaps),
     call_destinations_allowed: optional(
       destinations("The countries that it may call, or *; null: the country of its country_code"),
     ),

@@ -2,6 +2,8 @@
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional } from "../../lib/schemas.ts";
 import { features, type Feature } from "../permissions.ts";
+import { CallCaps } from "./internal/call-caps-schema.ts";
+import { storage } from "./internal/storage-schema.ts";
 
 /** A name for people: neither empty nor blank. */
 export const shownName = (description: string) =>
@@ -238,16 +240,6 @@ export const AccountPatch = closed(
 );
 export type AccountPatch = Static<typeof AccountPatch>;
 
-/** Used and available storage; read only. */
-const storage = Type.Object({
-  used_bytes: Type.Integer({
-    description: "Bytes of audio, of uploads that are not decoded yet and of files being imported",
-  }),
-  megabytes_max: Type.Integer({
-    description: "The storage quota in units of 1,000,000 bytes. Read only: an operator changes it",
-  }),
-});
-
 export const AccountResponse = Type.Object(
   {
     id: id("Account id"),
@@ -291,6 +283,7 @@ export const AccountResponse = Type.Object(
               "The hours in which the calling window must lie, such as 08:00-21:00; the time zone is fixed then, and night_calling false. Null: any. Read only: an operator changes it",
           }),
         ),
+        caps: CallCaps,
         ...calls,
         notice: nullable(Notice),
       },

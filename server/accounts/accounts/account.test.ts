@@ -25,6 +25,17 @@ after(() => api.close());
 const patch = (json: unknown, token = account.token) =>
   api.send("PATCH", "/api/v1/account", { token, json });
 
+const default_caps = {
+  account: {
+    legs_hour: 60_000,
+    legs_day: 500_000,
+    credits_hour: 120_000,
+    credits_day: 1_000_000,
+  },
+  token: { legs_hour: 40_000, legs_day: 300_000, credits_hour: 80_000, credits_day: 600_000 },
+  number: { legs_hour: 60, legs_day: 500, credits_hour: 1_000, credits_day: 3_000 },
+};
+
 test("an account reads itself and nothing else", async () => {
   const other = await makeAccount(api.app, { features: ["crm"] });
   const { status, body } = await api.send("GET", "/api/v1/account", { token: other.token });
@@ -60,6 +71,7 @@ test("an account reads itself and nothing else", async () => {
       busy_voice_file_id: null,
       destinations_allowed: ["IN"],
       destinations: null,
+      caps: default_caps,
       calls_per_customer_day: 7,
       notice: null,
     },
@@ -211,7 +223,12 @@ test("call settings are changed field by field, and are audited by name", async 
   };
   const changed = await patch({ calls: settings }, own.token);
   assert.equal(changed.status, 200, changed.text);
-  const fixed = { pulse_seconds: 60, destinations_allowed: ["IN"], calling_hours_allowed: null };
+  const fixed = {
+    pulse_seconds: 60,
+    destinations_allowed: ["IN"],
+    caps: default_caps,
+    calling_hours_allowed: null,
+  };
   assert.deepEqual(changed.body.calls, { ...fixed, ...settings });
   const next = await patch({ calls: { notice: null } }, own.token);
   assert.deepEqual(next.body.calls, { ...fixed, ...settings, notice: null });

@@ -2,6 +2,7 @@ import { sql, type Kysely } from "kysely";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { AccountResponse } from "./account-schema.ts";
+import type { CallCaps } from "./internal/call-caps-schema.ts";
 import { boundOf } from "./call-destinations.ts";
 import type { Feature } from "../permissions.ts";
 
@@ -60,6 +61,7 @@ function accountRows(db: Kysely<DB>) {
       "calls_per_customer_day",
       "call_destinations_allowed as destinations_allowed",
       "call_destinations as destinations",
+      "call_caps",
       "call_notice_chat_number_id",
       "call_notice_template_id",
       "call_pulse_seconds",
@@ -112,6 +114,7 @@ function accountResponse(row: Row): AccountResponse {
       calls_per_customer_day: row.calls_per_customer_day,
       destinations_allowed: [...boundOf(row)],
       destinations: row.destinations,
+      caps: row.call_caps as CallCaps,
       notice: noticeResponse(row),
     },
     credits: { chat_low: row.chat_credit_low, call_low: row.call_credit_low },

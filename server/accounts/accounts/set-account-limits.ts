@@ -3,11 +3,13 @@ import { invalidField } from "../../lib/errors.ts";
 import { clampWindow } from "./internal/setting-bounds.ts";
 import type { AccountLimits } from "./account-limits-schema.ts";
 import type { AccountResponse } from "./account-schema.ts";
+import type { CallCaps } from "./internal/call-caps-schema.ts";
 import { findAccount, lockAccount } from "./accounts.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
 /**
  * Sets the account's limits, on behalf of an operator. A calling window beyond new hours becomes what is within them.
+ * Caps that are not given stay.
  * Throws not-found; validation-failed (calling_hours_allowed that end before they begin).
  */
 export async function setAccountLimits(
@@ -16,11 +18,13 @@ export async function setAccountLimits(
   limits: AccountLimits,
   now: Date,
 ): Promise<AccountResponse> {
+  const { call_caps, ...others } = limits;
   const { calling_hours_allowed: hours } = limits;
   const window = hours == null ? {} : await windowWithin(tx, actor, hours);
+  const caps = call_caps && { call_caps: await mergeCaps(tx, actor, call_caps) };
   await tx
     .updateTable("accounts")
-    .set({ ...limits, ...window, updated_at: now })
+    .set({ ...others, ...caps, ...window, updated_at: now })
     .where("account_id", "=", actor.account_id)
     .execute();
   const account = await findAccount(tx, actor.account_id);
@@ -31,6 +35,15 @@ export async function setAccountLimits(
     detail: limits,
   });
   return account;
+}
+
+async function mergeCaps(tx: Tx, { account_id }: Actor, given: CallCaps): Promise<string> {
+  const { caps } = (await lockAccount(tx, account_id)).calls;
+  return JSON.stringify({
+    account: { ...caps.account, ...given.account },
+    token: { ...caps.token, ...given.token },
+    number: { ...caps.number, ...given.number },
+  });
 }
 
 async function windowWithin(tx: Tx, { account_id }: Actor, hours: string) {

@@ -14,7 +14,11 @@ import {
   type NoPickPolicy,
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "../../telephony/trunks/choose-trunk.ts";
-import { validateClickToCall, type ValidatedClickToCall } from "./validate-click-to-call.ts";
+import {
+  validateClickToCall,
+  type CallCap,
+  type ValidatedClickToCall,
+} from "./validate-click-to-call.ts";
 import { credits_per_call, type NewCall } from "./queue-call.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
@@ -33,7 +37,7 @@ const submissions = openShares(4, 2, 1_000);
 /**
  * Queues the call in the only statement of `write` and returns its campaign ID. Refuses, in this order
  * and without any effect: validation-failed, forbidden (outside the calling window, or a country that the account
- * may not call), internal-error (no usable trunk), insufficient-credit.
+ * may not call), rate-limited (a cap on calls), internal-error (no usable trunk), insufficient-credit.
  */
 export async function clickToCall(
   app: App,
@@ -43,10 +47,12 @@ export async function clickToCall(
 ): Promise<ClickToCallResponse> {
   const { account, actor } = owner;
   const now = app.clock.now();
-  const validated = await validateClickToCall(app, account, request, now);
+  const submitter = { account, token_id: actor.token_id };
+  const validated = await validateClickToCall(app, submitter, request, now);
   if (validated.violations.length > 0) throw invalid(validated.violations);
   refuseOutsideWindow(validated.window, validated.customer_zones, validated.scheduled_at ?? now);
   refuseDestination(validated.blocker);
+  refuseBeyondCap(validated.cap, now);
   const { trunk } = validated;
   if (!trunk)
     throw new Refusal(
@@ -75,6 +81,23 @@ function refuseDestination(blocker: DestinationBlocker | null): void {
   if (blocker?.reason !== "destination_not_allowed") return;
   const place = blocker.country ?? "international services";
   throw new Refusal("forbidden", `This account may not call numbers of ${place}`);
+}
+
+const cap_texts: Readonly<Record<CallCap, string>> = {
+  account: "This account has reached its cap on calls",
+  token: "This token has reached its cap on calls",
+  number: "`to_number` or `from_number` has reached its cap on calls to one phone number",
+};
+
+/** Refuses with the seconds until the next clock hour, when the count of the hour begins again. */
+function refuseBeyondCap(cap: CallCap | null, now: Date): void {
+  if (cap === null) return;
+  const seconds = Math.ceil((3_600_000 - (now.getTime() % 3_600_000)) / 1_000);
+  throw new Refusal(
+    "rate-limited",
+    `${cap_texts[cap]} per hour or day, which the operator of this service sets; try again in ${seconds} s`,
+    { headers: { "retry-after": String(seconds) } },
+  );
 }
 
 const submit = statement<{ campaign_id: number }>(

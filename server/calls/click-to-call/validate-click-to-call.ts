@@ -41,9 +41,17 @@ export type ValidatedClickToCall = {
   readonly trunk: TrunkOnNode | null;
   /** A country that neither the account nor any of its trunks may call; null: none. */
   readonly blocker: DestinationBlocker | null;
+  /** The operator's cap that a call now would exceed; null for none, and for a scheduled call. */
+  readonly cap: CallCap | null;
 };
 
+/** Whose cap on legs or credits. */
+export type CallCap = "account" | "token" | "number";
+
 type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
+
+/** Who submits the call. */
+export type Submitter = { readonly account: Account; readonly token_id: number | null };
 
 /**
  * Validates what the schema cannot. `body` may have any shape; fields that violate the schema count as
@@ -51,7 +59,7 @@ type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
  */
 export async function validateClickToCall(
   { db, random }: Pick<App, "db" | "random">,
-  account: Account,
+  { account, token_id }: Submitter,
   body: unknown,
   now: Date,
 ): Promise<ValidatedClickToCall> {
@@ -66,7 +74,7 @@ export async function validateClickToCall(
   };
   const groupIds = [groups.agent_not_pick_group_id, groups.from_group_id, groups.to_group_id];
   const to_phone = account.country_code + (text("to_number") ?? "");
-  const values = [account.id, ...groupIds, from, text("cli_number"), to_phone];
+  const values = [account.id, ...groupIds, from, text("cli_number"), to_phone, token_id, now];
   const [rows] = await findReferences(db.pool, values);
   const references = rows!;
   const usable = usableTrunks(references.trunks, from ?? "", references.knows_extension);
@@ -103,6 +111,7 @@ export async function validateClickToCall(
     customer_zones: customerZones({ ...references, to_phone }),
     trunk: chooseTrunk(callable.trunks, random()),
     blocker: callable.blocker,
+    cap: start === null ? references.cap : null,
   };
 }
 
@@ -114,6 +123,7 @@ type References = CallingWindow &
     readonly knows_to_group: boolean;
     readonly knows_extension: boolean;
     readonly contact_time_zones: readonly string[];
+    readonly cap: CallCap | null;
     readonly trunks: readonly TrunkOnNode[];
   };
 
@@ -129,6 +139,8 @@ const findReferences = statement<References>(`
     exists (
       select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
     ${contactTimeZones("$1", "$7")} as contact_time_zones,
+    call_cap($1, $8, array_remove(array[
+      $7::text, case when length($5) > 6 and $3::bigint is null then $5 end], null), $9) as cap,
     (select coalesce(json_agg(t), '[]') from (${trunksOnNodes("$1", "$6")}) t) as trunks
   from accounts a where a.account_id = $1`);
 

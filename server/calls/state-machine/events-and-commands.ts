@@ -89,6 +89,10 @@ export type CallBlocker =
   | "night_window"
   /** The customer was called as often as the account allows in a day. */
   | "calls_per_customer_day"
+  /** The operator's cap on legs or credits of the account, of the token, or on legs to a phone number. */
+  | "account_cap"
+  | "token_cap"
+  | "number_cap"
   /** The account lost the feature, or the trunk. */
   | "not_allowed"
   /** Numbers of this kind, such as premium rate, are never called. */

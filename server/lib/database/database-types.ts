@@ -14,6 +14,7 @@ export interface Accounts {
   account_id: Generated<number>;
   agent_ring_seconds: Generated<number>;
   busy_voice_file_id: number | null;
+  call_caps: Generated<unknown>;
   call_credit_low: Generated<number>;
   call_destinations: string[] | null;
   call_destinations_allowed: string[] | null;
@@ -170,6 +171,7 @@ export interface CallCampaigns {
   created_by: number;
   id: Generated<number>;
   kind: string;
+  token_id: number | null;
 }
 
 export interface CallCommands {
@@ -278,6 +280,7 @@ export interface Calls {
   talk_seconds: number | null;
   to_number: string;
   to_phone: string;
+  topped_up: Generated<number>;
   trunk_id: number;
 }
 
@@ -288,6 +291,15 @@ export interface CallTranscripts {
   id: Generated<number>;
   text: string;
   who: string;
+}
+
+export interface CallUsage {
+  account_id: number;
+  credits: Generated<number>;
+  hour: Date;
+  legs: Generated<number>;
+  slot: number;
+  subject: string;
 }
 
 export interface ChatCampaigns {
@@ -1096,6 +1108,7 @@ export interface DB {
   call_menu_steps: CallMenuSteps;
   call_messages: CallMessages;
   call_transcripts: CallTranscripts;
+  call_usage: CallUsage;
   callback_attempts: CallbackAttempts;
   callback_deliveries: CallbackDeliveries;
   callback_endpoints: CallbackEndpoints;

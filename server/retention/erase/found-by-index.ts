@@ -92,7 +92,9 @@ export const eraseSuppressionTexts: Part = ({ person, write }) =>
   });
 
 const eraseSuppressions = statement(`
-  with texts as (
+  with usage as (
+    delete from call_usage where account_id = $1 and subject in (select 'number:' || k from unnest($2::text[]) k)
+  ), texts as (
     update suppressions set evidence = evidence - 'text' - 'message_id', reason = source
     where account_id = $1 and person_key = any ($2::text[]) and lifted_at is null
   ), lifted as (

@@ -36,6 +36,8 @@ export const wait_reasons = [
   "no_trunk",
   "calling_window",
   "recipient_hours",
+  "account_cap",
+  "token_cap",
   "ai_agent",
   "speech",
   "retry",
@@ -79,7 +81,7 @@ export const VoiceCampaignRecord = Type.Object(
         type: "string",
         description:
           "Why a running campaign places no calls: no usable trunk (inactive, or every node of it is inactive or lost), outside the account's calling window, " +
-          "outside it where its due recipients are, the AI agent not available, scripts or prompts not synthesized yet, or the next attempt not due",
+          "outside it where its due recipients are, the operator's cap on calls per hour or day of the account or of the token that launched it, the AI agent not available, scripts or prompts not synthesized yet, or the next attempt not due",
       }),
     ),
     callable_from: time(

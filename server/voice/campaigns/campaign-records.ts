@@ -61,6 +61,8 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   readonly has_trunk: boolean;
   /** The distinct lists of zones of due recipients, joined by `&`. */
   readonly due_time_zones: readonly string[];
+  /** Whose cap on calls keeps it from calling; null unless it is running. */
+  readonly cap: "account" | "token" | null;
   /** Why its last call ended; null unless it is running. */
   readonly last_ended_reason: string | null;
 };
@@ -142,6 +144,9 @@ async function findRows(
             where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
               and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= ${search.now}
             limit 1) r)) as due_time_zones,
+      case when v.state = 'running' then (
+        select call_cap(v.account_id, m.token_id, '{null}', ${search.now}) from call_campaigns m
+        where m.account_id = v.account_id and m.id = v.id) end as cap,
       case when v.state = 'running' then (
         select c.ended_reason from calls c
         where c.account_id = v.account_id and c.campaign_id = v.id and c.stage = 'ended'

@@ -134,6 +134,7 @@ async function writeCampaign(
       id: campaign_id,
       kind: "voice",
       created_by: actor.user_id,
+      token_id: actor.token_id,
       created_at: now,
     })
     .execute();

@@ -22,8 +22,10 @@ export const clickToCallRoutes = [
     renderError: renderCallError,
     error: ClickToCallError,
     // clickToCall validates a call of the right shape.
-    explain: async ({ app, caller, body }) =>
-      (await validateClickToCall(app, caller.account, body, app.clock.now())).violations,
+    explain: async ({ app, caller, actor, body }) => {
+      const submitter = { account: caller.account, token_id: actor.token_id };
+      return (await validateClickToCall(app, submitter, body, app.clock.now())).violations;
+    },
     handle: ({ app, caller, actor, body, keyed, write }) =>
       clickToCall(
         app,

@@ -6,7 +6,7 @@ import { callName, legName } from "../../state-machine/call.ts";
 import type { Leg } from "../../state-machine/call.ts";
 import type { CallBlocker, Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
-import { blockerAtDial, blockerOfNumber, isNumberSuppressed } from "../dialer/call-blockers.ts";
+import { blockerAtDial, blockerOfNumber, claimAgentLeg } from "../dialer/call-blockers.ts";
 import { prepareContent } from "./prepare-content.ts";
 import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
@@ -51,6 +51,7 @@ async function dial(
   const began_ms = performance.now();
   let give_up_at_ms = began_ms + command.ring_seconds * 1_000;
   let isPrepared = leg.role !== "customer";
+  let isClaimed = leg.role === "customer" || !leg.on_trunk;
   // An agent waits for this leg.
   const isUrgent = leg.role === "customer" && live.call.voice === null;
   for (;;) {
@@ -79,8 +80,9 @@ async function dial(
       const blocker = await blockerAtDial(leader, live, waited_ms);
       if (blocker && live.call.voice) return withdraw(blocker);
       if (blocker) return end(canceled);
-    } else if (leg.on_trunk && (await isNumberSuppressed(app, live.call, leg.number)))
-      return end(canceled);
+    }
+    if (!isClaimed && (await claimAgentLeg(leader, live, leg))) return end(canceled);
+    isClaimed = true;
     if (!mayProceed(leader)) return;
     if (leg.role === "customer" && isAgentMissing(live)) {
       await delay(retry_ms);

@@ -2,8 +2,9 @@
 // to half an hour of ringing), and just before the customer is dialed.
 import { call_outreach, isSuppressed } from "../../../audience/suppressions/suppressions.ts";
 import { destinationBlocker } from "../../../accounts/accounts/call-destinations.ts";
+import { statement } from "../../../lib/database/database.ts";
 import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
-import type { Call } from "../../state-machine/call.ts";
+import type { Call, Leg } from "../../state-machine/call.ts";
 import { mayCallCustomer } from "../../customer-hours.ts";
 import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
@@ -22,7 +23,7 @@ export function blockerOfNumber(
 
 /** Returns why a claimed call must not be placed, or null. */
 export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): CallBlocker | null {
-  const { call, suppressed, customer_taken, customer_limited } = claimed;
+  const { call, suppressed, customer_taken, customer_limited, cap } = claimed;
   if (at.getTime() - call.due_at.getTime() > late_ms_max) return "too_late";
   if (!call.settings.allowed || !isTrunkAllowed(trunk, call)) return "not_allowed";
   if (call.caller_id === null) return "caller_id_not_allowed";
@@ -34,7 +35,8 @@ export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): C
   }
   if (customer_taken) return "already_in_call";
   if (!mayCallCustomer(call, at)) return "night_window";
-  return customer_limited ? "calls_per_customer_day" : null;
+  if (customer_limited) return "calls_per_customer_day";
+  return cap && `${cap}_cap`;
 }
 
 /** Returns why the customer must not be called although the agent has answered, or null. */
@@ -66,8 +68,28 @@ export async function blockerAtDial(
   return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
 }
 
+const claimLeg = statement<{ blocker: CallBlocker | null }>(
+  "select claim_leg($1, $2, $3, $4) as blocker",
+);
+
+/**
+ * Returns why an agent's leg on a trunk must not be dialed, or null; then the leg is counted for the caps. The claim
+ * of a click-to-call has counted its own agent's first leg, as claims count customers' legs.
+ */
+export async function claimAgentLeg(
+  { app }: Leader,
+  { call }: LiveCall,
+  { id, number }: Leg,
+): Promise<CallBlocker | null> {
+  if (id === 1 && call.plan.from_group_id === null)
+    return (await isNumberSuppressed(app, call, number)) ? "suppressed" : null;
+  const values = [call.account_id, call.id, number, app.clock.now()];
+  const [claimed] = await claimLeg(app.db.pool, values);
+  return claimed!.blocker;
+}
+
 /** Reports whether calls to this number are suppressed now. */
-export function isNumberSuppressed(
+function isNumberSuppressed(
   app: Leader["app"],
   { account_id }: Pick<Call, "account_id">,
   phone: string,

@@ -150,7 +150,7 @@ export async function adoptCallsOfNode(
 }
 
 const selectClaimedCalls = statement<Omit<Claimed, "call"> & { readonly call: unknown }>(
-  "select call, suppressed, customer_taken, customer_limited from claim_calls($1, $2, $3, $4, $5, $6)",
+  "select call, suppressed, customer_taken, customer_limited, cap from claim_calls($1, $2, $3, $4, $5, $6)",
 );
 
 export type Claimed = {
@@ -160,6 +160,8 @@ export type Claimed = {
   readonly customer_taken: boolean;
   /** The customer was called as often as the account allows in a day. */
   readonly customer_limited: boolean;
+  /** The operator's cap that its legs would exceed; null: none. */
+  readonly cap: "account" | "token" | "number" | null;
 };
 
 /** Claims up to `take` due calls of the account over the trunk. */

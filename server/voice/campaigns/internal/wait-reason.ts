@@ -14,6 +14,8 @@ type Campaign = Readonly<Record<RecipientState, number>> & {
   readonly has_trunk: boolean;
   /** The distinct lists of zones of due recipients, joined by `&`. */
   readonly due_time_zones: readonly string[];
+  /** Whose cap on calls keeps it from calling. */
+  readonly cap: "account" | "token" | null;
   /** Why its last call ended. */
   readonly last_ended_reason: string | null;
 };
@@ -34,6 +36,7 @@ export function waitReasonOf(
   if (!mayCallAt(window, now)) return "calling_window";
   const isOpen = (zones: string) => mayCallCustomerAt(window, splitTimeZones(zones), now);
   const has_callable = due_time_zones.some(isOpen);
+  if (has_callable && campaign.cap) return `${campaign.cap}_cap`;
   if (has_callable && last_ended_reason === "ai_agent_unavailable") return "ai_agent";
   if (has_callable && last_ended_reason === "speech_unavailable") return "speech";
   if (calling > 0 || has_callable) return null;

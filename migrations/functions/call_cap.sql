@@ -1,0 +1,17 @@
+-- Returns whose cap another leg to each of these phones (E.164 digits) would exceed: number, token or account; null:
+-- none's. p_token_id: of the request; null: none.
+create or replace function call_cap(p_account_id bigint, p_token_id bigint, p_phones text[], p_now timestamptz)
+returns text
+language plpgsql as $$
+begin
+  return case
+    when exists (
+      select from unnest(p_phones) n (phone)
+      -- A phone that was not called has room. Asked first, because that is cheaper.
+      where exists (
+        select from call_usage u where u.account_id = p_account_id and u.subject = 'number:' || phone_key(n.phone))
+        and call_room(p_account_id, 'number:' || phone_key(n.phone), p_now) < 1) then 'number'
+    when call_room(p_account_id, 'token:' || p_token_id, p_now) < cardinality(p_phones) then 'token'
+    when call_room(p_account_id, 'account', p_now) < cardinality(p_phones) then 'account'
+  end;
+end $$;
