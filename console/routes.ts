@@ -80,8 +80,16 @@ const lead = createRoute({
   component: lazyRouteComponent(() => import("./pages/leads/lead-page.tsx"), "LeadPage"),
 });
 
+const person = createRoute({
+  getParentRoute: () => shell,
+  path: "/people/$phone",
+  staticData: { title: "Person" },
+  component: lazyRouteComponent(() => import("./pages/people/person-page.tsx"), "PersonPage"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, shell.addChildren([home, leads, lead])]),
+  routeTree: root.addChildren([signIn, shell.addChildren([home, leads, lead, person])]),
+  pathParamsAllowedCharacters: ["+"],
   defaultPreload: "intent",
   defaultErrorComponent: ErrorPage,
   scrollRestoration: true,

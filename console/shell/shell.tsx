@@ -6,6 +6,7 @@ import type { Me } from "../api/me.ts";
 import { Logo } from "../ui/logo.tsx";
 import { navigation } from "./navigation.ts";
 import { PermittedPage } from "./permitted-page.tsx";
+import { PersonSearch } from "./person-search.tsx";
 import { UserMenu } from "./user-menu.tsx";
 
 const route = getRouteApi("/shell");
@@ -24,6 +25,7 @@ export function Shell() {
       <header className="border-line bg-panel flex shrink-0 items-center gap-2 border-b p-2 md:sticky md:top-0 md:h-screen md:w-60 md:flex-col md:items-stretch md:gap-6 md:overflow-y-auto md:border-r md:border-b-0 md:p-4">
         <NavigationDrawer me={me} />
         <Home />
+        <PersonSearch />
         <div className="flex flex-1 flex-col max-md:hidden">
           <Navigation me={me} />
         </div>

@@ -5,6 +5,7 @@ import { createLead, expect, test } from "./console-fixture.ts";
 const pages = [
   { path: "/leads", heading: "Leads" },
   { path: "/leads/1", heading: "Ada Lovelace" },
+  { path: "/people/+919876543210", heading: "+919876543210" },
   { path: "/no/such/page", heading: "There is nothing here" },
 ];
 

@@ -1,0 +1,46 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { Sent } from "./answer.ts";
+import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+
+export const peopleQuery = (q: string) =>
+  queryOptions({
+    queryKey: ["people", q],
+    queryFn: async ({ signal }) =>
+      (await body(api.GET("/api/v1/people", { params: { query: { q } }, signal }))).data,
+    enabled: q !== "",
+  });
+
+export const personTimelineQuery = (phone_number: string) =>
+  infiniteQueryOptions({
+    queryKey: ["person", phone_number, "timeline"],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      body(
+        api.GET("/api/v1/people/timeline", {
+          params: { query: { phone_number, limit: 50, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+
+/** The suppressions of a number that are in force. */
+export const suppressionsQuery = (phone_number: string) =>
+  queryOptions({
+    queryKey: ["person", phone_number, "suppressions"],
+    queryFn: async ({ signal }) => {
+      const query = { phone_number, active: true, limit: 50 };
+      return (await body(api.GET("/api/v1/suppressions", { params: { query }, signal }))).data;
+    },
+  });
+
+export async function suppress(suppression: Sent<"addSuppression">): Promise<void> {
+  await api.POST("/api/v1/suppressions", { body: suppression });
+  await queryClient.invalidateQueries({ queryKey: ["person"] });
+}
+
+export async function liftSuppression(id: number): Promise<void> {
+  await api.DELETE("/api/v1/suppressions/{id}", { params: { path: { id } } });
+  await queryClient.invalidateQueries({ queryKey: ["person"] });
+}

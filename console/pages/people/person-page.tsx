@@ -1,0 +1,91 @@
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { liftSuppression, personTimelineQuery, suppressionsQuery } from "../../api/people.ts";
+import {
+  describePersonEntry,
+  describeSource,
+  describeSuppression,
+} from "../../messages/person-history.ts";
+import { Button } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { Time } from "../../ui/time.tsx";
+import { Timeline } from "../../ui/timeline.tsx";
+import { SuppressDialog } from "./suppress-dialog.tsx";
+
+const route = getRouteApi("/shell/people/$phone");
+
+export function PersonPage() {
+  const { phone } = route.useParams();
+  const may_suppress = useMay("suppressions.manage");
+  const may_see = useMay("suppressions.read") || may_suppress;
+  return (
+    <Page
+      title={phone}
+      text="Everything that is known under this number, in each of its spellings."
+      actions={may_suppress && <SuppressDialog phone={phone} />}
+    >
+      {may_see && <Suppressions phone={phone} may_lift={may_suppress} />}
+      <PersonHistory phone={phone} />
+    </Page>
+  );
+}
+
+function PersonHistory({ phone }: { readonly phone: string }) {
+  const timeline = useInfiniteQuery(personTimelineQuery(phone));
+  const entries = timeline.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Panel title="Timeline">
+      <FormError error={timeline.error} />
+      {!timeline.error && (
+        <Timeline
+          label="Timeline"
+          entries={entries.map((entry, index) => ({
+            key: String(entries.length - index),
+            at: entry.at,
+            ...describePersonEntry(entry),
+          }))}
+          loading={timeline.isPending}
+          {...(timeline.hasNextPage ? { loadMore: () => void timeline.fetchNextPage() } : {})}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function Suppressions({ phone, may_lift }: { readonly phone: string; readonly may_lift: boolean }) {
+  const { data = [], error } = useQuery(suppressionsQuery(phone));
+  const lift = useMutation({ mutationFn: liftSuppression });
+  if (data.length === 0) return <FormError error={error} />;
+  return (
+    <Panel title="Suppressed">
+      <ul aria-label="Suppressions in force" className="flex flex-col gap-3">
+        {data.map(({ id, channel, scope, source, reason, expires_at }) => (
+          <li key={id} className="flex flex-wrap items-center justify-between gap-2">
+            <div className="min-w-0">
+              <p className="text-danger font-medium">{describeSuppression(channel, scope)}</p>
+              <p className="text-muted text-xs wrap-anywhere">
+                {describeSource(source)}
+                {reason && ` · ${reason}`}
+                {expires_at && (
+                  <>
+                    {" · until "}
+                    <Time at={expires_at} />
+                  </>
+                )}
+              </p>
+            </div>
+            {may_lift && (
+              <Button busy={lift.isPending} onClick={() => lift.mutate(id)}>
+                Lift
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      <FormError error={lift.error} />
+    </Panel>
+  );
+}

@@ -1,0 +1,47 @@
+import { createLead, expect, test } from "./console-fixture.ts";
+
+test("an angry customer is found by number and suppressed within three clicks", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500021", name: "Dorothy Vaughan" });
+  await openPage("/leads");
+  await page.getByRole("button", { name: "Find a person" }).click();
+  await page.getByRole("combobox", { name: "Number, name or email" }).fill("9876500021");
+  await expect(page.getByRole("option", { name: /Dorothy Vaughan/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "+919876500021" })).toBeFocused();
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  await expect(timeline).toContainText("Dorothy Vaughan: Lead created");
+  await page.getByRole("button", { name: "Suppress", exact: true }).click();
+  await page.getByRole("button", { name: "Suppress number" }).click();
+  const suppressions = page.getByRole("list", { name: "Suppressions in force" });
+  await expect(suppressions).toContainText("No messages and calls");
+  await expect(timeline.getByRole("listitem").first()).toContainText("No messages and calls");
+  await page.getByRole("button", { name: "Lift" }).click();
+  await expect(suppressions).toBeHidden();
+  expect(problems).toEqual([]);
+});
+
+test("a person is found and suppressed by keyboard alone", async ({ openPage, page, service }) => {
+  await createLead(service, { phone: "9876500022", name: "Annie Easley" });
+  await openPage("/leads");
+  await page.keyboard.press("Control+k");
+  await expect(page.getByRole("combobox", { name: "Number, name or email" })).toBeFocused();
+  await page.keyboard.type("Easley");
+  await expect(page.getByRole("option", { name: /Annie Easley/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "+919876500022" })).toBeFocused();
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("button", { name: "Suppress", exact: true })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Reason").focus();
+  await page.keyboard.type("Asked by phone");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("list", { name: "Suppressions in force" })).toContainText(
+    "Asked by phone",
+  );
+  await expect(page.getByRole("button", { name: "Suppress", exact: true })).toBeFocused();
+});
