@@ -76,7 +76,9 @@ export type SavedViewResponse = Static<typeof SavedViewResponse>;
 
 /** Returns the violations of a view of any shape that its schema does not express. */
 export function validateSavedView(body: unknown): FieldError[] {
-  const given = (body as { search?: unknown } | null)?.search;
+  // Text has a method of this name.
+  if (typeof body !== "object") return [];
+  const given: unknown = body && "search" in body ? body.search : undefined;
   const bytes = given === undefined ? 0 : Buffer.byteLength(JSON.stringify(given));
   if (bytes <= search_bytes_max) return [];
   return [{ field: "search", reason: `must have at most ${search_bytes_max} bytes of JSON` }];

@@ -102,3 +102,8 @@ test("a view is bounded in the size of its filters and in number", async () => {
   for (let i = 0; i < 100; i++) await save(own);
   assert.equal((await send("POST", "", own, view())).status, 409);
 });
+
+test("a body other than an object is a 422", async () => {
+  for (const body of ["text", 7, [], null])
+    assert.equal((await send("POST", "", ann, body)).status, 422);
+});
