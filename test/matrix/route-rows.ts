@@ -483,6 +483,13 @@ const campaigns: Record<string, RouteRow> = {
       headers: underKey()!,
     };
   }),
+  previewChatCampaignForGroup: ofChat(create_campaigns, (ids) => {
+    const { contacts: _, ...head } = campaignOf(ids);
+    return {
+      path: `${account}/chat/campaigns/group/preview`,
+      json: { ...head, group_id: ids.group_id },
+    };
+  }),
   previewChatCampaign: ofChat(create_campaigns, (ids) => ({
     path: `${account}/chat/campaigns/preview`,
     json: campaignOf(ids),

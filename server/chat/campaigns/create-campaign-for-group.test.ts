@@ -138,3 +138,33 @@ test("a key is required, and repeated it makes no second campaign", async () => 
   assert.equal(again.headers.get("idempotency-replayed"), "true");
   assert.ok(again.headers.has("ratelimit-limit"));
 });
+
+test("a preview of a campaign for a group says what its creation would do, and creates nothing", async () => {
+  const suppressed = uniquePhone();
+  await makeSuppression(chat.api.app, chat.account, suppressed);
+  const group_id = await makeGroup(chat.account, [
+    { phone: "919890000001", variables: { "1": "Ada" } },
+    { phone: "919890000002" },
+    { phone: suppressed },
+  ]);
+  const preview = (json: Record<string, unknown>) => {
+    const { contacts: _, ...head } = chat.body(json);
+    const { token } = chat.account;
+    return chat.api.send("POST", `${campaigns_path}/group/preview`, { token, json: head });
+  };
+  const count = await chat.campaignCount();
+  const { status, body, text } = await preview({ group_id });
+  assert.equal(status, 200, text);
+  assert.equal(body.total_contacts, 2);
+  assert.deepEqual(body.trimmed, { invalid: 0, duplicate: 0, blacklisted: 1 });
+  assert.equal(body.credits.needed, 2);
+  assert.equal(body.sample.phone_number, "919890000001");
+  assert.deepEqual(body.sample.message.body, [{ text: "Ada" }]);
+  assert.equal(await chat.campaignCount(), count);
+  const foreign = await makeGroup(await makeAccount(chat.api.app), [{ phone: uniquePhone() }]);
+  assert.deepEqual(failingFields(await preview({ group_id: foreign, template_id: 0 })), [
+    "template_id",
+    "group_id",
+  ]);
+  assertProblem(await preview({ group_id: await makeGroup(chat.account, []) }), 400, "bad-request");
+});

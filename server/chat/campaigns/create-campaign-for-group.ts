@@ -1,16 +1,28 @@
-// Creates a campaign for the members of a saved group.
+// Creates or previews a campaign for the members of a saved group.
+import type { Caller } from "../../accounts/caller.ts";
 import { findGroup } from "../../audience/groups/groups.ts";
 import { recipients_max } from "../../audience/intake/limits.ts";
+import {
+  openRowIntake,
+  type Recipient,
+  type SourceRow,
+} from "../../audience/intake/open-intake.ts";
 import { openBatchSource, readGroup } from "../../audience/recipients/recipient-source.ts";
 import type { CampaignWrites } from "../../audience/recipients/write-with-recipients.ts";
 import type { App } from "../../engine/app.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
+import { searches } from "../../lib/database/searches.ts";
 import type { FieldError } from "../../lib/errors.ts";
-import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
+import type {
+  CampaignHead,
+  CampaignPreview,
+  ChatCampaignResponse,
+} from "./chat-campaign-schema.ts";
 import { submitCampaign, type CampaignOwner } from "./create-chat-campaign.ts";
 import { affordableRecipients, withinCredit } from "./intake/affordable-recipients.ts";
 import { chat_format, recipientOf } from "./intake/recipient-format.ts";
 import { variablesText } from "./intake/variables-text.ts";
+import { previewChatCampaign } from "./preview-chat-campaign.ts";
 import { validateCampaign } from "./validate-campaign.ts";
 
 /**
@@ -26,15 +38,7 @@ export async function createCampaignForGroup(
 ): Promise<ChatCampaignResponse> {
   const now = app.clock.now();
   const { account } = owner;
-  const group = await findGroup(app.db.query, account.id, Number(group_id));
-  const source_violations: FieldError[] = [];
-  if (!group)
-    source_violations.push({ field: "group_id", reason: "is not a group of this account" });
-  else if (group.members_count > recipients_max)
-    source_violations.push({
-      field: "group_id",
-      reason: `has more than ${recipients_max} members`,
-    });
+  const { group, source_violations } = await findRecipientGroup(app, account.id, group_id);
   const has_recipients = true;
   const order = await validateCampaign(app.db.query, account, head, {
     has_recipients,
@@ -43,12 +47,55 @@ export async function createCampaignForGroup(
   });
   const { id, members_count } = group!;
   const affordable = await affordableRecipients(app.db.query, account.id, recipients_max, now);
-  const readPhone = openPhoneReader({ valid_only: account.chat_valid_numbers_only });
   const members = openBatchSource(chat_format, members_count, () =>
-    readGroup(app.db.pool, account.id, id, ({ phone, variables }) =>
-      recipientOf(readPhone, phone, variablesText(variables)),
-    ),
+    readRecipients(app, account, id),
   );
   const source = withinCredit(members, affordable, { is_file: false });
   return submitCampaign(app, owner, writes, { order, source, now });
+}
+
+/** Previews a campaign for a group. Errors: as createCampaignForGroup, but for insufficient credit. */
+export async function previewCampaignForGroup(
+  app: App,
+  account: Caller["account"],
+  { group_id, ...head }: CampaignHead & { readonly group_id: number | string },
+): Promise<CampaignPreview> {
+  const { group, source_violations } = await findRecipientGroup(app, account.id, group_id);
+  const intake = openRowIntake(chat_format);
+  const readAll = async (id: number) => {
+    for await (const batch of readRecipients(app, account, id))
+      for (const row of batch) intake.take(withVariables(row, intake.recipients.length));
+  };
+  if (group && source_violations.length === 0)
+    await searches.use(account.id, () => readAll(group.id));
+  const rejects = intake.rejects();
+  const rows = intake.recipients;
+  const recipients = { ...intake.counts(), rejects, form: "rows" as const, rows };
+  return previewChatCampaign(app, account, { head, sent: 1, recipients, source_violations });
+}
+
+/** The first messages are shown; a million lists of variables would fill the memory. */
+const kept_variables = 1_000;
+
+function withVariables(row: SourceRow<Recipient>, before: number): SourceRow<Recipient> {
+  if (before < kept_variables || "rejected" in row.recipient) return row;
+  return { ...row, recipient: { ...row.recipient, variables: null } };
+}
+
+/** Finds the group, with the violations of a group that is missing or too large. */
+async function findRecipientGroup(app: App, accountId: number, groupId: number | string) {
+  const group = await findGroup(app.db.query, accountId, Number(groupId));
+  const reason = group
+    ? `has more than ${recipients_max} members`
+    : "is not a group of this account";
+  const is_usable = group && group.members_count <= recipients_max;
+  const source_violations: FieldError[] = is_usable ? [] : [{ field: "group_id", reason }];
+  return { group, source_violations };
+}
+
+function readRecipients(app: App, account: Caller["account"], groupId: number) {
+  const readPhone = openPhoneReader({ valid_only: account.chat_valid_numbers_only });
+  return readGroup(app.db.pool, account.id, groupId, ({ phone, variables }) =>
+    recipientOf(readPhone, phone, variablesText(variables)),
+  );
 }

@@ -5,6 +5,7 @@ import { messageOutreach, suppressedAmong } from "../../audience/suppressions/su
 import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
+import type { FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, CampaignPreview } from "./chat-campaign-schema.ts";
 import { noValidContacts } from "./create-chat-campaign.ts";
 import { samples_max } from "./intake/recipient-format.ts";
@@ -20,11 +21,24 @@ import { renderMessage } from "../messages/render-message.ts";
 export async function previewChatCampaign(
   app: App,
   account: Caller["account"],
-  { head, sent, recipients }: PreparedCampaign & { readonly head: CampaignHead },
+  {
+    head,
+    sent,
+    recipients,
+    source_violations = [],
+  }: Pick<PreparedCampaign, "sent" | "recipients"> & {
+    readonly head: CampaignHead;
+    /** Violations of where the recipients come from. */
+    readonly source_violations?: readonly FieldError[];
+  },
 ): Promise<CampaignPreview> {
   const now = app.clock.now();
   const db = app.db.query;
-  const order = await validateCampaign(db, account, head, { has_recipients: sent > 0, now });
+  const order = await validateCampaign(db, account, head, {
+    has_recipients: sent > 0,
+    source_violations,
+    now,
+  });
   if (recipients.form !== "rows") throw new Error("a preview is of recipients as they are");
   const { rows, rejects, valid, invalid, duplicate } = recipients;
   const phones = rows.map(({ phone }) => phone);

@@ -7,7 +7,10 @@ import {
   NewChatCampaign,
   NewGroupCampaign,
 } from "../../../chat/campaigns/chat-campaign-schema.ts";
-import { createCampaignForGroup } from "../../../chat/campaigns/create-campaign-for-group.ts";
+import {
+  createCampaignForGroup,
+  previewCampaignForGroup,
+} from "../../../chat/campaigns/create-campaign-for-group.ts";
 import { createCampaignFromFile } from "../../../chat/campaigns/create-campaign-from-file.ts";
 import { createChatCampaign } from "../../../chat/campaigns/create-chat-campaign.ts";
 import { campaignTimeViolations } from "../../../chat/campaigns/validate-campaign.ts";
@@ -119,6 +122,19 @@ export const chatCampaignRoutes = [
     validate: ({ body }) => campaignTimeViolations(body),
     handle: (context) =>
       createCampaignForGroup(context.app, ownerOf(context), context, context.body),
+  }),
+  route({
+    method: "POST",
+    url: `${campaigns}/group/preview`,
+    id: "previewChatCampaignForGroup",
+    summary: "Preview a campaign for a saved group without creating it",
+    tag: "Chat campaigns",
+    access,
+    malformed_type: "bad-request",
+    body: NewGroupCampaign,
+    success: { 200: CampaignPreview },
+    validate: ({ body }) => campaignTimeViolations(body),
+    handle: ({ app, caller, body }) => previewCampaignForGroup(app, caller.account, body),
   }),
   route({
     method: "POST",
