@@ -1,11 +1,12 @@
 -- Records the outcomes of messages sent and marks the campaign's next recipients as dispatching unless a hold
--- applies, in one autocommit call under the number's lease. Recipients suppressed since are skipped; a
--- suppression of marketing applies unless the template's category is another one. Returns those marked and
--- skipped; those marked must be sent at once or given back.
+-- applies, in one autocommit call under the number's lease. Recipients suppressed since, under their number or an
+-- alias of it, are skipped; a suppression of marketing applies unless the template's category is another one.
+-- Returns those marked and skipped; those marked must be sent at once or given back.
+-- p_aliases: other numbers under which the provider knows recipients; null in most calls.
 -- p_after: there are no queued recipients up to this id; skips dead index entries.
 create or replace function record_and_claim_messages(
   p_account_id bigint, p_number_id bigint, p_fence bigint, p_results json,
-  p_campaign_id bigint, p_take int, p_after bigint, p_now timestamptz
+  p_campaign_id bigint, p_take int, p_after bigint, p_now timestamptz, p_aliases json default null
 ) returns setof chat_moved
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -19,6 +20,16 @@ declare
   v_is_marketing boolean;
 begin
   perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
+
+  if p_aliases is not null then
+    insert into phone_aliases (account_id, phone_key, alias_key)
+    select distinct p_account_id, k.phone_key, k.alias_key
+    from json_to_recordset(p_aliases) a (phone text, wa_id text),
+      lateral (values (phone_key(a.phone), phone_key(a.wa_id)), (phone_key(a.wa_id), phone_key(a.phone)))
+        k (phone_key, alias_key)
+    order by k.phone_key, k.alias_key
+    on conflict do nothing;
+  end if;
 
   if p_take > 0 then
     select coalesce((
@@ -50,14 +61,19 @@ begin
       select * from due union all select * from fresh
     ), checked as (
       select p.*, exists (
-        select from suppressions s
-        where s.account_id = p_account_id and s.person_key = coalesce(phone_key(p.phone), (
-            select b.phone_key from person_bsuids b where b.account_id = p_account_id and b.bsuid = p.bsuid),
-            'bsuid:' || p.bsuid)
-          and s.channel in ('all', 'chat')
+        select from (
+          select w.person_key
+          union all
+          select a.alias_key from phone_aliases a where a.account_id = p_account_id and a.phone_key = w.person_key) k
+        join suppressions s on s.account_id = p_account_id and s.person_key = k.person_key
+        where s.channel in ('all', 'chat')
           and (s.scope = 'all' or v_is_marketing)
           and (s.expires_at is null or s.expires_at > p_now)) as suppressed
       from picked p
+      cross join lateral (
+        select coalesce(phone_key(p.phone), (
+          select b.phone_key from person_bsuids b where b.account_id = p_account_id and b.bsuid = p.bsuid),
+          'bsuid:' || p.bsuid) as person_key) w
     )
     select array_agg(row(p_campaign_id, j.id, j.dispatches,
       case when j.suppressed then 'skipped' else 'dispatching' end, null, null,

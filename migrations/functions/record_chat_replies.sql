@@ -1,6 +1,6 @@
 -- Records replies once each, with the recipient they answer: the one named by the reply, else the last
--- message from this number to that person, in any spelling of the phone or by BSUID, within a day. Records their
--- events. Returns the new ones.
+-- message from this number to that person, in any spelling of the phone or an alias, or by BSUID, within a day.
+-- Records their events. Returns the new ones.
 create or replace function record_chat_replies(p_account_id bigint, p_number_id bigint, p_replies json)
 returns setof chat_replies
 language sql
@@ -26,6 +26,10 @@ as $$
       select m.campaign_id, m.id from (
         select m.* from chat_recipients m
         where m.account_id = p_account_id and m.phone = any (phone_spellings(coalesce(r.phone, linked.phone_key)))
+        union all
+        select m.* from phone_aliases a
+        join chat_recipients m on m.account_id = p_account_id and m.phone = any (phone_spellings(a.alias_key))
+        where a.account_id = p_account_id and a.phone_key = phone_key(coalesce(r.phone, linked.phone_key))
         union all
         select m.* from chat_recipients m
         where m.account_id = p_account_id and m.bsuid = r.bsuid) m

@@ -2,6 +2,7 @@
 // answer most of them and libphonenumber the rest.
 import metadata from "libphonenumber-js/max/metadata";
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { phoneKey } from "./phone-key.ts";
 
 /** Returns the E.164 digits of a number, without the plus, or null if the text is not a valid number. Never throws. */
 export type PhoneReader = (text: string) => string | null;
@@ -13,6 +14,8 @@ export type PhoneReader = (text: string) => string | null;
  * Accepts libphonenumber's digits: ASCII, full-width, Arabic-Indic and Eastern Arabic. Letters, extensions and
  * slashes are invalid.
  *
+ * Older spellings of Brazilian and Mexican mobiles, which the library no longer knows, are accepted as they are.
+ *
  * A number's length must be possible under its calling code; with `valid_only` it must be in an assigned
  * range, which the metadata learns with a delay.
  */
@@ -20,7 +23,11 @@ export function openPhoneReader(options: { readonly valid_only: boolean }): Phon
   const validate = options.valid_only ? readValid : readPossible;
   return (text) => {
     const digits = plain.test(text) ? text : strip(text);
-    return digits === null ? null : validate(digits);
+    if (digits === null) return null;
+    const read = validate(digits);
+    if (read !== null) return read;
+    const key = phoneKey(digits);
+    return key !== digits && validate(key) !== null ? digits : null;
   };
 }
 

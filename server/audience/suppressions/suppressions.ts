@@ -63,7 +63,14 @@ export async function suppressedAmong(
   return found;
 }
 
-/** Reports whether the person is suppressed at `now`, under any of their identities that are known. */
+const findAliases = statement<{ alias_key: string }>(
+  "select alias_key from phone_aliases where account_id = $1 and phone_key = $2",
+);
+
+/**
+ * Reports whether the person is suppressed at `now`, under any of their identities that are known. WhatsApp's
+ * aliases of a phone count for messages only: a call goes to the number itself.
+ */
 export async function isSuppressed(
   db: Executor,
   accountId: number,
@@ -73,7 +80,9 @@ export async function isSuppressed(
 ): Promise<boolean> {
   const key = await findPersonKey(db, accountId, person);
   const { channel, is_marketing } = outreach;
-  const rows = await findSuppressed(db, [accountId, [key], channel, is_marketing, now]);
+  const aliases = channel === "chat" ? await findAliases(db, [accountId, key]) : [];
+  const keys = [key, ...aliases.map(({ alias_key }) => alias_key)];
+  const rows = await findSuppressed(db, [accountId, keys, channel, is_marketing, now]);
   return rows.length > 0;
 }
 

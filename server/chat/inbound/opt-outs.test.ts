@@ -9,6 +9,7 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import {
+  makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
   makeSuppression,
@@ -20,12 +21,18 @@ import {
   preferenceHook,
   statusHook,
 } from "../../../test/support/chat-webhooks.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import type { Outgoing } from "../../drivers/chat/driver.ts";
+import { default_settings } from "../../worker.ts";
 import { makeMessageId } from "../messages/message-id.ts";
+import { openSenders } from "../sender/send-campaigns.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 
 type Category = "MARKETING" | "UTILITY";
 
 let api: TestApi;
+/** The numbers under which the provider knows phones, where they differ. */
+const waIds = new Map<string, string>();
 let account: TestAccount;
 let number: TestChatNumber;
 let templates: Record<Category, number>;
@@ -33,7 +40,11 @@ let templates: Record<Category, number>;
 const other = "919800000001";
 
 before(async () => {
-  api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
+  const send = async (_: unknown, { message_id, to }: Outgoing) => ({
+    provider_message_id: `wamid.${message_id}`,
+    wa_id: waIds.get(to) ?? to,
+  });
+  api = await startApi({ chatDrivers: { whatsapp: { ...openTestWhatsapp(), send } } });
   account = await makeAccount(api.app);
   await makeCredits(api.app, account, { chat: 100_000 });
   const driver = "whatsapp";
@@ -208,4 +219,38 @@ test("a stop by reply ends only marketing where the account chooses so", async (
   await set("all");
   await receive(stopFrom(from));
   assert.equal(await isReached(from), false, "a later stop under the other setting");
+});
+
+test("a stop from the number under which WhatsApp knows a phone, or its suppression, ends messages to the phone", async (t) => {
+  const sender = await makeAccount(api.app);
+  await makeCredits(api.app, sender, { chat: 100 });
+  const from = await makeChatNumber(api.app, sender, { driver: "whatsapp" });
+  const template = await makeChatTemplate(api.app, sender, from, { driver: "whatsapp" });
+  const senders = openSenders(api.app, default_settings);
+  t.after(() => senders.stop());
+  const [stopped, listed, free] = Array.from({ length: 3 }, () => `9198${newDigits()}`);
+  const phones = [stopped!, listed!, free!];
+  for (const [i, phone] of phones.entries()) waIds.set(phone, `4477${newDigits()}${i}`);
+
+  const sendTo = async (to: readonly string[]): Promise<Record<string, string>> => {
+    const rows = to.map((phone) => ({ phone }));
+    const id = await makeChatCampaign(api.app, sender, from, template, rows);
+    await senders.startDue();
+    const path = `/api/v1/chat/campaigns/${id}`;
+    const read = async (rest = "") => (await api.send("GET", path + rest, sender)).body;
+    await eventually(async () => (await read()).status === "completed");
+    const { data } = await read("/recipients");
+    return Object.fromEntries(data.map((one: Record<string, string>) => [one.phone_number, one.state]));
+  };
+  const accepted = Object.fromEntries(phones.map((phone) => [phone, "accepted"]));
+  assert.deepEqual(await sendTo(phones), accepted);
+  const text = "STOP";
+  await receive(messageHook(from, [{ id: unique("in"), from: waIds.get(stopped!)!, text }]));
+  await makeSuppression(api.app, sender, { phone: waIds.get(listed!)!, channel: "chat" });
+  assert.deepEqual(await sendTo(phones), {
+    ...accepted,
+    [stopped!]: "skipped",
+    [listed!]: "skipped",
+  });
+  assert.deepEqual(await sendTo([waIds.get(free!)!]), { [waIds.get(free!)!]: "accepted" });
 });

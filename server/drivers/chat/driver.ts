@@ -85,7 +85,11 @@ export type Outgoing = {
 };
 
 /** The provider accepted the message, which does not mean that it is delivered. */
-export type Accepted = { readonly provider_message_id: string };
+export type Accepted = {
+  readonly provider_message_id: string;
+  /** The number (digits) under which the provider knows the recipient, if it names one. */
+  readonly wa_id?: string;
+};
 
 /**
  * Why a message was not accepted:

@@ -761,6 +761,12 @@ export interface PersonBsuids {
   phone_key: string | null;
 }
 
+export interface PhoneAliases {
+  account_id: number;
+  alias_key: string;
+  phone_key: string;
+}
+
 export interface PhoneNumbers {
   account_id: number;
   agent_group_id: number | null;
@@ -1151,6 +1157,7 @@ export interface DB {
   leases: Leases;
   live_customers: LiveCustomers;
   person_bsuids: PersonBsuids;
+  phone_aliases: PhoneAliases;
   phone_numbers: PhoneNumbers;
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;

@@ -82,8 +82,8 @@ const deleteSavedViews = statement(`
 
 /**
  * Suppressions stay, because the person would be contacted again without them; the words of a reply do not, nor
- * its message ID, which contains the number. A WhatsApp user ID is kept with its number only as long as there is a
- * suppression.
+ * its message ID, which contains the number. A WhatsApp user ID or an alias is kept with its number only as long as
+ * there is a suppression.
  */
 export const eraseSuppressionTexts: Part = ({ person, write }) =>
   write(async (tx) => {
@@ -100,6 +100,11 @@ const eraseSuppressions = statement(`
   ), lifted as (
     delete from suppressions
     where account_id = $1 and person_key = any ($2::text[]) and lifted_at is not null
+  ), aliases as (
+    delete from phone_aliases a
+    where a.account_id = $1 and (a.phone_key = any ($2::text[]) or a.alias_key = any ($2::text[])) and not exists (
+      select from suppressions s
+      where s.account_id = $1 and s.person_key in (a.phone_key, a.alias_key) and s.lifted_at is null)
   )
   delete from person_bsuids b
   where b.account_id = $1 and b.bsuid = any ($3::text[]) and not exists (

@@ -1,5 +1,7 @@
 // Executes the requests of one sender: sends each marked message and produces its result.
 import { ChatSendError } from "../../../drivers/chat/driver.ts";
+import { isBsuid } from "../../../lib/bsuid.ts";
+import { phoneKey } from "../../../lib/phone-key.ts";
 import { failureEffects } from "../../inbound/failure-effects.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { makeMessageId } from "../../messages/message-id.ts";
@@ -124,7 +126,7 @@ async function send(
   const rendered = renderMessage(campaign.plan, marked.variables, message_id);
   if ("missing" in rendered) return { state: "refused", error: "missing_variable" };
   try {
-    const { provider_message_id } = await driver.send(
+    const { provider_message_id, wa_id } = await driver.send(
       {
         phone_number_id: number.provider_phone_number_id,
         business_account_id: number.business_account_id,
@@ -139,10 +141,17 @@ async function send(
       },
       within.giveUp,
     );
-    return { state: "accepted", provider_message_id, at: app.clock.now() };
+    const alias = aliasOf(marked.phone, wa_id);
+    return { state: "accepted", provider_message_id, at: app.clock.now(), ...alias };
   } catch (error) {
     return failureOf(sender, marked, error, within.pause);
   }
+}
+
+/** Returns the number that the provider names if it is not the recipient's own in another spelling. */
+function aliasOf(phone: string, wa_id: string | undefined): Pick<Outcome, "alias"> {
+  const isOther = wa_id !== undefined && !isBsuid(phone) && phoneKey(wa_id) !== phoneKey(phone);
+  return isOther ? { alias: { phone, wa_id } } : {};
 }
 
 function failureOf(

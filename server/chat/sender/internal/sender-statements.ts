@@ -17,6 +17,8 @@ export type Result = {
   readonly recipient_side?: boolean;
   readonly due_at?: Date;
   readonly at?: Date;
+  /** The number under which the provider knows the recipient, where it is another one. */
+  readonly alias?: { readonly phone: string; readonly wa_id: string };
 };
 
 /** A recipient marked as dispatching: it is sent at once, or returned to the queue. */
@@ -36,7 +38,7 @@ type Holder = { readonly account_id: number; readonly number_id: number; readonl
 
 const batch_statement = statement<Marked & { to_state: RecipientState }>(`
   select campaign_id, id, to_state, dispatches, phone, variables, error, attempts
-  from record_and_claim_messages($1, $2, $3, $4, $5, $6, $7, $8)`);
+  from record_and_claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)`);
 
 /**
  * Records the results and marks the next recipients of a campaign (none when `take` is 0). Throws
@@ -49,6 +51,7 @@ export async function recordAndMark(
   results: readonly Result[],
   next: { campaign_id: number; take: number; after: number },
 ): Promise<{ marked: Marked[]; seen: number; last_id: number }> {
+  const aliases = results.flatMap(({ alias }) => alias ?? []);
   const rows = await batch_statement(app.db.pool, [
     holder.account_id,
     holder.number_id,
@@ -58,6 +61,7 @@ export async function recordAndMark(
     next.take,
     next.after,
     app.clock.now(),
+    aliases.length > 0 ? JSON.stringify(aliases) : null,
   ]);
   const fresh = rows.filter(({ campaign_id }) => campaign_id === next.campaign_id);
   return {

@@ -12,6 +12,7 @@ import {
 import { openGraphApi, type GraphClient } from "./graph-client.ts";
 import { asMessageId, asRecord, asText } from "./json.ts";
 import { messageBody } from "./message-body.ts";
+import { readNumber } from "./read-person.ts";
 import { readWebhook } from "./read-webhook.ts";
 import { createTemplate, deleteTemplate, listTemplates, readQuality } from "./templates.ts";
 import { uploadMedia } from "./upload-media.ts";
@@ -100,7 +101,9 @@ async function send(
   if (provider_message_id === null) {
     throw new ChatSendError("unknown", "the response has no message ID");
   }
-  return { provider_message_id };
+  const contacts = answer["contacts"];
+  const wa_id = Array.isArray(contacts) ? readNumber(asRecord(contacts[0])?.["wa_id"]) : null;
+  return { provider_message_id, ...(wa_id === null ? {} : { wa_id }) };
 }
 
 async function findNumber(client: GraphClient, from: ChatSender): Promise<ProviderNumber> {
