@@ -9,3 +9,10 @@ create table phone_aliases (
 
 -- It has one more parameter.
 drop function if exists record_and_claim_messages(bigint, bigint, bigint, json, bigint, int, bigint, timestamptz);
+
+-- When header_media got its media ID, which the provider forgets after 30 days.
+alter table chat_templates add column header_media_at timestamptz;
+update chat_templates set header_media_at = updated_at where header_media->>'id' is not null;
+
+-- It has one more parameter and another result.
+drop function if exists retry_chat_recipients(bigint, bigint, text[], timestamptz);

@@ -1,25 +1,30 @@
 -- Queues the failed recipients of a chat campaign again, those with one of p_errors or all (null), and makes
--- the campaign run. Returns how many; the caller has locked the campaign and reserves their credit. Only
--- definite failures: the provider refused the message, reported that it was not delivered, or was never asked.
--- A message of unknown outcome may have been received. Not by chat_transitions, because no report of the
--- provider and no other request may queue these.
+-- the campaign run. Returns how many, and for how many of them the caller reserves a credit; it has locked the
+-- campaign. Definite failures: the provider refused the message, reported that it was not delivered, or was never
+-- asked. With p_may_duplicate also messages whose outcome never arrived: they may have been received, and their
+-- credit was captured. Not by chat_transitions, because no report of the provider and no other request may queue
+-- these.
 create or replace function retry_chat_recipients(
-  p_account_id bigint, p_campaign_id bigint, p_errors text[], p_now timestamptz
-) returns int
+  p_account_id bigint, p_campaign_id bigint, p_errors text[], p_may_duplicate boolean, p_now timestamptz
+) returns table (retried int, uncharged int)
 language plpgsql
 set enable_seqscan = off
 as $$
+#variable_conflict use_column
 declare
   v_refused int;
   v_undelivered int;
   v_skipped int;
+  v_unresolved int;
   v_retried int;
+  v_uncharged int;
 begin
   with failed as materialized (
     -- Locked in the order in which delivery statuses lock them.
-    select r.id, r.state from chat_recipients r
+    select r.id, r.state, r.charged from chat_recipients r
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id
-      and (r.state in ('refused', 'undelivered') or (r.state = 'skipped' and r.error = 'campaign_failed'))
+      and (r.state in ('refused', 'undelivered') or (r.state = 'skipped' and r.error = 'campaign_failed')
+        or (r.state = 'unresolved' and p_may_duplicate))
       and (p_errors is null or r.error = any (p_errors))
     order by r.id
     for no key update
@@ -31,17 +36,19 @@ begin
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = f.id
   )
   select count(*) filter (where f.state = 'refused'), count(*) filter (where f.state = 'undelivered'),
-    count(*) filter (where f.state = 'skipped'), count(*)
-  into v_refused, v_undelivered, v_skipped, v_retried from failed f;
-  if v_retried = 0 then return 0; end if;
+    count(*) filter (where f.state = 'skipped'), count(*) filter (where f.state = 'unresolved'), count(*),
+    count(*) filter (where not f.charged)
+  into v_refused, v_undelivered, v_skipped, v_unresolved, v_retried, v_uncharged from failed f;
+  if v_retried = 0 then return query select 0, 0; return; end if;
 
-  insert into chat_counts as c (account_id, campaign_id, slot, queued, refused, undelivered, skipped)
-  values (p_account_id, p_campaign_id, 'controls', v_retried, -v_refused, -v_undelivered, -v_skipped)
+  insert into chat_counts as c (account_id, campaign_id, slot, queued, refused, undelivered, skipped, unresolved)
+  values (p_account_id, p_campaign_id, 'controls', v_retried, -v_refused, -v_undelivered, -v_skipped, -v_unresolved)
   on conflict (account_id, campaign_id, slot) do update set
     queued = c.queued + excluded.queued, refused = c.refused + excluded.refused,
-    undelivered = c.undelivered + excluded.undelivered, skipped = c.skipped + excluded.skipped;
+    undelivered = c.undelivered + excluded.undelivered, skipped = c.skipped + excluded.skipped,
+    unresolved = c.unresolved + excluded.unresolved;
   update chat_campaigns c set state = 'running', failure = null, finished_at = null,
-      work_at = p_now, retried = c.retried + v_retried
+      work_at = p_now, retried = c.retried + v_uncharged
     where c.account_id = p_account_id and c.id = p_campaign_id;
-  return v_retried;
+  return query select v_retried, v_uncharged;
 end $$;

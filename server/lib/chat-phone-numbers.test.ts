@@ -13,14 +13,25 @@ const calling_codes = [
   ...Object.keys(metadata.nonGeographic),
 ];
 
-/** Reads bare digits with the library only. */
+/** Reads bare digits with the library only, which does not know Mexico's older spelling any more. */
 function byLibrary(digits: string): string | null {
   const phone = parsePhoneNumberFromString(`+${digits}`, { extract: false });
-  return phone?.isPossible() ? phone.number.slice(1) : null;
+  if (phone?.isPossible()) return phone.number.slice(1);
+  const [, national] = /^521([0-9]{10})$/.exec(digits) ?? [];
+  return national !== undefined && byLibrary(`52${national}`) !== null ? digits : null;
 }
 
 const digits = (min: number, max: number) =>
   fc.stringMatching(new RegExp(`^[0-9]{${min},${max}}$`));
+
+test("older spellings of Mexican, Brazilian and Argentine mobiles are accepted", () => {
+  for (const old of ["5215512345678", "+52 1 55 1234 5678"])
+    assert.equal(read(old), "5215512345678");
+  assert.equal(read("555187654321"), "555187654321");
+  assert.equal(read("5491123456789"), "5491123456789");
+  assert.equal(read("541123456789"), "541123456789");
+  assert.equal(read("52155123456789"), null);
+});
 
 test("the table has every calling code, including non-geographic ones", () => {
   for (const code of ["1", "7", "44", "91", "800", "808", "870", "878", "881", "882", "883", "888"])

@@ -630,6 +630,8 @@ async function assertErased({ country_code, asked, phone: of }: (typeof people)[
   assert.deepEqual(Object.keys(await identityTraces(api.app.db.pool, of, [bsuid])), [
     "person_bsuids.bsuid",
     "person_bsuids.phone_key",
+    "phone_aliases.alias_key",
+    "phone_aliases.phone_key",
     "suppressions.bsuid",
     "suppressions.person_key",
     "suppressions.phone",

@@ -52,6 +52,11 @@ async function fillAudience(place: Place, { phone, bsuid }: Identities): Promise
   );
   const { key } = rows[0]!;
   await insert(place, "person_bsuids", { bsuid, phone_key: key });
+  for (const [phone_key, alias_key] of [
+    [key, "447700900123"],
+    ["447700900123", key],
+  ])
+    await insert(place, "phone_aliases", { phone_key, alias_key });
   const stored = { person_key: key, phone, bsuid, channel: "chat", scope: "all", occurred_at: at };
   const view = { user_id: place.owner.owner_id, page: "leads", columns: [], shared: true };
   const search = JSON.stringify({ phone_number: `+${phone}` });

@@ -26,6 +26,7 @@ const personal: Columns = {
   lead_timeline: "data",
   leads: "custom_fields email name phone phone_e164",
   person_bsuids: "bsuid phone_key",
+  phone_aliases: "alias_key phone_key",
   saved_views: "name search",
   suppressions: "bsuid evidence person_key phone reason",
   voice_recipients: "number phone variables",

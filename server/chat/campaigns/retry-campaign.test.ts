@@ -132,7 +132,7 @@ test("a retry sends only to failed recipients with the named error, as new messa
   await checkInvariants(fixture);
 });
 
-test("a retry never touches messages of unknown outcome, also not by their name", async (t) => {
+test("a retry touches messages of unknown outcome only with consent to a duplicate, and takes no second credit for them", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { provider, app, account } = fixture;
   provider.answer = async (outgoing) => {
@@ -166,6 +166,14 @@ test("a retry never touches messages of unknown outcome, also not by their name"
     .where("type", "=", "chat.campaign.retried")
     .execute();
   assert.equal(rows.length, 1, "a retry without recipients records nothing");
+  const { credits } = await detail(fixture, id);
+  const consent = await retry(fixture, id, { errors: ["outcome_unknown"], may_duplicate: true });
+  assert.deepEqual([consent.status, consent.body.retried], [200, 1]);
+  await sendUntil(fixture, id, "completed");
+  assert.equal(provider.sent.filter(({ outgoing }) => outgoing.to === phone(1)).length, 2);
+  const after = await detail(fixture, id);
+  assert.deepEqual([after.counts.accepted, after.counts.failed], [2, 0]);
+  assert.deepEqual(after.credits, credits);
   await checkInvariants(fixture);
 });
 

@@ -16,20 +16,29 @@ type Campaign = {
   readonly reservation_id: number;
 };
 
+/** Which recipients of a campaign: those with one of the errors, or every failed one (null). */
+type FailedOf = {
+  readonly id: number;
+  readonly errors: readonly string[] | null;
+  /** Also those who may have received the message. */
+  readonly may_duplicate: boolean;
+};
+
 /**
- * Queues failed recipients again, each as a new message, and reserves a credit for each. Only definite
- * failures: a message of unknown outcome can only be resent (resend-recipient.ts). An ended campaign runs
- * again; it is paused if its template has changed. Returns how many, and the chat number to notify on
+ * Queues failed recipients again, each as a new message, and reserves a credit for each. Messages whose outcome
+ * never arrived are among them only with `may_duplicate`, because they may have been received; their credit was
+ * captured, so none is reserved. An ended campaign runs again; it is paused if its template has changed. Returns how many, and the chat number to notify on
  * `chat_work`. Errors: not-found; conflict when the campaign was cancelled or not started, its recipients
  * were purged, or its number or template no longer exists; insufficient-credit.
  */
 export async function retryCampaign(
   tx: Tx,
   actor: Actor,
-  { id, errors }: { readonly id: number; readonly errors: readonly string[] | null },
+  failed: FailedOf,
   now: Date,
 ): Promise<{ readonly retried: number; readonly chat_number_id: number }> {
   const { account_id } = actor;
+  const { id, errors, may_duplicate } = failed;
   const key = { account_id, campaign_id: id };
   const campaign = await lockRetryableCampaign<Campaign>(
     tx,
@@ -39,7 +48,7 @@ export async function retryCampaign(
   );
   await lockNumberAndTemplate(tx, key, campaign);
   const { name, chat_number_id, reservation_id } = campaign;
-  const retried = await queueFailed(tx, key, errors, now);
+  const { retried, uncharged } = await queueFailed(tx, key, failed, now);
   if (retried === 0) return { retried, chat_number_id };
   await recordEvent(tx, {
     account_id,
@@ -52,22 +61,23 @@ export async function retryCampaign(
     at: now,
     action: "chat_campaign.retried",
     subject_id: id,
-    detail: { retried, errors },
+    detail: { retried, errors, may_duplicate },
   });
-  await extendReservation(tx, { account_id, id: reservation_id, amount: retried }, now);
+  if (uncharged > 0)
+    await extendReservation(tx, { account_id, id: reservation_id, amount: uncharged }, now);
   return { retried, chat_number_id };
 }
 
 async function queueFailed(
   tx: Tx,
   { account_id, campaign_id }: CampaignKey,
-  errors: readonly string[] | null,
+  { errors, may_duplicate }: FailedOf,
   now: Date,
-): Promise<number> {
-  const { rows } = await sql<{ retried: number }>`
-    select retry_chat_recipients(${account_id}, ${campaign_id}, ${errors && [...errors]}::text[],
-      ${now}::timestamptz) as retried`.execute(tx);
-  return rows[0]!.retried;
+): Promise<{ retried: number; uncharged: number }> {
+  const { rows } = await sql<{ retried: number; uncharged: number }>`
+    select retried, uncharged from retry_chat_recipients(${account_id}, ${campaign_id},
+      ${errors && [...errors]}::text[], ${may_duplicate}, ${now}::timestamptz)`.execute(tx);
+  return rows[0]!;
 }
 
 /** Locks both until the commit: an inactive number or a deleted template could not send the campaign. */

@@ -66,13 +66,14 @@ export async function validateCampaign(
   if (!has_recipients) throw new Refusal("bad-request", "The campaign has no contacts");
 
   const number = await findNumber(db, account.id, head.chat_number_id);
+  const scheduled_at = readStart(head.scheduled_at ?? "", account.time_zone, now);
   const message = await findMessage(
     db,
     account.id,
     { template_id, flow_id, automation_flow_id },
     number,
+    scheduled_at instanceof Date ? scheduled_at : now,
   );
-  const scheduled_at = readStart(head.scheduled_at ?? "", account.time_zone, now);
   const violations: FieldError[] = [];
   if (!number)
     violations.push({

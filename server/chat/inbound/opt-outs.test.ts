@@ -221,7 +221,7 @@ test("a stop by reply ends only marketing where the account chooses so", async (
   assert.equal(await isReached(from), false, "a later stop under the other setting");
 });
 
-test("a stop from the number under which WhatsApp knows a phone, or its suppression, ends messages to the phone", async (t) => {
+test("a stop from the number under which WhatsApp knows a phone, or its suppression, ends messages to the phone, and a template that becomes marketing reaches nobody who stopped marketing", async (t) => {
   const sender = await makeAccount(api.app);
   await makeCredits(api.app, sender, { chat: 100 });
   const from = await makeChatNumber(api.app, sender, { driver: "whatsapp" });
@@ -232,25 +232,44 @@ test("a stop from the number under which WhatsApp knows a phone, or its suppress
   const phones = [stopped!, listed!, free!];
   for (const [i, phone] of phones.entries()) waIds.set(phone, `4477${newDigits()}${i}`);
 
-  const sendTo = async (to: readonly string[]): Promise<Record<string, string>> => {
+  const sendTo = async (
+    to: readonly string[],
+    beforeSending: () => Promise<unknown> = async () => {},
+  ): Promise<Record<string, string>> => {
     const rows = to.map((phone) => ({ phone }));
     const id = await makeChatCampaign(api.app, sender, from, template, rows);
+    await beforeSending();
     await senders.startDue();
     const path = `/api/v1/chat/campaigns/${id}`;
     const read = async (rest = "") => (await api.send("GET", path + rest, sender)).body;
     await eventually(async () => (await read()).status === "completed");
     const { data } = await read("/recipients");
-    return Object.fromEntries(data.map((one: Record<string, string>) => [one.phone_number, one.state]));
+    return Object.fromEntries(
+      data.map((one: { phone_number: string; state: string }) => [one.phone_number, one.state]),
+    );
   };
   const accepted = Object.fromEntries(phones.map((phone) => [phone, "accepted"]));
   assert.deepEqual(await sendTo(phones), accepted);
   const text = "STOP";
   await receive(messageHook(from, [{ id: unique("in"), from: waIds.get(stopped!)!, text }]));
-  await makeSuppression(api.app, sender, { phone: waIds.get(listed!)!, channel: "chat" });
+  await makeSuppression(api.app, sender, waIds.get(listed!)!, { channel: "chat" });
   assert.deepEqual(await sendTo(phones), {
     ...accepted,
     [stopped!]: "skipped",
     [listed!]: "skipped",
   });
   assert.deepEqual(await sendTo([waIds.get(free!)!]), { [waIds.get(free!)!]: "accepted" });
+
+  // A template that the provider makes marketing reaches nobody who stopped marketing, in open campaigns too.
+  await makeSuppression(api.app, sender, free!, { channel: "chat", scope: "marketing" });
+  const setCategory = (category: Category) =>
+    api.app.db.query
+      .updateTable("chat_templates")
+      .set({ category })
+      .where("account_id", "=", sender.account_id)
+      .execute();
+  await setCategory("UTILITY");
+  assert.deepEqual(await sendTo([free!]), { [free!]: "accepted" });
+  const change = () => setCategory("MARKETING");
+  assert.deepEqual(await sendTo([free!], change), { [free!]: "skipped" });
 });

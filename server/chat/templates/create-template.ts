@@ -69,7 +69,7 @@ export async function keepTemplate(
   now: Date,
 ): Promise<TemplateResponse> {
   const state = {
-    ...contentOf(input, submitted.category),
+    ...contentOf(input, submitted.category, now),
     status: submitted.status,
     quality: submitted.quality,
     rejection_reason: submitted.rejection_reason,
@@ -105,7 +105,7 @@ async function placeOf(app: App, account_id: number, numberId: number): Promise<
   return { account_id, driver: number.driver as ChatDriverName, business_account_id };
 }
 
-function contentOf(input: NewTemplate, category: string) {
+function contentOf(input: NewTemplate, category: string, now: Date) {
   const media = headerMediaOf(input.header_media);
   return {
     category,
@@ -113,12 +113,13 @@ function contentOf(input: NewTemplate, category: string) {
     components: JSON.stringify(input.components),
     variable_defaults: JSON.stringify(input.variable_defaults ?? {}),
     header_media: media && JSON.stringify(media),
+    header_media_at: media?.id ? now : null,
   };
 }
 
 async function recordDraft(app: App, place: Place, input: NewTemplate): Promise<void> {
   const now = app.clock.now();
-  const content = { ...contentOf(input, input.category), updated_at: now };
+  const content = { ...contentOf(input, input.category, now), updated_at: now };
   const drafted = await app.db.query
     .insertInto("chat_templates")
     .values({

@@ -5,6 +5,7 @@ import type { App } from "../../engine/app.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { hold, liftHold } from "../holds/holds.ts";
 import type { MessagePlan } from "../messages/message-plan.ts";
+import { isMediaExpired } from "../messages/media-expiry.ts";
 import { planMismatch } from "../messages/plan-mismatch.ts";
 import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
 import { plannedTemplateOf, template_columns, type TemplateRow } from "./template-schema.ts";
@@ -13,12 +14,13 @@ import { plannedTemplateOf, template_columns, type TemplateRow } from "./templat
 type PlannedCampaign = TemplateRow & {
   readonly campaign_id: number;
   readonly plan: MessagePlan;
+  readonly planned_at: Date;
   /** Whether the campaign is on hold because its template has changed. */
   readonly is_held: boolean;
 };
 
 const planned = `
-  select c.id as campaign_id, c.plan, ${template_columns.map((name) => `t.${name}`).join(", ")}, exists (
+  select c.id as campaign_id, c.plan, c.created_at as planned_at, ${template_columns.map((name) => `t.${name}`).join(", ")}, exists (
     select from chat_holds h
     where h.account_id = c.account_id and h.scope = 'campaign' and h.subject_id = c.id
       and h.reason = 'template_changed') as is_held
@@ -42,7 +44,7 @@ export async function revalidateCampaigns(
 ): Promise<readonly number[]> {
   const numberIds = new Set<number>();
   for (const one of await plannedOfBusiness(db.pool, [account_id, driver, business_account_id])) {
-    if ((mismatchOf(one) !== null) === one.is_held) continue;
+    if ((mismatchOf(one, clock.now()) !== null) === one.is_held) continue;
     const woken = await db.query
       .transaction()
       .execute((tx) => revalidateCampaign(tx, { account_id, id: one.campaign_id }, clock.now()));
@@ -75,12 +77,20 @@ export async function revalidateCampaign(
     subject_id: id,
     reason: "template_changed",
   } as const;
-  const detail = mismatchOf(campaign);
+  const detail = mismatchOf(campaign, now);
   if (detail !== null) await hold(tx, { ...held, detail }, now);
   if (detail !== null || !is_held) return [];
   return (await liftHold(tx, held, now)).number_ids;
 }
 
-function mismatchOf({ plan, ...template }: PlannedCampaign): string | null {
-  return plan.kind === "template" ? planMismatch(plan, plannedTemplateOf(template)) : null;
+function mismatchOf({ plan, planned_at, ...template }: PlannedCampaign, now: Date): string | null {
+  if (plan.kind !== "template") return null;
+  const { header_media, header_media_at } = template;
+  const file = plan.header_media?.id;
+  // A file that was replaced since is at least as old as the campaign.
+  const isCurrent = file !== undefined && file === (header_media as { id?: string } | null)?.id;
+  const uploaded_at = (isCurrent && header_media_at) || planned_at;
+  if (file !== undefined && isMediaExpired(uploaded_at, now))
+    return "the provider has deleted the header's file, which it keeps for 30 days: create the campaign again with the file uploaded anew";
+  return planMismatch(plan, plannedTemplateOf(template));
 }

@@ -200,6 +200,7 @@ export const template_columns = [
   "components",
   "variable_defaults",
   "header_media",
+  "header_media_at",
   "status",
   "quality",
   "rejection_reason",
@@ -219,6 +220,7 @@ export type TemplateRow = {
   components: unknown;
   variable_defaults: unknown;
   header_media: unknown;
+  header_media_at: Date | null;
   status: string;
   quality: string;
   rejection_reason: string | null;
@@ -240,8 +242,8 @@ export function plannedTemplateOf(row: TemplateRow): PlannedTemplate {
   };
 }
 
-export function templateResponse(row: TemplateRow): TemplateResponse {
-  const planned = plannedTemplateOf(row);
+export function templateResponse({ header_media_at, ...row }: TemplateRow): TemplateResponse {
+  const planned = plannedTemplateOf({ ...row, header_media_at });
   return {
     ...row,
     ...planned,

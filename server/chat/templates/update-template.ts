@@ -40,7 +40,12 @@ export async function updateTemplate(
     .set({
       updated_at: now,
       ...(variable_defaults ? { variable_defaults: JSON.stringify(variable_defaults) } : {}),
-      ...(header_media === undefined ? {} : { header_media: media && JSON.stringify(media) }),
+      ...(header_media === undefined
+        ? {}
+        : {
+            header_media: media && JSON.stringify(media),
+            header_media_at: media?.id ? now : null,
+          }),
     })
     .where("account_id", "=", account_id)
     .where("id", "=", templateId)

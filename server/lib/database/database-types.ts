@@ -467,6 +467,7 @@ export interface ChatTemplates {
   created_at: Date;
   driver: string;
   header_media: unknown | null;
+  header_media_at: Date | null;
   id: Generated<number>;
   language: string;
   name: string;

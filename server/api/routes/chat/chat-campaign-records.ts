@@ -173,14 +173,20 @@ const retryRoute = route({
           minItems: 1,
           maxItems: 20,
           description:
-            "Only recipients with one of these errors, such as undeliverable; omitted: every definite failure",
+            "Only recipients with one of these errors, such as undeliverable; omitted: every failure",
+        }),
+      ),
+      may_duplicate: optional(
+        Type.Boolean({
+          description:
+            "True: also the messages whose outcome never arrived (outcome_unknown). A second copy is acceptable",
         }),
       ),
     },
     {
       title: "ChatRetry",
       description:
-        "Which recipients are queued again. Those of unknown outcome are never retried: they may have the message",
+        "Which recipients are queued again. Those of unknown outcome only with may_duplicate: they may have the message",
       examples: [{ errors: ["undeliverable"] }],
     },
   ),
@@ -197,7 +203,11 @@ const retryRoute = route({
   handle: async ({ app, caller, actor, params: { id: campaignId }, body, writeWithClient }) => {
     const now = app.clock.now();
     const accountId = caller.account.id;
-    const failed = { id: campaignId, errors: body.errors ?? null };
+    const failed = {
+      id: campaignId,
+      errors: body.errors ?? null,
+      may_duplicate: body.may_duplicate ?? false,
+    };
     const answer = await writeWithClient(statement_seconds, async (tx) => {
       const { retried } = await retryCampaign(tx, actor, failed, now);
       return { retried, campaign: await findCampaign(tx, accountId, campaignId, now) };
@@ -207,13 +217,14 @@ const retryRoute = route({
   },
 });
 
-/** Reports `outcome_unknown` among the errors; the body may have any shape. */
+/** Reports `outcome_unknown` among the errors without `may_duplicate`; the body may have any shape. */
 function unknownOutcomeViolations(body: unknown): FieldError[] {
-  const { errors } = (body ?? {}) as { readonly errors?: unknown };
+  const { errors, may_duplicate } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  if (may_duplicate === true) return [];
   const at = Array.isArray(errors) ? errors.indexOf("outcome_unknown") : -1;
   if (at === -1) return [];
   const reason =
-    "must not be outcome_unknown, because these customers may have the message already";
+    "must not be outcome_unknown without may_duplicate, because these customers may have the message already";
   return [{ field: `errors.${at}`, reason }];
 }
 

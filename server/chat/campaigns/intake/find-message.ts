@@ -9,6 +9,7 @@ import {
 } from "../../messages/build-message-plan.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { OpeningMessage } from "../../messages/opening-message.ts";
+import { isMediaExpired } from "../../messages/media-expiry.ts";
 import { unsupportedPart } from "../../messages/unsupported-part.ts";
 import { plannedTemplateOf } from "../../templates/template-schema.ts";
 
@@ -27,13 +28,15 @@ type Sender = { readonly driver: string; readonly business_account_id: string };
 
 /**
  * Returns the named message, or the reason it cannot be sent. A template must belong to the business
- * account of `sender`; this is not checked when `sender` is undefined.
+ * account of `sender`; this is not checked when `sender` is undefined. Its header's file must still be there when
+ * sending starts.
  */
 export async function findMessage(
   db: Kysely<DB>,
   accountId: number,
   { template_id, flow_id, automation_flow_id }: Named,
   sender: Sender | undefined,
+  starts_at: Date,
 ): Promise<CampaignMessage | FieldError> {
   const templateMessage = async (templateId: number): Promise<CampaignMessage | string> => {
     const template = await findTemplate(db, accountId, templateId);
@@ -46,6 +49,8 @@ export async function findMessage(
     if (part !== null) return `is a template with ${part}, which campaigns cannot fill`;
     if (headerMediaKind(planned.components) !== null && planned.header_media === null)
       return "is a template without the file of its header: set its header_media";
+    if (template.header_media_at !== null && isMediaExpired(template.header_media_at, starts_at))
+      return "is a template whose header's file the provider will have deleted by then, 30 days after it was set: upload it again and set its header_media";
     return { plan: makeTemplatePlan(planned), template_id: template.id };
   };
   const found = async (): Promise<CampaignMessage | string> => {
