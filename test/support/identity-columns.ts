@@ -87,6 +87,7 @@ const impersonal: Columns = {
     "answered_by cli_number direction disposition ended_by ended_reason recording_state retried_leg stage status",
   chat_campaigns: "failure mm_lite plan state trimmed",
   chat_counts: "slot",
+  chat_minutes: "slot",
   chat_flows: "name opening",
   chat_holds: "detail reason scope",
   chat_inbox: "driver",

@@ -171,9 +171,9 @@ test("a retry touches messages of unknown outcome only with consent to a duplica
   assert.deepEqual([consent.status, consent.body.retried], [200, 1]);
   await sendUntil(fixture, id, "completed");
   assert.equal(provider.sent.filter(({ outgoing }) => outgoing.to === phone(1)).length, 2);
-  const after = await detail(fixture, id);
-  assert.deepEqual([after.counts.accepted, after.counts.failed], [2, 0]);
-  assert.deepEqual(after.credits, credits);
+  const repeated = await detail(fixture, id);
+  assert.deepEqual([repeated.counts.accepted, repeated.counts.failed], [2, 0]);
+  assert.deepEqual(repeated.credits, credits);
   await checkInvariants(fixture);
 });
 

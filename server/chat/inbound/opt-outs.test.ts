@@ -221,7 +221,7 @@ test("a stop by reply ends only marketing where the account chooses so", async (
   assert.equal(await isReached(from), false, "a later stop under the other setting");
 });
 
-test("a stop from the number under which WhatsApp knows a phone, or its suppression, ends messages to the phone, and a template that becomes marketing reaches nobody who stopped marketing", async (t) => {
+test("a stop from the number under which WhatsApp knows a phone, or its suppression, ends messages to the phone, and a template that becomes marketing is not sent to those who stopped marketing", async (t) => {
   const sender = await makeAccount(api.app);
   await makeCredits(api.app, sender, { chat: 100 });
   const from = await makeChatNumber(api.app, sender, { driver: "whatsapp" });
@@ -260,7 +260,7 @@ test("a stop from the number under which WhatsApp knows a phone, or its suppress
   });
   assert.deepEqual(await sendTo([waIds.get(free!)!]), { [waIds.get(free!)!]: "accepted" });
 
-  // A template that the provider makes marketing reaches nobody who stopped marketing, in open campaigns too.
+  // Also in a campaign that is open when the provider changes the category.
   await makeSuppression(api.app, sender, free!, { channel: "chat", scope: "marketing" });
   const setCategory = (category: Category) =>
     api.app.db.query

@@ -186,7 +186,7 @@ test("a template with a part that campaigns cannot fill is listed with it, and r
 
 test("a campaign is neither created nor started with a header's file that the provider has deleted after 30 days", async (t) => {
   t.after(() => api.clock.set(new Date()));
-  const after = (days: number) => new Date(Date.now() + days * 86_400_000);
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
   await sync({ components: [{ type: "HEADER", format: "IMAGE" }, body("Hello {{1}}")] });
   const template_id = await templateId();
   const giveFile = async (id: string) =>
@@ -195,17 +195,17 @@ test("a campaign is neither created nor started with a header's file that the pr
       200,
     );
   await giveFile("media-1");
-  const id = await create({ scheduled_at: after(29).toISOString() });
+  const id = await create({ scheduled_at: inDays(29).toISOString() });
   const fields = { name: "Late", chat_number_id: number.id, template_id };
   const contacts = [{ phone_number: "919812345678", variables: { "1": "Ada" } }];
   const late = await request("POST", "/campaigns", {
     ...fields,
     contacts,
-    scheduled_at: after(31).toISOString(),
+    scheduled_at: inDays(31).toISOString(),
   });
   assert.equal(late.status, 422);
   assert.match(late.body.errors[0].reason, /upload it again and set its header_media/);
-  api.clock.set(after(31));
+  api.clock.set(inDays(31));
   await giveFile("media-2");
   await start(id);
   const [status, reason, [detail]] = await statusOf(id);

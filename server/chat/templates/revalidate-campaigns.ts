@@ -91,6 +91,6 @@ function mismatchOf({ plan, planned_at, ...template }: PlannedCampaign, now: Dat
   const isCurrent = file !== undefined && file === (header_media as { id?: string } | null)?.id;
   const uploaded_at = (isCurrent && header_media_at) || planned_at;
   if (file !== undefined && isMediaExpired(uploaded_at, now))
-    return "the provider has deleted the header's file, which it keeps for 30 days: create the campaign again with the file uploaded anew";
+    return "the provider has deleted the header's file, which it keeps for 30 days: upload it again and create the campaign again";
   return planMismatch(plan, plannedTemplateOf(template));
 }

@@ -203,11 +203,8 @@ const retryRoute = route({
   handle: async ({ app, caller, actor, params: { id: campaignId }, body, writeWithClient }) => {
     const now = app.clock.now();
     const accountId = caller.account.id;
-    const failed = {
-      id: campaignId,
-      errors: body.errors ?? null,
-      may_duplicate: body.may_duplicate ?? false,
-    };
+    const { errors = null, may_duplicate } = body;
+    const failed = { id: campaignId, errors, may_duplicate: may_duplicate ?? false };
     const answer = await writeWithClient(statement_seconds, async (tx) => {
       const { retried } = await retryCampaign(tx, actor, failed, now);
       return { retried, campaign: await findCampaign(tx, accountId, campaignId, now) };
