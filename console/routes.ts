@@ -4,6 +4,7 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
   redirect,
 } from "@tanstack/react-router";
 import type { Permission } from "../server/accounts/permissions.ts";
@@ -13,6 +14,7 @@ import { queryClient } from "./api/query-client.ts";
 import { ErrorPage } from "./shell/error-page.tsx";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
+import { readCampaignsSearch, readRecipientSearch } from "./pages/chat/campaigns-search.ts";
 import { readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
 
 declare module "@tanstack/react-router" {
@@ -26,6 +28,17 @@ declare module "@tanstack/react-router" {
     permission?: Permission;
   }
 }
+
+/** The id of what a page shows. */
+const idParam = {
+  parse: ({ id }: { id: string }) => {
+    if (!/^[1-9]\d{0,14}$/.test(id))
+      // oxlint-disable-next-line only-throw-error -- The router's own way.
+      throw notFound();
+    return { id: Number(id) };
+  },
+  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
+};
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFoundPage });
 
@@ -87,8 +100,28 @@ const person = createRoute({
   component: lazyRouteComponent(() => import("./pages/people/person-page.tsx"), "PersonPage"),
 });
 
+const chatCampaigns = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/campaigns",
+  staticData: { title: "Chat campaigns", permission: "chat.read" },
+  validateSearch: readCampaignsSearch,
+  component: lazyRouteComponent(() => import("./pages/chat/campaigns-page.tsx"), "CampaignsPage"),
+});
+
+const chatCampaign = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/campaigns/$id",
+  staticData: { title: "Chat campaign", permission: "chat.read" },
+  params: idParam,
+  validateSearch: readRecipientSearch,
+  component: lazyRouteComponent(() => import("./pages/chat/campaign-page.tsx"), "CampaignPage"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, shell.addChildren([home, leads, lead, person])]),
+  routeTree: root.addChildren([
+    signIn,
+    shell.addChildren([home, leads, lead, person, chatCampaigns, chatCampaign]),
+  ]),
   pathParamsAllowedCharacters: ["+"],
   defaultPreload: "intent",
   defaultErrorComponent: ErrorPage,

@@ -16,7 +16,7 @@ let retrying: ReturnType<typeof setTimeout> | undefined;
  * Calls `listener` with the data of each event of a type while the component is shown. All listeners of a tab share one
  * stream. A tab that is hidden closes it, because a browser has six connections to a host, and resumes where it was.
  */
-function useEvents(types: readonly EventType[], listener: Listener): void {
+export function useEvents(types: readonly EventType[], listener: Listener): void {
   const key = types.join();
   useEffect(() => {
     for (const type of types) listenersOf(type).add(listener);

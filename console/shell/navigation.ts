@@ -1,4 +1,4 @@
-import { Users } from "lucide-react";
+import { Send, Users } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
 
 /** The main navigation: each area with the permission without which it is not shown. */
@@ -6,6 +6,10 @@ export const navigation = [
   {
     label: "CRM",
     links: [{ to: "/leads", label: "Leads", icon: Users, permission: "crm.read" }],
+  },
+  {
+    label: "WhatsApp",
+    links: [{ to: "/chat/campaigns", label: "Campaigns", icon: Send, permission: "chat.read" }],
   },
 ] as const satisfies readonly {
   readonly label: string;

@@ -4,6 +4,7 @@ import { Menu, X } from "lucide-react";
 import { useState } from "react";
 import type { Me } from "../api/me.ts";
 import { Logo } from "../ui/logo.tsx";
+import { Toasts } from "../ui/toasts.tsx";
 import { navigation } from "./navigation.ts";
 import { PermittedPage } from "./permitted-page.tsx";
 import { PersonSearch } from "./person-search.tsx";
@@ -36,6 +37,7 @@ export function Shell() {
       <main id="content" className="min-w-0 flex-1 p-4 md:p-8">
         <PermittedPage me={me} />
       </main>
+      <Toasts />
     </div>
   );
 }

@@ -8,7 +8,7 @@ const kinds = {
   danger: "bg-danger text-on-accent hover:brightness-110",
 } as const;
 
-type ButtonKind = keyof typeof kinds;
+export type ButtonKind = keyof typeof kinds;
 
 /** The classes of a button, for a link that looks like one. */
 export function buttonClass(kind: ButtonKind = "plain"): string {

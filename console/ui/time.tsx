@@ -4,7 +4,7 @@ import { useMemo } from "react";
 const shell = getRouteApi("/shell");
 
 /** Returns a function that writes an instant of the API in the account's time zone. */
-function useTimeFormat(options: Intl.DateTimeFormatOptions = {}): (at: string) => string {
+export function useTimeFormat(options: Intl.DateTimeFormatOptions = {}): (at: string) => string {
   const timeZone = shell.useRouteContext().me.account.time_zone;
   const { dateStyle = "medium", timeStyle = "short" } = options;
   return useMemo(() => {

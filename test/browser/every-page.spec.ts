@@ -6,6 +6,7 @@ const pages = [
   { path: "/leads", heading: "Leads" },
   { path: "/leads/1", heading: "Ada Lovelace" },
   { path: "/people/+919876543210", heading: "+919876543210" },
+  { path: "/chat/campaigns", heading: "Chat campaigns" },
   { path: "/no/such/page", heading: "There is nothing here" },
 ];
 

@@ -1,0 +1,112 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { campaignQuery, type CampaignDetail } from "../../api/chat.ts";
+import { useCampaignProgress } from "../../api/chat-progress.ts";
+import { ApiProblem } from "../../api/problem.ts";
+import { campaign_failures } from "../../messages/chat-reasons.ts";
+import { reasonOf } from "../../messages/reason.ts";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Time } from "../../ui/time.tsx";
+import { CampaignControls } from "./campaign-controls.tsx";
+import { CampaignFunnel } from "./campaign-funnel.tsx";
+import { CampaignHolds } from "./campaign-holds.tsx";
+import { CampaignReasons } from "./campaign-reasons.tsx";
+import { CampaignRecipients } from "./campaign-recipients.tsx";
+import { CampaignStats } from "./campaign-stats.tsx";
+import { StatusBadge } from "./status-badge.tsx";
+
+const route = getRouteApi("/shell/chat/campaigns/$id");
+
+export function CampaignPage() {
+  const { id } = route.useParams();
+  const { data: campaign, error } = useQuery(campaignQuery(id));
+  useCampaignProgress();
+  // One page for all states, so that the heading keeps the focus.
+  return (
+    <Page
+      title={
+        campaign ? (
+          <span className="flex flex-wrap items-center gap-3">
+            {campaign.name} <StatusBadge status={campaign.status} />
+          </span>
+        ) : (
+          "Chat campaign"
+        )
+      }
+      text={campaign && <When campaign={campaign} />}
+      actions={campaign && <CampaignControls campaign={campaign} />}
+    >
+      {campaign ? <Content key={id} campaign={campaign} /> : <NoCampaign error={error} />}
+    </Page>
+  );
+}
+
+function NoCampaign({ error }: { readonly error: Error | null }) {
+  if (!error) return <p className="text-muted">Loading…</p>;
+  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
+  return (
+    <EmptyState title="There is no such campaign" text="The address may be mistyped.">
+      <Link to="/chat/campaigns" className="text-accent underline">
+        All campaigns
+      </Link>
+    </EmptyState>
+  );
+}
+
+function Content({ campaign }: { readonly campaign: CampaignDetail }) {
+  const { failure, purged_at } = campaign;
+  return (
+    <>
+      {failure !== null && <Failure failure={failure} />}
+      <CampaignHolds campaign={campaign} />
+      <CampaignStats campaign={campaign} />
+      <div className="grid items-start gap-6 lg:grid-cols-2">
+        <CampaignFunnel campaign={campaign} />
+        <CampaignReasons campaign={campaign} />
+      </div>
+      {purged_at === null ? (
+        <CampaignRecipients campaign={campaign} />
+      ) : (
+        <EmptyState
+          title="The recipients are no longer kept"
+          text="The account's retention period for them has ended. The counts remain."
+        />
+      )}
+    </>
+  );
+}
+
+function When({ campaign }: { readonly campaign: CampaignDetail }) {
+  const { status, scheduled_at, created_at, finished_at } = campaign;
+  if (finished_at !== null)
+    return (
+      <>
+        Finished <Time at={finished_at} />
+      </>
+    );
+  if (status === "scheduled" && scheduled_at !== null)
+    return (
+      <>
+        Begins <Time at={scheduled_at} />
+      </>
+    );
+  return (
+    <>
+      Created <Time at={created_at} />
+    </>
+  );
+}
+
+function Failure({ failure }: { readonly failure: string }) {
+  const { text, advice } = reasonOf(campaign_failures, failure);
+  return (
+    <div className="bg-danger-soft rounded-xl p-4">
+      <p className="text-danger font-medium">The campaign failed</p>
+      <p>
+        {text} {advice}
+      </p>
+    </div>
+  );
+}

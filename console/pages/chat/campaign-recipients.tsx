@@ -1,0 +1,174 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { recipientsQuery, type CampaignDetail, type Recipient } from "../../api/chat.ts";
+import { useRefresh } from "../../api/live.ts";
+import { recipient_reasons } from "../../messages/chat-reasons.ts";
+import { reasonOf } from "../../messages/reason.ts";
+import { useMay } from "../../shell/use-may.ts";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toasts } from "../../ui/toasts.tsx";
+import { state_options } from "./campaigns-search.ts";
+import { resendRecipient, suppressPhone } from "./change-campaign.ts";
+import { StateBadge } from "./status-badge.tsx";
+
+const route = getRouteApi("/shell/chat/campaigns/$id");
+
+const reason_options = Object.entries(recipient_reasons).map(([value, { label }]) => ({
+  value,
+  label,
+}));
+
+/** The people of the campaign, by state and reason; the filters are in the address. */
+export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDetail }) {
+  const { id, name } = campaign;
+  const { state, error } = route.useSearch();
+  const navigate = route.useNavigate();
+  const recipients = useInfiniteQuery(recipientsQuery(id, { state, error }));
+  useRefresh(["chat.campaign.progress"], ["chat-recipients", id]);
+  const columns = useColumns(id, name);
+  const rows = recipients.data?.pages.flatMap(({ data }) => data) ?? [];
+  const change = (search: { state?: typeof state; error?: string }) =>
+    void navigate({ search: { state, error, ...search }, resetScroll: false });
+  return (
+    <section id="recipients" aria-labelledby="recipients-heading" className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <h2 id="recipients-heading" className="font-semibold">
+          Recipients
+        </h2>
+        <div className="flex min-w-0 flex-wrap gap-2">
+          <FilterSelect
+            label="State"
+            all="Any state"
+            value={state}
+            options={state_options}
+            onChange={(value) => change({ state: value })}
+          />
+          <FilterSelect
+            label="Reason"
+            all="Any reason"
+            value={error}
+            options={reason_options}
+            onChange={(value) => change({ error: value })}
+          />
+        </div>
+      </div>
+      <FormError error={recipients.error} />
+      {recipients.isSuccess && rows.length === 0 ? (
+        <EmptyState
+          title="No recipient matches these filters"
+          text="Choose another state or reason."
+        />
+      ) : (
+        <DataTable
+          label="Recipients"
+          columns={columns}
+          rows={rows}
+          keyOf={({ id: recipientId }) => recipientId}
+          loading={recipients.isPending}
+          loadMore={
+            recipients.hasNextPage && !recipients.isFetchingNextPage
+              ? () => void recipients.fetchNextPage()
+              : undefined
+          }
+        />
+      )}
+    </section>
+  );
+}
+
+function useColumns(campaignId: number, campaignName: string): readonly Column<Recipient>[] {
+  const [suppressed, setSuppressed] = useState<ReadonlySet<number>>(new Set());
+  return useMemo(
+    () => [
+      {
+        header: "Number",
+        cell: ({ phone_number, bsuid }) => (
+          <span className="tabular-nums">
+            {phone_number === null ? (bsuid ?? "–") : `+${phone_number}`}
+          </span>
+        ),
+      },
+      { header: "State", cell: ({ state }) => <StateBadge state={state} /> },
+      {
+        header: "Reason",
+        wide: true,
+        cell: ({ error }) => (error === null ? "–" : reasonOf(recipient_reasons, error).label),
+      },
+      { header: "Last change", wide: true, cell: (recipient) => <LastChange {...recipient} /> },
+      {
+        header: "Action",
+        cell: (recipient) => (
+          <RecipientActions
+            campaignId={campaignId}
+            campaignName={campaignName}
+            recipient={recipient}
+            isSuppressed={suppressed.has(recipient.id)}
+            onSuppress={() => setSuppressed((old) => new Set(old).add(recipient.id))}
+          />
+        ),
+      },
+    ],
+    [campaignId, campaignName, suppressed],
+  );
+}
+
+function LastChange(recipient: Recipient) {
+  const { read_at, delivered_at, sent_at, accepted_at, dispatched_at, ended_at } = recipient;
+  const at = ended_at ?? read_at ?? delivered_at ?? sent_at ?? accepted_at ?? dispatched_at;
+  return at === null ? "–" : <Time at={at} />;
+}
+
+function RecipientActions({
+  campaignId,
+  campaignName,
+  recipient: { id, phone_number, state },
+  isSuppressed,
+  onSuppress,
+}: {
+  readonly campaignId: number;
+  readonly campaignName: string;
+  readonly recipient: Recipient;
+  readonly isSuppressed: boolean;
+  readonly onSuppress: () => void;
+}) {
+  const maySuppress = useMay("suppressions.manage");
+  const mayManage = useMay("chat.campaigns.manage");
+  return (
+    <div className="-my-1 flex flex-wrap gap-2">
+      {state === "unknown" && mayManage && (
+        <ConfirmDialog
+          title="Send this message again?"
+          text="The person may have it already, and would then get it twice."
+          action="Send again"
+          trigger={<Button>Send again</Button>}
+          act={() => resendRecipient(campaignId, id)}
+        />
+      )}
+      {isSuppressed && <span className="text-muted">Suppressed</span>}
+      {!isSuppressed && phone_number !== null && maySuppress && (
+        <ConfirmDialog
+          title={`Suppress +${phone_number}?`}
+          text="No campaign sends messages to this number until someone ends the suppression."
+          action="Suppress"
+          trigger={
+            <Button kind="quiet" aria-label={`Suppress +${phone_number}`}>
+              Suppress
+            </Button>
+          }
+          act={async () => {
+            await suppressPhone(phone_number, `From the campaign ${campaignName}`.slice(0, 255));
+            onSuppress();
+            toasts.add({ title: `+${phone_number} is suppressed` });
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { campaignsQuery, templatesQuery, type Campaign } from "../../api/chat.ts";
+import { useCampaignProgress } from "../../api/chat-progress.ts";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { Page } from "../../ui/page.tsx";
+import { ProgressBar } from "../../ui/progress-bar.tsx";
+import { Time } from "../../ui/time.tsx";
+import { status_options } from "./campaigns-search.ts";
+import { percentDone } from "./percent-done.ts";
+import { StatusBadge } from "./status-badge.tsx";
+
+const route = getRouteApi("/shell/chat/campaigns");
+
+const columns = (templates: ReadonlyMap<number, string>): readonly Column<Campaign>[] => [
+  {
+    header: "Name",
+    cell: ({ id, name, template_id }) => (
+      <>
+        <Link
+          to="/chat/campaigns/$id"
+          params={{ id }}
+          className="after:absolute after:inset-0 hover:underline"
+        >
+          {name}
+        </Link>
+        <span className="text-muted block text-xs font-normal">
+          {template_id === null ? "Chat flow" : (templates.get(template_id) ?? "Template")}
+        </span>
+      </>
+    ),
+  },
+  { header: "State", cell: ({ status }) => <StatusBadge status={status} /> },
+  { header: "Progress", wide: true, cell: (campaign) => <Progress campaign={campaign} /> },
+  { header: "Sent", numeric: true, cell: ({ sent_count }) => formatCount(sent_count) },
+  {
+    header: "Delivered",
+    numeric: true,
+    wide: true,
+    cell: ({ delivered_count }) => formatCount(delivered_count),
+  },
+  {
+    header: "Failed",
+    numeric: true,
+    wide: true,
+    cell: ({ failed_count }) => formatCount(failed_count),
+  },
+  {
+    header: "Starts",
+    wide: true,
+    cell: ({ scheduled_at, created_at }) => <Time at={scheduled_at ?? created_at} />,
+  },
+];
+
+export function CampaignsPage() {
+  const { status } = route.useSearch();
+  const navigate = route.useNavigate();
+  const campaigns = useInfiniteQuery(campaignsQuery(status));
+  const { data: templates = [] } = useQuery(templatesQuery);
+  useCampaignProgress();
+  const rows = campaigns.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Page title="Chat campaigns">
+      <div className="flex flex-wrap gap-2">
+        <FilterSelect
+          label="State"
+          all="Any state"
+          value={status}
+          options={status_options}
+          onChange={(changed) => void navigate({ search: { status: changed } })}
+        />
+      </div>
+      <FormError error={campaigns.error} />
+      {campaigns.isSuccess && rows.length === 0 ? (
+        <NoCampaigns filtered={status !== undefined} />
+      ) : (
+        <DataTable
+          label="Chat campaigns"
+          columns={columns(new Map(templates.map(({ id, name }) => [id, name])))}
+          rows={rows}
+          keyOf={({ id }) => id}
+          loading={campaigns.isPending}
+          loadMore={
+            campaigns.hasNextPage && !campaigns.isFetchingNextPage
+              ? () => void campaigns.fetchNextPage()
+              : undefined
+          }
+        />
+      )}
+    </Page>
+  );
+}
+
+function NoCampaigns({ filtered }: { readonly filtered: boolean }) {
+  return filtered ? (
+    <EmptyState title="No campaign is in this state" text="Choose another state." />
+  ) : (
+    <EmptyState
+      title="No campaigns yet"
+      text="A campaign sends one message to many people. They appear here as soon as one is created."
+    />
+  );
+}
+
+function Progress({ campaign }: { readonly campaign: Campaign }) {
+  const percent = percentDone(campaign);
+  return (
+    <div className="flex items-center gap-3">
+      <div className="w-24">
+        <ProgressBar label={`Progress of ${campaign.name}`} percent={percent} />
+      </div>
+      <span className="text-muted text-xs tabular-nums">{percent}%</span>
+    </div>
+  );
+}

@@ -1,0 +1,9 @@
+const whole = new Intl.NumberFormat();
+const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+
+/** 48210 as "48,210". */
+export const formatCount = (count: number): string => whole.format(count);
+
+/** A share of a total as "12.5%"; a dash of nothing. */
+export const formatShare = (part: number, total: number): string =>
+  total === 0 ? "–" : percent.format(part / total);

@@ -1,0 +1,59 @@
+import { expect, test, type Service } from "./console-fixture.ts";
+
+async function createCampaign({ url, demo }: Service, name: string, phones: readonly string[]) {
+  const answer = await fetch(`${url}/api/v1/chat/campaigns`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${demo.tokens["account"]}`,
+      "content-type": "application/json",
+      "idempotency-key": name,
+    },
+    body: JSON.stringify({
+      name,
+      chat_number_id: 1,
+      template_id: 1,
+      contacts: phones.map((phone_number) => ({ phone_number })),
+    }),
+  });
+  expect(answer.status).toBe(201);
+}
+
+test("a campaign completes in view, and three clicks on its page suppress a customer it could not reach", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/chat/campaigns");
+  const phones = Array.from({ length: 200 }, (_, at) => String(919_800_000_000 + at));
+  await createCampaign(service, "Watched", [...phones, "919876777001"]);
+  await page.getByRole("link", { name: "Campaigns" }).click();
+  await page.reload();
+  await page.getByRole("link", { name: "Watched" }).click();
+  await expect(page.getByRole("heading", { name: "Watched", level: 1 })).toBeFocused();
+  await expect(page.getByText("201 of 201")).toBeVisible();
+  await page.getByRole("link", { name: "Not reachable on WhatsApp" }).click();
+  await expect(page).toHaveURL(/state=failed&error=undeliverable/);
+  await page.getByRole("button", { name: "Suppress +919876777001" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Suppress", exact: true }).click();
+  await expect(page.getByText("+919876777001 is suppressed")).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("row", { name: /919876777001/ })).toContainText("Failed");
+});
+
+test("a paused campaign says who paused it, and continues when it is resumed", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const phones = Array.from({ length: 4_000 }, (_, at) => String(919_700_000_000 + at));
+  await createCampaign(service, "Long", phones);
+  await openPage("/chat/campaigns?status=running");
+  await page.getByRole("link", { name: "Long" }).click();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(page.getByRole("region", { name: "Paused: Paused by a person" })).toBeVisible();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel the campaign" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
+});
