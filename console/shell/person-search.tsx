@@ -25,14 +25,12 @@ export function PersonSearch() {
       open={open}
       onOpenChange={setOpen}
       trigger={
-        <Button
-          aria-label="Find a person"
-          aria-keyshortcuts="Control+K Meta+K"
-          className="md:justify-start"
-        >
+        <Button aria-keyshortcuts="Control+K Meta+K" className="md:justify-start">
           <Search aria-hidden className="size-4" />
-          <span className="max-md:hidden">Find a person</span>
-          <kbd className="text-muted ml-auto text-xs max-md:hidden">Ctrl K</kbd>
+          <span className="max-md:sr-only">Find a person</span>
+          <kbd aria-hidden className="text-muted ml-auto text-xs max-md:hidden">
+            Ctrl K
+          </kbd>
         </Button>
       }
     >

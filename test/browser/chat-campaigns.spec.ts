@@ -1,22 +1,4 @@
-import { expect, test, type Service } from "./console-fixture.ts";
-
-async function createCampaign({ url, demo }: Service, name: string, phones: readonly string[]) {
-  const answer = await fetch(`${url}/api/v1/chat/campaigns`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${demo.tokens["account"]}`,
-      "content-type": "application/json",
-      "idempotency-key": name,
-    },
-    body: JSON.stringify({
-      name,
-      chat_number_id: 1,
-      template_id: 1,
-      contacts: phones.map((phone_number) => ({ phone_number })),
-    }),
-  });
-  expect(answer.status).toBe(201);
-}
+import { createCampaign, expect, test } from "./console-fixture.ts";
 
 test("a campaign completes in view, and three clicks on its page suppress a customer it could not reach", async ({
   openPage,

@@ -1,6 +1,6 @@
 // What holds for every page, in both color schemes, on narrow and wide screens.
 import { AxeBuilder } from "@axe-core/playwright";
-import { createLead, expect, test } from "./console-fixture.ts";
+import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
 
 const pages = [
   { path: "/leads", heading: "Leads" },
@@ -34,8 +34,13 @@ for (const colorScheme of ["light", "dark"] as const)
         await check("/sign-in");
         // The first of them is /leads/1.
         await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
+        const campaign = await createCampaign(service, "Greetings", [
+          "919876543210",
+          "919876777001",
+        ]);
+        const detail = { path: `/chat/campaigns/${campaign}`, heading: "Greetings" };
         await openPage("/leads");
-        for (const { path, heading } of pages) {
+        for (const { path, heading } of [...pages, detail]) {
           await page.goto(service.url + path);
           await page.getByRole("heading", { name: heading }).waitFor();
           await page.waitForLoadState("networkidle");
