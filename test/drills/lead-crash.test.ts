@@ -21,7 +21,9 @@ test("no acknowledged lead is lost and none with an idempotency key is duplicate
     startService({ DATABASE_URL: database.url }),
     startService({ DATABASE_URL: database.url }),
   ]);
-  const seeder = services.find(({ output }) => output().includes("just created"))!;
+  const findSeeder = () => services.find(({ output }) => output().includes("just created"));
+  await eventually(() => findSeeder() !== undefined);
+  const seeder = findSeeder()!;
   const load = await startLeadLoad(seeder, () => services.map(({ url }) => url));
   for (let kill = 0; kill < 5; kill++) {
     await awaitAcknowledged(load, 50 + Math.floor(Math.random() * 200));

@@ -276,12 +276,17 @@ test("answers 503 with the default headers while the window's row is locked", as
 });
 
 test("the document names the headers on every answer of an endpoint", () => {
-  type Responses = Record<string, { headers?: object }>;
-  const { paths } = api.server.swagger() as unknown as {
-    paths: Record<string, { post: { responses: Responses } }>;
+  type Response = { headers?: object; $ref?: string };
+  const { paths, components } = api.server.swagger() as unknown as {
+    paths: Record<string, { post: { responses: Record<string, Response> } }>;
+    components: { responses: Record<string, Response> };
   };
+  const resolve = (response: Response) =>
+    response.$ref ? components.responses[response.$ref.split("/").at(-1)!]! : response;
   const headersOf = (path: string) =>
-    Object.values(paths[path]!.post.responses).map(({ headers = {} }) => Object.keys(headers));
+    Object.values(paths[path]!.post.responses).map((response) =>
+      Object.keys(resolve(response).headers ?? {}),
+    );
   const names = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
   assert.deepEqual(headersOf("/limited"), [names, names, names]);
   assert.deepEqual(headersOf("/free"), [names, names, names]);

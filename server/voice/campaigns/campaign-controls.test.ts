@@ -193,9 +193,10 @@ test("a campaign completes once, when no recipient is synthesizing, waiting or c
   const failures = { busy, no_answer, failed, suppressed, skipped, cancelled };
   const counts = { total, answered, machine, ...failures };
   const { attempts, cost, talk_seconds } = body;
+  const share = { live_answers: 0, abandoned: 0, abandonment_rate: null };
   const named = { campaign_id: id, id: public_id, name: "Spring" };
   assert.deepEqual(await events(account), [
-    { type: "completed", data: { ...named, ...counts, attempts, cost, talk_seconds } },
+    { type: "completed", data: { ...named, ...counts, ...share, attempts, cost, talk_seconds } },
   ]);
   for (const verb of ["pause", "resume", "cancel"])
     assert.equal((await ask(account, "POST", `${id}/${verb}`)).status, 409);
