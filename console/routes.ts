@@ -108,6 +108,16 @@ const chatCampaigns = createRoute({
   component: lazyRouteComponent(() => import("./pages/chat/campaigns-page.tsx"), "CampaignsPage"),
 });
 
+const newChatCampaign = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/campaigns/new",
+  staticData: { title: "New chat campaign", permission: "chat.campaigns.create" },
+  component: lazyRouteComponent(
+    () => import("./pages/chat/composer/composer-page.tsx"),
+    "ComposerPage",
+  ),
+});
+
 const chatCampaign = createRoute({
   getParentRoute: () => shell,
   path: "/chat/campaigns/$id",
@@ -120,7 +130,7 @@ const chatCampaign = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
-    shell.addChildren([home, leads, lead, person, chatCampaigns, chatCampaign]),
+    shell.addChildren([home, leads, lead, person, chatCampaigns, newChatCampaign, chatCampaign]),
   ]),
   pathParamsAllowedCharacters: ["+"],
   defaultPreload: "intent",

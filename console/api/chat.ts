@@ -98,3 +98,12 @@ export const templatesQuery = queryOptions({
     (await body(api.GET("/api/v1/chat/templates", { params: { query: { limit: 200 } }, signal })))
       .data,
 });
+
+export type Template = Row<"listChatTemplates">;
+
+export const numbersQuery = queryOptions({
+  queryKey: ["chat-numbers"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/chat/numbers", { params: { query: { limit: 200 } }, signal })))
+      .data,
+});

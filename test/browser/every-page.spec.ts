@@ -7,6 +7,7 @@ const pages = [
   { path: "/leads/1", heading: "Ada Lovelace" },
   { path: "/people/+919876543210", heading: "+919876543210" },
   { path: "/chat/campaigns", heading: "Chat campaigns" },
+  { path: "/chat/campaigns/new", heading: "New chat campaign" },
   { path: "/no/such/page", heading: "There is nothing here" },
 ];
 

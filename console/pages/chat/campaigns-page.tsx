@@ -2,6 +2,8 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { campaignsQuery, templatesQuery, type Campaign } from "../../api/chat.ts";
 import { useCampaignProgress } from "../../api/chat-progress.ts";
+import { useMay } from "../../shell/use-may.ts";
+import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
@@ -64,7 +66,7 @@ export function CampaignsPage() {
   useCampaignProgress();
   const rows = campaigns.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
-    <Page title="Chat campaigns">
+    <Page title="Chat campaigns" actions={<NewCampaign />}>
       <div className="flex flex-wrap gap-2">
         <FilterSelect
           label="State"
@@ -102,7 +104,18 @@ function NoCampaigns({ filtered }: { readonly filtered: boolean }) {
     <EmptyState
       title="No campaigns yet"
       text="A campaign sends one message to many people. They appear here as soon as one is created."
-    />
+    >
+      <NewCampaign />
+    </EmptyState>
+  );
+}
+
+function NewCampaign() {
+  if (!useMay("chat.campaigns.create")) return null;
+  return (
+    <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
+      New campaign
+    </Link>
   );
 }
 

@@ -170,6 +170,19 @@ export const MmLite = Type.Object(
 );
 export type MmLite = Static<typeof MmLite>;
 
+const SampleMessage = Type.Object(
+  {
+    phone_number: Type.String(),
+    message: nullable(
+      Type.Object({}, { additionalProperties: true, description: "As the provider gets it" }),
+    ),
+    missing: Type.Array(Type.String(), {
+      description: "Variables without a value and a default: this recipient would fail",
+    }),
+  },
+  { title: "SampleMessage", description: "A recipient's message" },
+);
+
 /** The recipients, cost and estimated finish of a campaign. */
 export const CampaignPreview = Type.Object(
   {
@@ -195,18 +208,10 @@ export const CampaignPreview = Type.Object(
     finishes_at: timestamp(
       "UTC: when the last message would be out, by the number's rate and what waits on it already; holds and the quiet time are not foreseen",
     ),
-    sample: Type.Object(
-      {
-        phone_number: Type.String(),
-        message: nullable(
-          Type.Object({}, { additionalProperties: true, description: "As the provider gets it" }),
-        ),
-        missing: Type.Array(Type.String(), {
-          description: "Variables without a value and a default: this recipient would fail",
-        }),
-      },
-      { description: "The message to the first recipient" },
-    ),
+    sample: SampleMessage,
+    samples: Type.Array(SampleMessage, {
+      description: "The messages to the first three recipients",
+    }),
   },
   { title: "ChatCampaignPreview" },
 );

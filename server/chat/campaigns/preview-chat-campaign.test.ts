@@ -37,7 +37,7 @@ test("a preview says who would be trimmed and why, the cost and the first messag
   const count = await chat.campaignCount();
   const { status, body, text } = await preview(chat.body({ contacts, mm_lite: true }));
   assert.equal(status, 200, text);
-  const { starts_at, finishes_at, sample, ...rest } = body;
+  const { starts_at, finishes_at, sample, samples, ...rest } = body;
   assert.deepEqual(rest, {
     total_contacts: 2,
     trimmed: { invalid: 1, duplicate: 1, blacklisted: 1 },
@@ -53,6 +53,9 @@ test("a preview says who would be trimmed and why, the cost and the first messag
   assert.equal(sample.phone_number, "919890000001");
   assert.deepEqual(sample.message.body, [{ text: "Ada" }]);
   assert.deepEqual(sample.missing, []);
+  assert.deepEqual(samples[0], sample);
+  const shown = samples.map(({ phone_number }: typeof sample) => phone_number);
+  assert.deepEqual(shown, ["919890000001", "919890000002"]);
   assert.equal(await chat.campaignCount(), count);
 });
 

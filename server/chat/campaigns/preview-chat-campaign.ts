@@ -11,7 +11,7 @@ import { noValidContacts } from "./create-chat-campaign.ts";
 import { samples_max } from "./intake/recipient-format.ts";
 import { validateCampaign } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
-import { categoryOf } from "../messages/message-plan.ts";
+import { categoryOf, type MessagePlan } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 
 /**
@@ -48,11 +48,10 @@ export async function previewChatCampaign(
   const trimmed = { invalid, duplicate, blacklisted: suppressed.size };
   if (needed === 0) throw noValidContacts(trimmed);
 
-  const first = phones.findIndex((phone) => !suppressed.has(phone));
-  const values = JSON.parse(rows[first]?.variables ?? "null") as Record<string, string> | null;
-  const rendered = renderMessage(order.plan, values, "preview");
+  const shown = rows.filter(({ phone }) => !suppressed.has(phone)).slice(0, messages_shown);
+  const samples = shown.map((row) => sampleOf(order.plan, row));
   const reasons = rejects.reasons as readonly ("invalid" | "duplicate")[];
-  const samples = [
+  const left_out = [
     ...rejects.values.map((phone_number, i) => ({ phone_number, reason: reasons[i]! })),
     ...phones
       .filter((phone) => suppressed.has(phone))
@@ -67,16 +66,29 @@ export async function previewChatCampaign(
   return {
     total_contacts: needed,
     trimmed,
-    trimmed_samples: samples.slice(0, samples_max),
+    trimmed_samples: left_out.slice(0, samples_max),
     credits: { needed, available, sufficient: available >= needed },
     mm_lite: order.mm_lite,
     starts_at: starts_at.toISOString(),
     finishes_at: new Date(begins_ms + Math.ceil((needed / rate) * 1_000)).toISOString(),
-    sample: {
-      phone_number: phones[first]!,
-      message: "message" in rendered ? rendered.message : null,
-      missing: "missing" in rendered ? [...rendered.missing] : [],
-    },
+    sample: samples[0]!,
+    samples,
+  };
+}
+
+const messages_shown = 3;
+
+/** Renders a recipient's message as it would be sent. */
+function sampleOf(
+  plan: MessagePlan,
+  { phone, variables }: { readonly phone: string; readonly variables: string | null },
+): CampaignPreview["sample"] {
+  const values = JSON.parse(variables ?? "null") as Record<string, string> | null;
+  const rendered = renderMessage(plan, values, "preview");
+  return {
+    phone_number: phone,
+    message: "message" in rendered ? rendered.message : null,
+    missing: "missing" in rendered ? [...rendered.missing] : [],
   };
 }
 

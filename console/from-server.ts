@@ -1,0 +1,3 @@
+// The only runtime imports from the server: pure modules, so that a preview is made by the code that sends.
+export { makeTemplatePlan } from "../server/chat/messages/build-message-plan.ts";
+export { renderMessage } from "../server/chat/messages/render-message.ts";

@@ -1,0 +1,61 @@
+// Reads pasted or uploaded recipients: one a line, with values in further columns.
+import Papa from "papaparse";
+
+/** Recipients as a table; without a heading line, the columns have numbers. */
+export type Audience = {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** The column of the phone numbers. */
+  readonly phone_column: number;
+};
+
+export type Contact = {
+  readonly phone_number: string;
+  readonly variables?: Readonly<Record<string, string>>;
+};
+
+const phone_heading = /^(?:phone|phone[ _]?number|number|mobile|whatsapp|msisdn)$/i;
+
+/** Reads CSV with any usual separator. A first line without digits of a number is a heading. */
+export function readAudience(text: string): Audience {
+  const { data } = Papa.parse<string[]>(text.trim(), { skipEmptyLines: "greedy" });
+  const rows = data.map((row) => row.map((cell) => cell.trim()));
+  const head = rows[0] ?? [];
+  const hasHeading = head.length > 0 && !head.some((cell) => /\d{6}/.test(cell));
+  const columns = hasHeading ? head : head.map((_, at) => `Column ${at + 1}`);
+  const phone_column = columns.findIndex((name) => phone_heading.test(name));
+  return {
+    columns,
+    rows: hasHeading ? rows.slice(1) : rows,
+    phone_column: Math.max(0, phone_column),
+  };
+}
+
+/** Returns the recipients with their values; `mapping` is the column of each variable. */
+export function contactsOf(
+  { rows, phone_column }: Audience,
+  mapping: Readonly<Record<string, number>>,
+): Contact[] {
+  const mapped = Object.entries(mapping);
+  return rows.map((row) => {
+    const values = mapped.flatMap(([key, column]) => (row[column] ? [[key, row[column]]] : []));
+    const phone_number = row[phone_column] ?? "";
+    return values.length === 0
+      ? { phone_number }
+      : { phone_number, variables: Object.fromEntries(values) as Record<string, string> };
+  });
+}
+
+/** Maps each variable to the column of its name, otherwise to the next column beside the number's. */
+export function defaultMapping(
+  { columns, phone_column }: Audience,
+  keys: readonly string[],
+): Record<string, number> {
+  const others = columns.map((_, at) => at).filter((at) => at !== phone_column);
+  const pairs = keys.flatMap((key, index) => {
+    const named = columns.findIndex((name) => name.toLowerCase() === key.toLowerCase());
+    const column = named === -1 ? others[index] : named;
+    return column === undefined ? [] : [[key, column] as const];
+  });
+  return Object.fromEntries(pairs);
+}

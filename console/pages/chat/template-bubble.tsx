@@ -1,0 +1,96 @@
+import { FileText } from "lucide-react";
+import type { Template } from "../../api/chat.ts";
+import { makeTemplatePlan, renderMessage } from "../../from-server.ts";
+
+type Message = Extract<ReturnType<typeof renderMessage>, { message: unknown }>["message"];
+type TemplateMessage = Extract<Message, { kind: "template" }>;
+
+/** What Meta's format of a component has for people to see. */
+type Component = {
+  readonly type: string;
+  readonly format?: string;
+  readonly text?: string;
+  readonly buttons?: readonly { readonly text?: string }[];
+};
+
+const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
+const media_words: Readonly<Record<string, string>> = {
+  IMAGE: "Picture",
+  VIDEO: "Video",
+  DOCUMENT: "Document",
+  LOCATION: "Place",
+};
+
+/** A template's message with a recipient's variables, made by the code that sends it, or what it lacks. */
+export function RenderedBubble({
+  template,
+  variables,
+}: {
+  readonly template: Template;
+  readonly variables: Readonly<Record<string, string>> | null;
+}) {
+  const rendered = renderMessage(makeTemplatePlan(template), variables, "preview");
+  if ("missing" in rendered) return <MissingValues keys={rendered.missing} />;
+  if (rendered.message.kind !== "template") return null;
+  return <TemplateBubble template={template} message={rendered.message} />;
+}
+
+export function MissingValues({ keys }: { readonly keys: readonly string[] }) {
+  return (
+    <p className="bg-warning-soft text-warning rounded-xl p-3">
+      No value for {keys.map((key) => `{{${key}}}`).join(", ")}. Without one, this message fails.
+    </p>
+  );
+}
+
+/** The message in the template's text. */
+export function TemplateBubble({
+  template,
+  message,
+}: {
+  readonly template: Template;
+  readonly message: TemplateMessage;
+}) {
+  const components = template.components as readonly Component[];
+  const partOf = (type: string) => components.find((component) => component.type === type);
+  const textOf = (type: string) => partOf(type)?.text ?? "";
+  const values = valuesOf(template, message);
+  const fill = (text: string) =>
+    text.replaceAll(placeholder, (whole, key: string) => values.get(key) ?? whole);
+  const header = message.header && "text" in message.header ? message.header.text.text : null;
+  const format = partOf("HEADER")?.format ?? "TEXT";
+  const buttons = partOf("BUTTONS")?.buttons ?? [];
+  return (
+    <>
+      <div className="bg-panel max-w-[92%] rounded-xl rounded-tl-none p-3 wrap-anywhere whitespace-pre-wrap shadow-sm">
+        {format !== "TEXT" && (
+          <p className="text-muted bg-hover mb-2 flex items-center gap-2 rounded-lg p-4 text-xs">
+            <FileText aria-hidden className="size-4" />
+            {media_words[format] ?? format}
+          </p>
+        )}
+        {textOf("HEADER") !== "" && (
+          <p className="font-semibold">
+            {textOf("HEADER").replaceAll(placeholder, (whole) => header ?? whole)}
+          </p>
+        )}
+        <p>{fill(textOf("BODY"))}</p>
+        {textOf("FOOTER") !== "" && <p className="text-muted mt-1 text-xs">{textOf("FOOTER")}</p>}
+      </div>
+      {buttons.map(({ text }, index) => (
+        <p
+          key={index}
+          className="bg-panel text-accent max-w-[92%] rounded-xl p-2 text-center font-medium shadow-sm"
+        >
+          {text ?? "Copy code"}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** The values of the body by the keys of its placeholders, which the plan has in the same order. */
+function valuesOf(template: Template, { body }: TemplateMessage): Map<string, string> {
+  const plan = makeTemplatePlan(template);
+  return new Map(plan.body.map(({ keys }, i) => [keys[0]!, body[i]!.text]));
+}

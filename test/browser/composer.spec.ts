@@ -1,0 +1,90 @@
+import { expect, test } from "./console-fixture.ts";
+
+test("a campaign is composed, checked by a dry run and sent, and a reload keeps the draft", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/chat/campaigns");
+  await page.getByRole("link", { name: "New campaign" }).first().click();
+  await expect(page.getByRole("heading", { name: "New chat campaign" })).toBeFocused();
+  await page.getByLabel("Campaign name").fill("Spring");
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  await page
+    .getByLabel("Numbers")
+    .fill("phone,name\n919812345678,Ada\n919812345678,Twice\nnobody,No\n919812345679,Grace");
+  const phone = page.getByRole("complementary", { name: "Preview" });
+  await expect(phone).toContainText("Ada");
+  await phone.getByRole("button", { name: "Next" }).click();
+  await page.reload();
+  await expect(page.getByLabel("Campaign name")).toHaveValue("Spring");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  const dryRun = page.getByRole("region", { name: "Dry run" });
+  await expect(dryRun).toContainText("More than once in the list: 1");
+  await expect(dryRun).toContainText("No valid phone number: 1");
+  await page.getByRole("button", { name: "Send to 2", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Spring", level: 1 })).toBeFocused();
+  await expect(page.getByText("2 of 2")).toBeVisible();
+});
+
+test("a campaign whose answer is lost is sent once when it is sent again", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/chat/campaigns/new");
+  await page.getByLabel("Campaign name").fill("Once");
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  await page.getByLabel("Numbers").fill("919812345678,Ada");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await page.route("**/api/v1/chat/campaigns", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole("button", { name: "Send to 1", exact: true }).click();
+  await expect(page.getByText("The server cannot be reached")).toBeVisible();
+  await page.unroute("**/api/v1/chat/campaigns");
+  await page.reload();
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await page.getByRole("button", { name: "Send to 1", exact: true }).dblclick();
+  await expect(page.getByRole("heading", { name: "Once", level: 1 })).toBeFocused();
+  await page.getByRole("link", { name: "Campaigns" }).click();
+  await expect(page.getByRole("row", { name: /Once/ })).toHaveCount(1);
+});
+
+test("each violation of a campaign is at its field, and the first has the focus", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/chat/campaigns/new");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await expect(page.getByLabel("Campaign name")).toBeFocused();
+  await expect(page.getByLabel("Campaign name")).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByLabel("Template")).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByLabel("Numbers")).toHaveAttribute("aria-invalid", "true");
+});
+
+test("a campaign is composed and sent by keyboard alone", async ({ openPage, page }) => {
+  await openPage("/chat/campaigns/new");
+  await expect(page.getByRole("heading", { name: "New chat campaign" })).toBeFocused();
+  const { keyboard } = page;
+  const tabTo = async (name: string) => {
+    await keyboard.press("Tab");
+    await expect(page.getByLabel(name, { exact: true })).toBeFocused();
+  };
+  await keyboard.press("Tab");
+  await expect(page.getByRole("button", { name: "Discard draft" })).toBeFocused();
+  await tabTo("Campaign name");
+  await keyboard.type("By keyboard");
+  await tabTo("Send from");
+  await tabTo("Template");
+  await keyboard.press("ArrowDown");
+  await tabTo("List or file");
+  await tabTo("Numbers");
+  await keyboard.type("919812345670");
+  await page.getByRole("button", { name: "Check with a dry run" }).focus();
+  await keyboard.press("Enter");
+  await expect(page.getByRole("button", { name: "Send to 1" })).toBeVisible();
+  await keyboard.press("Tab");
+  await expect(page.getByRole("button", { name: "Send to 1" })).toBeFocused();
+  await keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "By keyboard" })).toBeFocused();
+});
