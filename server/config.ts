@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseOpening } from "./lib/outgoing/parse-opening.ts";
+import { smtpSettings, type SmtpSettings } from "./lib/smtp-settings.ts";
 import { parseSecretKeys, type SecretKeySource } from "./lib/secrets/secret-keys.ts";
 
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
@@ -35,6 +36,8 @@ export type Config = {
   readonly whatsapp_api_url: string;
   /** Null: only accounts with a credential of their own can send WhatsApp messages from this process. */
   readonly whatsapp: WhatsappConfig | null;
+  /** Null: no mails; people copy the links of invitations and password resets. */
+  readonly smtp: SmtpSettings | null;
   /** Null: espeak-ng from the PATH, or else from npm. */
   readonly speech_command: string | null;
   /** Null: no speech recognition. */
@@ -123,6 +126,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       violation,
     ),
     whatsapp: readWhatsapp(env, violation),
+    smtp: smtpSettings(
+      readSecret(env, "SMTP_URL", violation),
+      env["MAIL_FROM"]?.trim() || null,
+      violation,
+    ),
     speech_command: env["SPEECH_COMMAND"]?.trim() || null,
     speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,
     realtime: readRealtime(env, violation),

@@ -10,6 +10,7 @@ import { ConfigError, readConfig, type Config } from "./config.ts";
 import { openAiAgentDrivers } from "./drivers/ai-agent/open-ai-agent-drivers.ts";
 import { openMetaAccess } from "./drivers/chat/meta/open-meta-driver.ts";
 import { openSandboxDriver } from "./drivers/chat/sandbox/open-sandbox-driver.ts";
+import { openSmtp } from "./drivers/mail/open-smtp.ts";
 import { openSpeech } from "./drivers/speech/open-speech.ts";
 import { openAsteriskDriver } from "./drivers/voice/asterisk/open-asterisk-driver.ts";
 import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
@@ -145,8 +146,10 @@ async function migrateWhenAvailable(config: Config, url: string, log: Log): Prom
 }
 
 async function serve(config: Config, app: App): Promise<void> {
-  const api = openApiApp(app, config.metrics_token);
+  const { metrics_token, public_url, smtp } = config;
+  const api = openApiApp(app, { metrics_token, public_url, mail: smtp && openSmtp(smtp) });
   stops.unshift(saveLastUses(api.tokens, app.log));
+  stops.unshift(() => api.mailer.close());
   const console = openConsole(config.data_dir, app.log);
   ends.push(() => console.close());
   const server = await buildHttpServer(api, { console });

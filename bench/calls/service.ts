@@ -35,19 +35,22 @@ subscribe("undici:client:sendHeaders", (message) => {
   if (method === "POST" && call) times[`posted ${call}`] = machineTime_ms();
 });
 
-const app = openApiApp({
-  db: openDatabase(url, log),
-  notifications: openNotifications(url, log),
-  log,
-  clock: systemClock,
-  random: systemRandom,
-  chatDrivers: {},
-  voiceDrivers: { asterisk: openAsteriskDriver(log) },
-  aiAgentDrivers: {},
-  speech: toneSpeech,
-  outgoing: localOutgoing,
-  secrets: testSecrets,
-});
+const app = openApiApp(
+  {
+    db: openDatabase(url, log),
+    notifications: openNotifications(url, log),
+    log,
+    clock: systemClock,
+    random: systemRandom,
+    chatDrivers: {},
+    voiceDrivers: { asterisk: openAsteriskDriver(log) },
+    aiAgentDrivers: {},
+    speech: toneSpeech,
+    outgoing: localOutgoing,
+    secrets: testSecrets,
+  },
+  { metrics_token: null, public_url: "http://127.0.0.1", mail: null },
+);
 const work = roles.includes("worker") ? startWorker(app) : null;
 // The lease is released, so that the next leader need not wait until it expires.
 process.once("SIGTERM", () => void Promise.resolve(work?.stop()).then(() => process.exit(0)));

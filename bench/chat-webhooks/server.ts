@@ -30,19 +30,22 @@ const hello = publicRoute({
 
 const url = process.env["DATABASE_URL"] ?? "";
 const log = openLog("warn");
-const app = openApiApp({
-  db: openDatabase(url, log),
-  clock: systemClock,
-  random: systemRandom,
-  log,
-  notifications: openNotifications(url, log),
-  chatDrivers: { whatsapp: openTestWhatsapp() },
-  voiceDrivers: {},
-  aiAgentDrivers: {},
-  speech: toneSpeech,
-  outgoing: localOutgoing,
-  secrets: testSecrets,
-});
+const app = openApiApp(
+  {
+    db: openDatabase(url, log),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    notifications: openNotifications(url, log),
+    chatDrivers: { whatsapp: openTestWhatsapp() },
+    voiceDrivers: {},
+    aiAgentDrivers: {},
+    speech: toneSpeech,
+    outgoing: localOutgoing,
+    secrets: testSecrets,
+  },
+  { metrics_token: null, public_url: "http://127.0.0.1", mail: null },
+);
 const loop =
   process.env["APPLY"] === "1"
     ? runLoop(app, {

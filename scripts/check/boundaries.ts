@@ -28,7 +28,14 @@ export const ladder: Ladder = [
  * the row below them.
  */
 export const entities: Readonly<Record<string, Ladder>> = {
-  accounts: [["saved-views", "sessions"], ["tokens", "users"], ["roles"], ["accounts"], ["audit"]],
+  accounts: [
+    ["invitations"],
+    ["saved-views", "sessions"],
+    ["tokens", "users"],
+    ["roles"],
+    ["accounts"],
+    ["audit"],
+  ],
   audience: [["recipients"], ["groups"], ["suppressions"], ["intake"]],
   callbacks: [["deliveries", "replays"], ["endpoints"]],
   calls: [["leader"], ["audio", "controls", "records"], ["state-machine"], ["click-to-call"]],

@@ -1,8 +1,10 @@
+import { openMailer, type Mailer } from "../accounts/mailer.ts";
 import { openTokenDirectory, type TokenDirectory } from "../accounts/tokens/token-directory.ts";
 import { openWebhookGuards, type WebhookGuards } from "../chat/credentials/webhook-guards.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../chat/inbound/webhook-receiver.ts";
 import { openLeadIntake, type LeadIntake } from "../crm/leads/lead-intake.ts";
 import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspaces/workspace-schema.ts";
+import type { MailDriver } from "../drivers/mail/driver.ts";
 import type { App } from "../engine/app.ts";
 import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
@@ -18,15 +20,25 @@ export type ApiApp = App & {
   readonly metrics: Metrics;
   /** The token that `/metrics` requires; null: none. */
   readonly metrics_token: string | null;
+  readonly mailer: Mailer;
+  /** The service's address, without a trailing slash, for links in mails. */
+  readonly public_url: string;
+};
+
+type ApiSettings = Pick<ApiApp, "metrics_token" | "public_url"> & {
+  /** Null without a mail server. */
+  readonly mail: MailDriver | null;
 };
 
 /** Opens the parts of the API on an app. */
-export function openApiApp(app: App, metrics_token: string | null = null): ApiApp {
+export function openApiApp(app: App, { metrics_token, public_url, mail }: ApiSettings): ApiApp {
   const metrics = openMetrics();
   return {
     ...app,
     metrics,
     metrics_token,
+    public_url,
+    mailer: openMailer(mail, app.log),
     tokens: openTokenDirectory(app),
     workspaceSchemas: openWorkspaceSchemas(app),
     leadIntake: openLeadIntake(app, metrics),

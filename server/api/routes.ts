@@ -2,6 +2,8 @@
 import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/accounts/account.ts";
 import { auditRoutes } from "./routes/accounts/audit.ts";
+import { invitationRoutes } from "./routes/accounts/invitations.ts";
+import { ownSessionRoutes } from "./routes/accounts/own-sessions.ts";
 import { roleRoutes } from "./routes/accounts/roles.ts";
 import { savedViewRoutes } from "./routes/accounts/saved-views.ts";
 import { sessionRoutes } from "./routes/accounts/sessions.ts";
@@ -109,8 +111,10 @@ export const routes: readonly Route[] = [
   // Accounts
   ...accountRoutes,
   ...userRoutes,
+  ...invitationRoutes,
   ...roleRoutes,
   ...sessionRoutes,
+  ...ownSessionRoutes,
   ...savedViewRoutes,
   ...tokenRoutes,
   ...creditRoutes,

@@ -5,6 +5,7 @@ import { openApiApp, type ApiApp } from "../../server/api/api-app.ts";
 import { buildHttpServer, type HttpOptions } from "../../server/api/http-server.ts";
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import type { AiAgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
+import type { MailDriver } from "../../server/drivers/mail/driver.ts";
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
@@ -56,6 +57,7 @@ export async function startApi(
     speech?: SpeechDriver;
     callbackAllow?: readonly string[];
     metricsToken?: string;
+    mail?: MailDriver;
     secrets?: Secrets;
   } = {},
 ): Promise<TestApi> {
@@ -85,7 +87,11 @@ export async function startApi(
     outgoing,
     secrets: options.secrets ?? testSecrets,
   };
-  const app = openApiApp(parts, options.metricsToken);
+  const app = openApiApp(parts, {
+    metrics_token: options.metricsToken ?? null,
+    public_url: "https://trunkline.example",
+    mail: options.mail ?? null,
+  });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
@@ -98,6 +104,7 @@ export async function startApi(
     send: (method, path, request) => send(url, method, path, request),
     async close() {
       await server.close();
+      await app.mailer.close();
       await notifications.close();
       await outgoing.close();
       await db.close();

@@ -12,6 +12,13 @@ export type Actor = {
   readonly user_agent?: string | null;
 };
 
+/** The client of a request that needs no token. */
+export type Client = {
+  readonly request_id: string;
+  readonly address: string;
+  readonly user_agent: string | null;
+};
+
 /** The actor of an HTTP request: every token authenticates as a user. */
 export type UserActor = Actor & { readonly user_id: number };
 

@@ -6,7 +6,7 @@ import { refuseStronger, type Grantor } from "./grantor.ts";
 
 /**
  * Deletes a role. Throws not-found; forbidden when it has a permission that the grantor does not have; conflict while any
- * user, active or not, has it.
+ * user, active or not, or any open invitation has it.
  */
 export async function deleteRole(tx: Tx, grantor: Grantor, id: number, now: Date): Promise<void> {
   const { actor } = grantor;
@@ -29,6 +29,15 @@ export async function deleteRole(tx: Tx, grantor: Grantor, id: number, now: Date
     .executeTakeFirst();
   if (user)
     throw new Refusal("conflict", "Users still have this role; give them another one first");
+  const invitation = await tx
+    .selectFrom("invitations")
+    .select("id")
+    .where("account_id", "=", actor.account_id)
+    .where("role_id", "=", id)
+    .limit(1)
+    .executeTakeFirst();
+  if (invitation)
+    throw new Refusal("conflict", "Open invitations still have this role; revoke them first");
   await tx
     .deleteFrom("roles")
     .where("account_id", "=", actor.account_id)

@@ -42,12 +42,12 @@ export function refuseBeyond(grantor: Grantor, granted: Iterable<Permission>): v
 }
 
 /**
- * Throws forbidden unless the grantor has every permission of a token, role or user that they are about to change. They
+ * Throws forbidden unless the grantor has every permission of a token, role, user or invitation that they are about to change. They
  * could otherwise shut out the people who watch over them.
  */
 export function refuseStronger(
   grantor: Grantor,
-  what: "token" | "role" | "user",
+  what: "token" | "role" | "user" | "invitation",
   held: Iterable<Permission>,
 ): void {
   const beyond = [...held].filter((permission) => !grantor.permissions.has(permission));

@@ -1,6 +1,6 @@
 // A session is a token of kind `session`: the same look-up, revocation and permissions as every token.
 import type { Tx } from "../../lib/database/database.ts";
-import type { Actor } from "../audit/record-audit.ts";
+import type { Client } from "../audit/record-audit.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { createToken } from "../tokens/create-token.ts";
 
@@ -11,12 +11,11 @@ const day_ms = 86_400_000;
 export type NewSession = {
   readonly account_id: number;
   readonly user_id: number;
-  readonly request_id: string;
-};
+} & Client;
 
 /** Creates a session of a user and returns the text of its cookie, which cannot be read again. */
 export async function createSession(tx: Tx, session: NewSession, now: Date): Promise<string> {
-  const { account_id, user_id, request_id } = session;
+  const { account_id, user_id, address, user_agent } = session;
   const { id, token } = await createToken(
     tx,
     {
@@ -27,10 +26,15 @@ export async function createSession(tx: Tx, session: NewSession, now: Date): Pro
       scopes: null,
       expires_at: new Date(now.getTime() + session_days_max * day_ms),
       created_by: user_id,
+      address,
+      user_agent,
     },
     now,
   );
-  const actor: Actor = { account_id, user_id, token_id: id, request_id };
-  await recordAudit(tx, actor, { at: now, action: "session.started", subject_id: id });
+  await recordAudit(
+    tx,
+    { ...session, token_id: id },
+    { at: now, action: "session.started", subject_id: id },
+  );
   return token;
 }

@@ -1,4 +1,5 @@
 import type { Tx } from "../../lib/database/database.ts";
+import { notFound } from "../../lib/errors.ts";
 import { recordAudit, type UserActor } from "../audit/record-audit.ts";
 
 /** Ends the actor's session. */
@@ -20,6 +21,16 @@ export async function endSessions(
     .execute();
   for (const { id } of ended)
     await recordAudit(tx, actor, { at: now, action: "session.ended", subject_id: id });
+}
+
+/** Ends one of the actor's user's sessions. Throws not-found for any other. */
+export async function endSessionOf(tx: Tx, actor: UserActor, id: number, now: Date): Promise<void> {
+  const ended = await openSessions(tx, actor, now)
+    .where("id", "=", id)
+    .returning("id")
+    .executeTakeFirst();
+  if (!ended) throw notFound();
+  await recordAudit(tx, actor, { at: now, action: "session.ended", subject_id: id });
 }
 
 function openSessions(tx: Tx, { account_id, user_id }: UserActor, now: Date) {

@@ -1,7 +1,9 @@
 import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
+import { shownName } from "../accounts/account-schema.ts";
 
-const newPassword = Type.String({
+/** A password that someone chooses. */
+export const newPassword = Type.String({
   minLength: 10,
   maxLength: 200,
   description: "At least 10 characters",
@@ -53,6 +55,45 @@ export const PasswordRequest = closed(
 export type PasswordRequest = Static<typeof PasswordRequest>;
 
 const account = Type.Object({ account_id: id("Account id"), name: Type.String() });
+
+export const ResetRequest = closed(
+  { email },
+  {
+    title: "PasswordReset",
+    description: "Who forgot the password",
+    examples: [{ email: "owner@demo.example" }],
+  },
+);
+export type ResetRequest = Static<typeof ResetRequest>;
+
+export const MePatch = closed(
+  { name: shownName("Display name") },
+  { title: "MePatch", description: "The fields to change", examples: [{ name: "Asha" }] },
+);
+export type MePatch = Static<typeof MePatch>;
+
+export const SessionResponse = Type.Object(
+  {
+    id: id("Session id"),
+    is_current: Type.Boolean({ description: "Whether it is the session of this request" }),
+    address: nullable(Type.String({ description: "The IP address that signed in" })),
+    user_agent: nullable(Type.String({ description: "The User-Agent that signed in, shortened" })),
+    created_at: timestamp("UTC"),
+    last_used_at: timestamp("UTC; may lag behind by a minute"),
+    expires_at: timestamp("UTC; earlier after 12 hours without use"),
+  },
+  { title: "Session" },
+);
+export type SessionResponse = Static<typeof SessionResponse>;
+
+export const SignInOptions = Type.Object(
+  {
+    password_reset_by_mail: Type.Boolean({
+      description: "Whether this installation mails links for a new password",
+    }),
+  },
+  { title: "SignInOptions" },
+);
 
 export const SignInResponse = Type.Object(
   {

@@ -2,13 +2,14 @@ import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
-import type { UserActor } from "../audit/record-audit.ts";
+import { recordAudit, type UserActor } from "../audit/record-audit.ts";
+import { voidSignInLinks } from "../sign-in-emails.ts";
 import { accountTokensSubject } from "../tokens/token-directory.ts";
 import { endSessions } from "./end-sessions.ts";
 import { hashPassword, isPassword } from "./passwords.ts";
 
 /**
- * Sets a user's password and ends their other sessions. Needs the current one where there is one: a session that was
+ * Sets a user's password, ends their other sessions and voids links that sign them in. Needs the current one where there is one: a session that was
  * left open must not be enough. Throws validation-failed (current_password).
  */
 export async function changePassword(
@@ -29,6 +30,8 @@ export async function changePassword(
   const now = app.clock.now();
   await app.db.query.transaction().execute(async (tx) => {
     await storePassword(tx, { account_id, user_id, password_hash }, now);
+    await voidSignInLinks(tx, actor);
+    await recordAudit(tx, actor, { at: now, action: "password.changed", subject_id: user_id });
     await endSessions(tx, actor, now, actor.token_id);
   });
   app.notifications.send("token", accountTokensSubject(account_id));

@@ -1,14 +1,18 @@
 // A link that signs its user in once: an invitation, or for a new password.
+import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
-import { recordAudit } from "../audit/record-audit.ts";
+import { recordAudit, type Client } from "../audit/record-audit.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
 import { hashSecret, newSecret } from "../tokens/token-text.ts";
+import { voidSignInLinks } from "../sign-in-emails.ts";
+import { accountTokensSubject } from "../tokens/token-directory.ts";
 import { createSession } from "./create-session.ts";
 import { hashPassword } from "./passwords.ts";
 import { endSessions } from "./end-sessions.ts";
+import { readLink, writeLink, type LinkParts } from "./link-text.ts";
 import { storePassword } from "./set-password.ts";
 
 const hour_ms = 3_600_000;
@@ -44,62 +48,84 @@ export async function createSignInLink(
     .executeTakeFirst();
   if (!user) throw notFound();
   refuseBeyond(grantor, grantedPermissions(user));
-  const secret = newSecret();
   const expires_at = new Date(now.getTime() + hours * hour_ms);
-  const { id } = await tx
-    .insertInto("sign_in_links")
-    .values({ account_id, user_id, secret_sha256: hashSecret(secret), expires_at, created_at: now })
-    .returning("id")
-    .executeTakeFirstOrThrow();
+  const link = await storeSignInLink(tx, { account_id, user_id, expires_at }, now);
   await recordAudit(tx, grantor.actor, {
     at: now,
     action: "sign_in_link.created",
     subject_id: user_id,
     detail: { expires_at },
   });
-  return { path: `/sign-in#${account_id}_${id}_${secret}`, expires_at: expires_at.toISOString() };
+  return { path: `/sign-in#${link}`, expires_at: expires_at.toISOString() };
 }
 
-const form = /^([1-9][0-9]{0,15})_([1-9][0-9]{0,15})_([0-9a-f]{64})$/;
+/** Stores a link and returns what follows # in it. */
+export async function storeSignInLink(
+  tx: Tx,
+  link: { readonly account_id: number; readonly user_id: number; readonly expires_at: Date },
+  now: Date,
+): Promise<string> {
+  const secret = newSecret();
+  const { id } = await tx
+    .insertInto("sign_in_links")
+    .values({ ...link, secret_sha256: hashSecret(secret), created_at: now })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return writeLink({ account_id: link.account_id, id, secret });
+}
 
 /**
- * Uses a link up, sets the password where one is given (which ends the user's other sessions), and returns the text of
- * the session's cookie. Throws unauthorized for a link that is unknown, used or expired.
+ * Uses a link up, sets the password where one is given (which ends the user's other sessions and voids other links), and
+ * returns the text of the session's cookie. Throws unauthorized for a link that is unknown, used or expired.
  */
 export async function useSignInLink(
   app: App,
   { link, password }: { readonly link: string; readonly password: string | null },
-  request_id: string,
+  client: Client,
 ): Promise<string> {
-  const [, account, id, secret] = form.exec(link) ?? [];
-  if (secret === undefined) throw unusable();
-  const account_id = Number(account);
+  const parts = readLink(link);
+  const now = app.clock.now();
+  if (!parts || !(await usableLink(app.db.query, parts, now).executeTakeFirst())) throw unusable();
+  const { account_id } = parts;
   // Before the transaction: hashing takes longer than a row should be locked.
   const password_hash = password === null ? null : await hashPassword(password);
-  const now = app.clock.now();
-  return app.db.query.transaction().execute(async (tx) => {
-    const used = await tx
-      .updateTable("sign_in_links as l")
-      .from("users as u")
-      .set({ used_at: now })
-      .where("l.account_id", "=", account_id)
-      .where("l.id", "=", Number(id))
-      .where("l.secret_sha256", "=", hashSecret(secret))
-      .where("l.used_at", "is", null)
-      .where("l.expires_at", ">", now)
-      .whereRef("u.account_id", "=", "l.account_id")
-      .whereRef("u.id", "=", "l.user_id")
-      .where("u.active", "=", true)
-      .returning("u.id as user_id")
-      .executeTakeFirst();
+  const cookie = await app.db.query.transaction().execute(async (tx) => {
+    const used = await usableLink(tx, parts, now).forUpdate("l").executeTakeFirst();
     if (!used) throw unusable();
     const { user_id } = used;
+    await tx
+      .updateTable("sign_in_links")
+      .set({ used_at: now })
+      .where("account_id", "=", account_id)
+      .where("id", "=", parts.id)
+      .execute();
     if (password_hash !== null) {
-      await endSessions(tx, { account_id, user_id, token_id: null, request_id }, now, null);
+      const actor = { account_id, user_id, token_id: null, ...client };
+      await endSessions(tx, actor, now, null);
+      await voidSignInLinks(tx, actor);
       await storePassword(tx, { account_id, user_id, password_hash }, now);
+      await recordAudit(tx, actor, { at: now, action: "password.changed", subject_id: user_id });
     }
-    return createSession(tx, { account_id, user_id, request_id }, now);
+    return createSession(tx, { account_id, user_id, ...client }, now);
   });
+  // The sessions that ended are cached, and may have streams.
+  app.notifications.send("token", accountTokensSubject(account_id));
+  return cookie;
+}
+
+function usableLink(db: Kysely<DB>, { account_id, id, secret }: LinkParts, now: Date) {
+  return db
+    .selectFrom("sign_in_links as l")
+    .innerJoin("users as u", (join) =>
+      join.onRef("u.account_id", "=", "l.account_id").onRef("u.id", "=", "l.user_id"),
+    )
+    .select("u.id as user_id")
+    .where("l.account_id", "=", account_id)
+    .where("l.id", "=", id)
+    .where("l.secret_sha256", "=", hashSecret(secret))
+    .where("l.used_at", "is", null)
+    .where("l.expires_at", ">", now)
+    .where("u.active", "=", true);
 }
 
 function unusable(): Refusal {

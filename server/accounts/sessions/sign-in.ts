@@ -1,9 +1,10 @@
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import type { Client } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
 import { isPassword } from "./passwords.ts";
-import { countSignIn, forgiveSignIn } from "./internal/throttle.ts";
+import { countSignIn, forgiveSignIn } from "./throttle.ts";
 import type { SignInRequest } from "./session-schema.ts";
 
 export type SignInAccount = { readonly account_id: number; readonly name: string };
@@ -37,10 +38,10 @@ const findCandidates = statement<Candidate>(`
 export async function signIn(
   app: App,
   { email, password, account_id }: SignInRequest,
-  { address, request_id }: { readonly address: string; readonly request_id: string },
+  client: Client,
 ): Promise<SignInResult> {
   const now = app.clock.now();
-  const attempt = { email: email.toLowerCase(), address };
+  const attempt = { email: email.toLowerCase(), address: client.address };
   await countSignIn(app.db, attempt, now);
   const matching = await matchPassword(
     await findCandidates(app.db.pool, [attempt.email]),
@@ -55,9 +56,7 @@ export async function signIn(
   const { user_id } = chosen;
   const cookie = await app.db.query
     .transaction()
-    .execute((tx) =>
-      createSession(tx, { account_id: chosen.account_id, user_id, request_id }, now),
-    );
+    .execute((tx) => createSession(tx, { account_id: chosen.account_id, user_id, ...client }, now));
   return { cookie, account: accountOf(chosen) };
 }
 

@@ -15,6 +15,9 @@ export type NewToken = {
   /** The networks that it may be used from; absent or null: any. */
   readonly allowed_addresses?: readonly string[] | null;
   readonly created_by: number;
+  /** The client of a session. */
+  readonly address?: string;
+  readonly user_agent?: string | null;
 };
 
 /** Stores a token and returns its text, which cannot be read again. */

@@ -24,7 +24,8 @@ export type TokenDirectory = {
 };
 
 const fresh_ms = 5_000;
-const session_idle_ms_max = 12 * 3_600_000;
+/** A session ends after this long without use. */
+export const session_idle_ms_max = 12 * 3_600_000;
 const entries_max = 20_000;
 /**
  * Anyone can send unknown tokens, so these get few connections and a queue that ends in 503. The addresses

@@ -1,7 +1,7 @@
 import type { Tx } from "../../lib/database/database.ts";
 import type { Grantor } from "../roles/grantor.ts";
 import { storeSignInEmail } from "../sign-in-emails.ts";
-import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
+import { validateUser, refuseTakenEmail } from "./validate-user.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { NewUser, UserResponse } from "./user-schema.ts";
 import { user_columns, userResponse } from "./users.ts";

@@ -3,7 +3,7 @@ import { notFound, type FieldError } from "../../lib/errors.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseStronger, type Grantor } from "../roles/grantor.ts";
 import { storeSignInEmail } from "../sign-in-emails.ts";
-import { validateUser, refuseTakenEmail } from "./internal/validate-user.ts";
+import { validateUser, refuseTakenEmail } from "./validate-user.ts";
 import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { UserResponse, UserPatch } from "./user-schema.ts";

@@ -3,15 +3,13 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Tx } from "../../lib/database/database.ts";
 import type { ApiApp } from "../api-app.ts";
 import { reauthorize } from "./authenticate.ts";
+import { clientOf } from "./client-of.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { successStatus, type RequestContext, type GuardedRoute } from "../route.ts";
 import type { Begin, Transactions } from "./transactions.ts";
 
 /** Runs the writes of every route. */
 export type Writing = { readonly idempotency: Idempotency; readonly transactions: Transactions };
-
-/** Characters of the User-Agent that the audit trail keeps. */
-const user_agent_max = 200;
 
 /** Returns a function that builds the context of a request to `route`, after its key was looked up. */
 export function contextFactory(
@@ -40,9 +38,7 @@ export function contextFactory(
         account_id: caller.account.id,
         user_id: caller.user_id,
         token_id: caller.token_id,
-        request_id: request.id,
-        address: request.ip,
-        user_agent: request.headers["user-agent"]?.slice(0, user_agent_max).toWellFormed() ?? null,
+        ...clientOf(request),
       },
       params: request.params,
       query: request.query,

@@ -658,6 +658,17 @@ export interface IdempotencyKeys {
   status: number;
 }
 
+export interface Invitations {
+  account_id: number;
+  created_at: Date;
+  email: string;
+  expires_at: Date;
+  id: Generated<number>;
+  invited_by: number | null;
+  role_id: number | null;
+  secret_sha256: Buffer;
+}
+
 export interface Jobs {
   account_id: number;
   again_at: Date | null;
@@ -862,6 +873,7 @@ export interface Suppressions {
 
 export interface Tokens {
   account_id: number;
+  address: string | null;
   allowed_addresses: string[] | null;
   created_at: Date;
   created_by: number;
@@ -873,6 +885,7 @@ export interface Tokens {
   revoked_at: Date | null;
   scopes: string[] | null;
   secret_sha256: Buffer;
+  user_agent: string | null;
   user_id: number;
 }
 
@@ -1148,6 +1161,7 @@ export interface DB {
   group_members: GroupMembers;
   groups: Groups;
   idempotency_keys: IdempotencyKeys;
+  invitations: Invitations;
   jobs: Jobs;
   lead_collaborators: LeadCollaborators;
   lead_import_rejects: LeadImportRejects;

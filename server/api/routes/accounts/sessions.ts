@@ -1,3 +1,4 @@
+import Type from "typebox";
 import { grantorOf } from "../../../accounts/roles/grantor.ts";
 import { endSession, endSessions } from "../../../accounts/sessions/end-sessions.ts";
 import { changePassword, hasPassword } from "../../../accounts/sessions/set-password.ts";
@@ -17,6 +18,7 @@ import { chatDriversOf } from "../../../chat/numbers/chat-numbers.ts";
 import { availableCredits } from "../../../credits/credits.ts";
 import { voiceDriversOf } from "../../../telephony/trunks/voice-drivers.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
+import { clientOf } from "../../checks/client-of.ts";
 import {
   clearSessionCookie,
   refuseCrossSite,
@@ -42,8 +44,7 @@ export const sessionRoutes = [
     handle: async ({ app, body, request, reply }) => {
       refuseCrossSite(request);
       refusePlainHttp(request);
-      const { ip: address, id: request_id } = request;
-      const result = await signIn(app, body, { address, request_id });
+      const result = await signIn(app, body, clientOf(request));
       if (result.cookie === null) return { signed_in: false, choices: result.choices };
       setSessionCookie(reply, result.cookie);
       return { signed_in: true, choices: [result.account] };
@@ -61,7 +62,7 @@ export const sessionRoutes = [
       refuseCrossSite(request);
       refusePlainHttp(request);
       const link = { link: body.link, password: body.password ?? null };
-      setSessionCookie(reply, await useSignInLink(app, link, request.id));
+      setSessionCookie(reply, await useSignInLink(app, link, clientOf(request)));
       return { signed_in: true, choices: [] };
     },
   }),
@@ -84,16 +85,20 @@ export const sessionRoutes = [
     method: "DELETE",
     url: "/api/v1/sessions",
     id: "deleteAllSessions",
-    summary: "End every session of the user, this one included",
+    summary: "End every session of the user; this one too, unless it is kept",
     tag,
     access,
+    query: closed({
+      keep_this: Type.Optional(Type.Boolean({ description: "End the other sessions only" })),
+    }),
     success: { 200: closed({}) },
-    handle: async ({ app, caller, actor, reply }) => {
+    handle: async ({ app, caller, actor, query: { keep_this = false }, reply }) => {
+      const kept = keep_this ? actor.token_id : null;
       await app.db.query
         .transaction()
-        .execute((tx) => endSessions(tx, actor, app.clock.now(), null));
+        .execute((tx) => endSessions(tx, actor, app.clock.now(), kept));
       app.notifications.send("token", accountTokensSubject(caller.account.id));
-      clearSessionCookie(reply);
+      if (!keep_this) clearSessionCookie(reply);
       return {};
     },
   }),

@@ -1,10 +1,10 @@
 // Validation that creating and updating a user share: the email is free, the role exists and may be granted.
-import type { Tx } from "../../../lib/database/database.ts";
-import { violatesUnique } from "../../../lib/database/database-errors.ts";
-import { invalid, invalidField, type FieldError } from "../../../lib/errors.ts";
-import { knownId } from "../../../lib/ids.ts";
-import { refuseBeyond, type Grantor } from "../../roles/grantor.ts";
-import type { Permission } from "../../permissions.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { violatesUnique } from "../../lib/database/database-errors.ts";
+import { invalid, invalidField, type FieldError } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
+import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
+import type { Permission } from "../permissions.ts";
 
 /**
  * Returns the role's ID, or throws every violation at once: validation-failed (email taken by another

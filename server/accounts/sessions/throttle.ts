@@ -1,6 +1,6 @@
-// Failed sign-ins are counted in the database, so that more processes do not allow more guesses.
-import { statement, type Database } from "../../../lib/database/database.ts";
-import { Refusal } from "../../../lib/errors.ts";
+// Failed sign-ins and requested mails are counted in the database, so that more processes do not allow more of them.
+import { statement, type Database } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
 
 const window_minutes = 15;
 /** By email and address, and by each alone: a stranger's guesses do not lock out the person at another address. */
@@ -29,17 +29,29 @@ export type Attempt = { readonly email: string; readonly address: string };
 
 /** Counts an attempt; 429 with Retry-After once too many failed. */
 export async function countSignIn(db: Database, attempt: Attempt, now: Date): Promise<void> {
+  await countWithin(
+    db,
+    subjectsOf(attempt),
+    now,
+    (minutes) => `Too many failed sign-ins; try again in ${minutes} min or reset the password`,
+  );
+}
+
+/** Counts each subject up to its limit in a quarter of an hour; 429 with Retry-After beyond it. */
+export async function countWithin(
+  db: Database,
+  limits: ReadonlyMap<string, number>,
+  now: Date,
+  detail: (minutes: number) => string,
+): Promise<void> {
   await purge(db.pool, [now]);
-  const subjects = subjectsOf(attempt);
-  const rows = await countAttempt(db.pool, [[...subjects.keys()], now]);
-  const beyond = rows.filter(({ subject, count }) => count > subjects.get(subject)!);
+  const rows = await countAttempt(db.pool, [[...limits.keys()], now]);
+  const beyond = rows.filter(({ subject, count }) => count > limits.get(subject)!);
   if (beyond.length === 0) return;
   const seconds = Math.max(...beyond.map(({ retry_seconds }) => retry_seconds));
-  throw new Refusal(
-    "rate-limited",
-    `Too many failed sign-ins; try again in ${Math.ceil(seconds / 60)} min or reset the password`,
-    { headers: { "retry-after": String(seconds) } },
-  );
+  throw new Refusal("rate-limited", detail(Math.ceil(seconds / 60)), {
+    headers: { "retry-after": String(seconds) },
+  });
 }
 
 /** Takes a successful attempt out of the count. */

@@ -1,0 +1,84 @@
+import type { App } from "../../engine/app.ts";
+import { statement } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { recordAudit, type Client } from "../audit/record-audit.ts";
+import type { Mailer } from "../mailer.ts";
+import { storeSignInLink } from "./sign-in-links.ts";
+import { countWithin } from "./throttle.ts";
+
+const link_minutes = 60;
+/** By email and address, and by each alone, in a quarter of an hour. */
+const requests_max = { both: 3, email: 6, address: 30 } as const;
+const accounts_max = 10;
+
+const findUsers = statement<{ account_id: number; user_id: number; name: string }>(`
+  select u.account_id, u.id as user_id, a.name
+  from sign_in_emails e
+  join users u on u.account_id = e.account_id and u.id = e.user_id and u.active
+  join accounts a on a.account_id = u.account_id
+  where e.email = $1
+  order by u.account_id limit ${accounts_max}`);
+
+/**
+ * Mails a link for a new password to the users with an email address. Answers before it looks them up: neither the
+ * response nor its duration tells whether there is one. Throws conflict without a mail server, rate-limited after too
+ * many requests.
+ */
+export async function requestPasswordReset(
+  app: App & { readonly mailer: Mailer; readonly public_url: string },
+  { email }: { readonly email: string },
+  client: Client,
+): Promise<void> {
+  if (!app.mailer.enabled)
+    throw new Refusal(
+      "conflict",
+      "This installation sends no mail; ask someone who manages users for a link",
+    );
+  const to = email.toLowerCase();
+  const limits = new Map<string, number>([
+    [`reset ${to} from ${client.address}`, requests_max.both],
+    [`reset email ${to}`, requests_max.email],
+    [`reset address ${client.address}`, requests_max.address],
+  ]);
+  await countWithin(
+    app.db,
+    limits,
+    app.clock.now(),
+    (minutes) => `Too many requests for a new password; try again in ${minutes} min`,
+  );
+  app.mailer.later(() => mailLinks(app, to, client));
+}
+
+async function mailLinks(
+  app: App & { readonly mailer: Mailer; readonly public_url: string },
+  to: string,
+  client: Client,
+): Promise<void> {
+  const users = await findUsers(app.db.pool, [to]);
+  if (users.length === 0) return;
+  const now = app.clock.now();
+  const lines: string[] = [];
+  for (const { account_id, user_id, name } of users) {
+    const link = await app.db.query.transaction().execute(async (tx) => {
+      const expires_at = new Date(now.getTime() + link_minutes * 60_000);
+      const actor = { account_id, user_id: null, token_id: null, ...client };
+      await recordAudit(tx, actor, {
+        at: now,
+        action: "password_reset.requested",
+        subject_id: user_id,
+      });
+      return storeSignInLink(tx, { account_id, user_id, expires_at }, now);
+    });
+    lines.push(`${name}:\n${app.public_url}/sign-in/reset#${link}`);
+  }
+  await app.mailer.send({
+    to,
+    subject: "A new password for Trunkline",
+    text: `Someone asked for a new password for this email address. To choose one, open:
+
+${lines.join("\n\n")}
+
+The link works once, for ${link_minutes} minutes. If it was not you, ignore this mail: nothing has changed.
+`,
+  });
+}

@@ -1,0 +1,36 @@
+import { createTransport } from "nodemailer";
+import type { MailDriver } from "./driver.ts";
+
+const step_ms = 10_000;
+
+/** Opens a mail server. Credentials are sent to another machine over TLS only. */
+export function openSmtp({
+  url,
+  from,
+}: {
+  readonly url: string;
+  readonly from: string;
+}): MailDriver {
+  const { protocol, hostname, port, username, password } = new URL(url);
+  const is_local = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  const transport = createTransport({
+    host: hostname.replace(/^\[|\]$/g, ""),
+    ...(port === "" ? {} : { port: Number(port) }),
+    secure: protocol === "smtps:",
+    requireTLS: username !== "" && !is_local,
+    ...(username === ""
+      ? {}
+      : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    connectionTimeout: step_ms,
+    greetingTimeout: step_ms,
+    socketTimeout: step_ms,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send({ to, subject, text }) {
+      // As an object: an address as text could list several.
+      await transport.sendMail({ from, to: { name: "", address: to }, subject, text });
+    },
+  };
+}
