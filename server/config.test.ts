@@ -34,6 +34,7 @@ test("an empty environment runs everything on this machine", () => {
     metrics_token: null,
     whatsapp_api_url: "https://graph.facebook.com/v23.0",
     whatsapp: null,
+    smtp: null,
     speech_command: null,
     speech_recognize_command: null,
     realtime: null,
@@ -50,6 +51,21 @@ test("the demo is created by default only on this machine with its own database"
   assert.equal(seedOf(database), "none");
   assert.equal(seedOf({ ...database, HOST: "0.0.0.0", TRUNKLINE_SEED: "demo" }), "demo");
   assert.equal(seedOf({ TRUNKLINE_SEED: "none" }), "none");
+});
+
+test("a mail server needs its URL and a sender, and reveals no password", () => {
+  const url = "smtps://user:p%40ss@mail.test.example:465";
+  const from = "Trunkline <mail@test.example>";
+  assert.deepEqual(readConfig({ SMTP_URL: url, MAIL_FROM: from }).smtp, { url, from });
+  const both = "SMTP_URL, MAIL_FROM: set both of them or none";
+  assert.deepEqual(violationsOf({ SMTP_URL: url }), [both]);
+  assert.deepEqual(violationsOf({ MAIL_FROM: from }), [both]);
+  for (const SMTP_URL of ["mail.test.example:25", "http://secret@host", "smtp://", "smtp://h/?x=1"])
+    assert.deepEqual(violationsOf({ SMTP_URL, MAIL_FROM: from }), [
+      "SMTP_URL: must have the form smtp://user:password@host:port or smtps://…",
+    ]);
+  for (const MAIL_FROM of ["Trunkline", "a@b, c@d", "A <a@b>\r\nBcc: <c@d>"])
+    assert.equal(violationsOf({ SMTP_URL: url, MAIL_FROM }).length, 1, MAIL_FROM);
 });
 
 test("WhatsApp needs all of its secrets or none", () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseOpening } from "./lib/outgoing/parse-opening.ts";
-import { smtpSettings, type SmtpSettings } from "./lib/smtp-settings.ts";
+import { smtpSettings, type SmtpSettings } from "./lib/outgoing/smtp-settings.ts";
 import { parseSecretKeys, type SecretKeySource } from "./lib/secrets/secret-keys.ts";
 
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";

@@ -397,6 +397,8 @@ test("lists are readable by machines and people and never contain a token's secr
   assert.equal(tokens.code, 0);
   assert.match(tokens.stdout, /^id +kind +user_id/);
   assert.ok(!tokens.stdout.includes(account.token.split("_")[3]!));
+  const invited = await done("user", "invite", ...ofAccount(), "--email", `new.${email}`);
+  assert.match(invited.url, /\/sign-in\/invitation#\d+_\d+_[0-9a-f]{64}$/);
   const text = await run("user", "list", ...ofAccount());
   assert.ok(text.stdout.includes(email));
 });

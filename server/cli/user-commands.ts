@@ -1,3 +1,5 @@
+import { createInvitation } from "../accounts/invitations/create-invitation.ts";
+import { NewInvitation } from "../accounts/invitations/invitation-schema.ts";
 import { createSignInLink } from "../accounts/sessions/sign-in-links.ts";
 import { createUser } from "../accounts/users/create-user.ts";
 import { NewUser } from "../accounts/users/user-schema.ts";
@@ -38,6 +40,35 @@ export const userCommands: readonly Command[] = [
         createUser(tx, operator, wanted, session.now()),
       );
       return { json: user, text: textTable([user], columns) };
+    },
+  },
+  {
+    name: "user invite",
+    summary: "Invite a person by email and print the link",
+    options: {
+      account,
+      email: {
+        value: "email",
+        about: "The address that the user will sign in with",
+        required: true,
+      },
+      role: { value: "id", about: "Role of the user; default none, without permissions" },
+    },
+    run: async (session, words) => {
+      const role = words.option("role");
+      const wanted = readAs(NewInvitation, {
+        email: words.option("email"),
+        role_id: role === undefined ? undefined : readId("--role", role),
+      });
+      const accountId = readId("--account", words.option("account")!);
+      const { path, ...invitation } = await session.change(accountId, (tx, operator) =>
+        createInvitation(tx, operator, wanted, session.now()),
+      );
+      const url = session.config().public_url + path;
+      return {
+        json: { ...invitation, url },
+        text: `${url}\nIt works once, until ${invitation.expires_at}.`,
+      };
     },
   },
   {

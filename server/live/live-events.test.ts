@@ -327,6 +327,36 @@ test("a lost notification delays events by at most a second, until the poll", as
   assert.deepEqual(idsOf(reader), [1]);
 });
 
+test("signing out others, and a new password by a link, ends their streams immediately and no other", async () => {
+  const account = await makeAccount(api.app);
+  const headers = { "sec-fetch-site": "same-origin" };
+  const user = `/api/v1/users/${account.owner_id}/sign-in-link`;
+  const signIn = async (more: object = {}) => {
+    const { body } = await api.send("POST", user, { token: account.token });
+    const json = { link: body.path.split("#")[1], ...more };
+    const answer = await api.send("POST", "/api/v1/session/link", { headers, json });
+    return { ...headers, cookie: answer.headers.get("set-cookie")!.split(";")[0]! };
+  };
+  const open = async (session: Readonly<Record<string, string>>) => {
+    const reader = await readEvents(here.url, { headers: session });
+    readers.push(reader);
+    return reader;
+  };
+  const own = await signIn();
+  const [first, second] = [await open(own), await open(await signIn())];
+  const path = "/api/v1/sessions?keep_this=true";
+  assert.equal((await api.send("DELETE", path, { headers: own })).status, 200);
+  await eventually(() => second.hasEnded());
+  const third = await open(await signIn());
+  const { body } = await api.send("GET", "/api/v1/sessions", { headers: own });
+  const other = body.data.find((one: { is_current: boolean }) => !one.is_current);
+  await api.send("DELETE", `/api/v1/sessions/${other.id}`, { headers: own });
+  await eventually(() => third.hasEnded());
+  assert.equal(first.hasEnded(), false);
+  await signIn({ password: "correct horse battery" });
+  await eventually(() => first.hasEnded());
+});
+
 test("a revoked token's stream ends immediately, an expired token's at the next heartbeat, and others continue", async () => {
   const account = await makeAccount(api.app);
   const expires_at = new Date(Date.now() + 3_600_000);

@@ -119,6 +119,14 @@ const accounts: Record<string, RouteRow> = {
   createSignInLink: free(["users.manage"], (ids) => ({
     path: `${account}/users/${ids.user_id}/sign-in-link`,
   })),
+  listInvitations: free(see_users, () => ({ path: `${account}/invitations?limit=2` })),
+  createInvitation: free(["users.manage"], (ids) => ({
+    path: `${account}/invitations`,
+    json: { email: `${unique("guest")}@test.example`, role_id: ids.role_id },
+  })),
+  revokeInvitation: free(["users.manage"], (ids) => ({
+    path: `${account}/invitations/${ids.invitation_id}`,
+  })),
   readMe: { features: null, may: "any_token", request: () => ({ path: `${account}/me` }) },
   listTokens: free(["tokens.manage"], () => ({ path: `${account}/tokens?limit=2` })),
   createToken: free(["tokens.manage"], (ids) => ({

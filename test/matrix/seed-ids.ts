@@ -32,6 +32,8 @@ export type Ids = {
   readonly collaborator_id: number;
   /** A role that no user has. */
   readonly role_id: number;
+  /** An open invitation. */
+  readonly invitation_id: number;
   /** A token of the user. */
   readonly token_id: number;
   /** A finished import with one rejected row. */
@@ -107,6 +109,7 @@ export const unknownIds: Ids = {
   collaborator_id: 8_000_000_000_000_007,
   role_id: 8_000_000_000_000_008,
   token_id: 8_000_000_000_000_009,
+  invitation_id: 8_000_000_000_000_603,
   import_id: 8_000_000_000_000_010,
   reservation_id: 8_000_000_000_000_011,
   suppression_id: 8_000_000_000_000_012,
@@ -154,6 +157,7 @@ const seeders: readonly Seeder[] = [
   seedLead,
   seedUser,
   seedRole,
+  seedInvitation,
   seedImport,
   seedReservation,
   seedAudience,
@@ -297,6 +301,22 @@ async function seedRole({ app }: TestApi, { account_id }: TestAccount, mark: str
     .returning("id")
     .executeTakeFirstOrThrow();
   return { role_id };
+}
+
+async function seedInvitation({ app }: TestApi, { account_id }: TestAccount, mark: string) {
+  const now = app.clock.now();
+  const { id: invitation_id } = await app.db.query
+    .insertInto("invitations")
+    .values({
+      account_id,
+      email: `${unique(mark)}@test.example`,
+      secret_sha256: Buffer.alloc(32),
+      expires_at: new Date(now.getTime() + 3_600_000),
+      created_at: now,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { invitation_id };
 }
 
 async function seedSavedView({ app }: TestApi, account: TestAccount, mark: string) {

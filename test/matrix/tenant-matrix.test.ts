@@ -58,7 +58,11 @@ test("only health, metrics, documentation, provider webhooks and signing in are 
   const open = routes.filter(({ access }) => access === "public").map(({ url }) => url);
   assert.deepEqual([...new Set(open)].toSorted(), [
     "/api/v1/session",
+    "/api/v1/session/invitation",
+    "/api/v1/session/invitation/preview",
     "/api/v1/session/link",
+    "/api/v1/session/options",
+    "/api/v1/session/password-reset",
     "/health/live",
     "/health/ready",
     "/hooks/whatsapp",

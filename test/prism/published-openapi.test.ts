@@ -34,7 +34,10 @@ let seed: Seed;
 let document: Document;
 
 before(async () => {
-  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp, whatsappAccess } });
+  api = await startApi({
+    chatDrivers: { sandbox: sandboxStub, whatsapp, whatsappAccess },
+    mail: { send: async () => {} },
+  });
   account = await makeAccount(api.app);
   seed = await openSeed(api, account, "published");
   document = (await api.send("GET", "/openapi.json")).body;

@@ -28,6 +28,16 @@ export async function sessionRequests(api: TestApi, token: string): Promise<Sess
     const { cookie } = await signIn();
     return { path, options: { headers: { ...headers, cookie }, json } };
   };
+  const invited = async () => {
+    const json = { email: `${randomUUID()}@test.example` };
+    const { body } = await api.send("POST", "/api/v1/invitations", { token, json });
+    return (body.path as string).split("#")[1]!;
+  };
+  const withOwnSession = async () => {
+    const { path, options } = await withSession("/api/v1/sessions");
+    const { body } = await api.send("GET", path, options);
+    return { path: `${path}/${body.data[0].id}`, options };
+  };
   const { email } = await signIn();
   const { link } = await invite();
   return {
@@ -36,6 +46,21 @@ export async function sessionRequests(api: TestApi, token: string): Promise<Sess
       path: "/api/v1/session/link",
       options: { headers, json: { link, password } },
     },
+    previewInvitation: {
+      path: "/api/v1/session/invitation/preview",
+      options: { headers, json: { link: await invited() } },
+    },
+    createSessionByInvitation: {
+      path: "/api/v1/session/invitation",
+      options: { headers, json: { link: await invited(), name: "Asha", password } },
+    },
+    requestPasswordReset: {
+      path: "/api/v1/session/password-reset",
+      options: { headers, json: { email } },
+    },
+    listSessions: await withSession("/api/v1/sessions"),
+    deleteSessionById: await withOwnSession(),
+    updateMe: await withSession("/api/v1/me", { name: "Asha" }),
     deleteSession: await withSession("/api/v1/session"),
     deleteAllSessions: await withSession("/api/v1/sessions"),
     updatePassword: await withSession("/api/v1/me/password", {

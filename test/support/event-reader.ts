@@ -28,14 +28,19 @@ export type EventReader = {
 export async function readEvents(
   url: string,
   options: {
-    readonly token: string;
+    /** Absent: the headers have a session's cookie. */
+    readonly token?: string;
     readonly query?: string;
     readonly headers?: Readonly<Record<string, string>>;
     readonly paused?: true;
   },
 ): Promise<EventReader> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const headers = { authorization: `Bearer ${options.token}`, ...options.headers };
+  const { token } = options;
+  const headers = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...options.headers,
+  };
   const sent = request(`${url}/api/v1/events${options.query ?? ""}`, { agent: false, headers });
   sent.on("response", resolve);
   sent.on("error", reject);

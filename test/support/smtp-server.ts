@@ -58,7 +58,7 @@ async function serve(
         continue;
       }
       // Quoted-printable: a soft line break is `=` at the end.
-      const text = lines.join("\n").replace(/=\n/g, "").replace(/=3D/g, "=");
+      const text = lines.join("\n").replaceAll("=\n", "").replaceAll("=3D", "=");
       mails.push({ to, text });
       [to, lines] = [[], null];
       reply("250 taken");

@@ -23,7 +23,7 @@ export async function createInvitation(
   grantor: Grantor,
   invitation: NewInvitation,
   now: Date,
-): Promise<InvitationResponse & { readonly path: string }> {
+): Promise<InvitationResponse & { readonly path: string | null }> {
   const { account_id, user_id } = grantor.actor;
   const email = invitation.email.toLowerCase();
   const role_id = await validateUser(tx, grantor, {

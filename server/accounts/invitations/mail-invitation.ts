@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import type { Mailer } from "../mailer.ts";
 import { countWithin } from "../sessions/throttle.ts";
 
-/** In a quarter of an hour: nobody fills a mailbox with invitations. */
+/** In a quarter of an hour, so that no mailbox fills with invitations. */
 const mails_max = { address: 5, account: 200 } as const;
 
 /** Throws rate-limited when an account or anybody invited this address too often. */

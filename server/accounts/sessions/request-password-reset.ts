@@ -21,7 +21,7 @@ const findUsers = statement<{ account_id: number; user_id: number; name: string 
 
 /**
  * Mails a link for a new password to the users with an email address. Answers before it looks them up: neither the
- * response nor its duration tells whether there is one. Throws conflict without a mail server, rate-limited after too
+ * response nor its duration reveals whether there is one. Throws conflict without a mail server, rate-limited after too
  * many requests.
  */
 export async function requestPasswordReset(

@@ -189,6 +189,54 @@ test("signing out ends one session, and signing out everywhere all of the user's
   assert.deepEqual([await works(cookieOf(second)), await works(cookieOf(third))], [401, 401]);
 });
 
+test("a user lists and ends the own sessions alone, each with its client", async () => {
+  const { email, cookie } = await makeSignedIn();
+  const elsewhere = { ...same_site, "user-agent": "Phone/1.0" };
+  const phone = cookieOf(await signIn({ email, password }, elsewhere));
+  const stranger = await makeSignedIn();
+  const sessions = async (of: string) => (await browse("GET", "/api/v1/sessions", of)).body.data;
+  const [own, other, ...rest] = await sessions(cookie);
+  assert.deepEqual(
+    [own.is_current, other.is_current, other.user_agent, other.address, rest],
+    [true, false, "Phone/1.0", "127.0.0.1", []],
+  );
+  const end = (id: number) => browse("DELETE", `/api/v1/sessions/${id}`, cookie);
+  const [{ id: foreign }] = await sessions(stranger.cookie);
+  assert.equal((await end(foreign)).status, 404);
+  const { body: tokens } = await api.send("GET", "/api/v1/tokens", { token: account.token });
+  assert.equal((await end(tokens.data[0].id)).status, 404, "a token");
+  assert.deepEqual([(await end(other.id)).status, (await end(other.id)).status], [204, 404]);
+  const works = async (one: string) => (await browse("GET", "/api/v1/me", one)).status;
+  assert.deepEqual([await works(cookie), await works(phone)], [200, 401]);
+  api.clock.advance(11 * hour_ms);
+  await works(cookie);
+  await signIn({ email, password });
+  api.clock.advance(2 * hour_ms);
+  assert.equal((await sessions(cookie)).length, 2, "idle, but used meanwhile");
+  const by_token = await api.send("GET", "/api/v1/sessions", { token: account.token });
+  assert.equal(by_token.status, 403);
+});
+
+test("signing out the others keeps this session", async () => {
+  const { email, cookie } = await makeSignedIn();
+  const other = cookieOf(await signIn({ email, password }));
+  const out = await browse("DELETE", "/api/v1/sessions?keep_this=true", cookie);
+  assert.deepEqual([out.status, out.headers.get("set-cookie")], [200, null]);
+  const works = async (one: string) => (await browse("GET", "/api/v1/me", one)).status;
+  assert.deepEqual([await works(cookie), await works(other)], [200, 401]);
+});
+
+test("a user changes the own name, and nothing else", async () => {
+  const { cookie } = await makeSignedIn();
+  const change = (json: object) => browse("PATCH", "/api/v1/me", cookie, { json });
+  assert.equal((await change({ name: "Asha Rao" })).status, 200);
+  assert.equal((await browse("GET", "/api/v1/me", cookie)).body.user.name, "Asha Rao");
+  assert.deepEqual(
+    [(await change({ name: " " })).status, (await change({ role_id: 1 })).status],
+    [422, 422],
+  );
+});
+
 test("a password is changed with the current one alone, and by a session alone", async () => {
   const { cookie } = await makeSignedIn();
   const change = (json: object) => browse("PUT", "/api/v1/me/password", cookie, { json });

@@ -13,6 +13,7 @@ export async function listSessions(
   { account_id, user_id, token_id }: Owner,
   now: Date,
 ): Promise<SessionResponse[]> {
+  const used_after = new Date(now.getTime() - session_idle_ms_max);
   const rows = await db
     .selectFrom("tokens")
     .select(["id", "address", "user_agent", "created_at", "expires_at"])
@@ -22,10 +23,12 @@ export async function listSessions(
     .where("kind", "=", "session")
     .where("revoked_at", "is", null)
     .where("expires_at", ">", now)
-    .where(
-      (eb) => eb.fn.coalesce("last_used_at", "created_at"),
-      ">",
-      new Date(now.getTime() - session_idle_ms_max),
+    .where((eb) =>
+      // The last use of this session may not be saved yet.
+      eb.or([
+        eb("id", "=", token_id),
+        eb(eb.fn.coalesce("last_used_at", "created_at"), ">", used_after),
+      ]),
     )
     .orderBy("last_used_at", "desc")
     .limit(sessions_max)

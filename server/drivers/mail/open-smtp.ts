@@ -3,7 +3,7 @@ import type { MailDriver } from "./driver.ts";
 
 const step_ms = 10_000;
 
-/** Opens a mail server. Credentials are sent to another machine over TLS only. */
+/** Opens a mail server. Credentials are sent over TLS only. */
 export function openSmtp({
   url,
   from,
@@ -12,12 +12,11 @@ export function openSmtp({
   readonly from: string;
 }): MailDriver {
   const { protocol, hostname, port, username, password } = new URL(url);
-  const is_local = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   const transport = createTransport({
-    host: hostname.replace(/^\[|\]$/g, ""),
+    host: hostname.replaceAll(/^\[|\]$/g, ""),
     ...(port === "" ? {} : { port: Number(port) }),
     secure: protocol === "smtps:",
-    requireTLS: username !== "" && !is_local,
+    requireTLS: username !== "",
     ...(username === ""
       ? {}
       : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),

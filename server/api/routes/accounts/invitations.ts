@@ -80,8 +80,7 @@ export const invitationRoutes = [
     method: "POST",
     url: "/api/v1/session/invitation/preview",
     id: "previewInvitation",
-    summary:
-      "Read to whom and to which account the link of an invitation belongs; does not use it up",
+    summary: "Read the address and the account of an invitation by its link; does not use it up",
     tag,
     body: InvitationLink,
     success: { 200: OpenedInvitation },
@@ -90,7 +89,7 @@ export const invitationRoutes = [
   publicRoute({
     method: "POST",
     url: "/api/v1/session/invitation",
-    id: "acceptInvitation",
+    id: "createSessionByInvitation",
     summary: "Accept an invitation, once: creates the user and sets the session's cookie",
     tag,
     body: InvitationAcceptance,
