@@ -16,6 +16,10 @@ import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
 import { readCampaignsSearch, readRecipientSearch } from "./pages/chat/campaigns-search.ts";
 import { readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
+import {
+  readPhoneSearch,
+  readSuppressionsSearch,
+} from "./pages/suppressions/suppressions-search.ts";
 
 declare module "@tanstack/react-router" {
   interface Register {
@@ -127,10 +131,48 @@ const chatCampaign = createRoute({
   component: lazyRouteComponent(() => import("./pages/chat/campaign-page.tsx"), "CampaignPage"),
 });
 
+const groups = createRoute({
+  getParentRoute: () => shell,
+  path: "/groups",
+  staticData: { title: "Groups", permission: "groups.read" },
+  component: lazyRouteComponent(() => import("./pages/groups/groups-page.tsx"), "GroupsPage"),
+});
+
+const group = createRoute({
+  getParentRoute: () => shell,
+  path: "/groups/$id",
+  staticData: { title: "Group", permission: "groups.read" },
+  params: idParam,
+  validateSearch: readPhoneSearch,
+  component: lazyRouteComponent(() => import("./pages/groups/group-page.tsx"), "GroupPage"),
+});
+
+const suppressions = createRoute({
+  getParentRoute: () => shell,
+  path: "/suppressions",
+  staticData: { title: "Suppressions", permission: "suppressions.read" },
+  validateSearch: readSuppressionsSearch,
+  component: lazyRouteComponent(
+    () => import("./pages/suppressions/suppressions-page.tsx"),
+    "SuppressionsPage",
+  ),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
-    shell.addChildren([home, leads, lead, person, chatCampaigns, newChatCampaign, chatCampaign]),
+    shell.addChildren([
+      home,
+      leads,
+      lead,
+      person,
+      chatCampaigns,
+      newChatCampaign,
+      chatCampaign,
+      groups,
+      group,
+      suppressions,
+    ]),
   ]),
   pathParamsAllowedCharacters: ["+"],
   defaultPreload: "intent",

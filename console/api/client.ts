@@ -24,7 +24,8 @@ export async function body<Data>(
   return (await sent).data!;
 }
 
-async function readProblem(response: Response): Promise<ApiProblem> {
+/** Reads the error that a response describes. */
+export async function readProblem(response: Response): Promise<ApiProblem> {
   const problem = (await response.json().catch(() => null)) as Partial<
     Record<"type" | "detail" | "message", string> & Pick<ApiProblem, "errors">
   > | null;

@@ -40,7 +40,8 @@ export async function suppress(suppression: Sent<"addSuppression">): Promise<voi
   await queryClient.invalidateQueries({ queryKey: ["person"] });
 }
 
-export async function liftSuppression(id: number): Promise<void> {
-  await api.DELETE("/api/v1/suppressions/{id}", { params: { path: { id } } });
+export async function liftSuppression(id: number, reason = ""): Promise<void> {
+  const query = reason === "" ? {} : { reason };
+  await api.DELETE("/api/v1/suppressions/{id}", { params: { path: { id }, query } });
   await queryClient.invalidateQueries({ queryKey: ["person"] });
 }

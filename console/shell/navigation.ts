@@ -1,4 +1,4 @@
-import { Send, Users } from "lucide-react";
+import { Ban, Send, Users, UsersRound } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
 
 /** The main navigation: each area with the permission without which it is not shown. */
@@ -10,6 +10,13 @@ export const navigation = [
   {
     label: "WhatsApp",
     links: [{ to: "/chat/campaigns", label: "Campaigns", icon: Send, permission: "chat.read" }],
+  },
+  {
+    label: "Audience",
+    links: [
+      { to: "/groups", label: "Groups", icon: UsersRound, permission: "groups.read" },
+      { to: "/suppressions", label: "Suppressions", icon: Ban, permission: "suppressions.read" },
+    ],
   },
 ] as const satisfies readonly {
   readonly label: string;

@@ -11,6 +11,7 @@ export function ConfirmDialog({
   kind = "danger",
   trigger,
   act,
+  children,
 }: {
   readonly title: string;
   readonly text: ReactNode;
@@ -19,6 +20,8 @@ export function ConfirmDialog({
   readonly kind?: ButtonKind;
   readonly trigger: ReactElement;
   readonly act: () => Promise<unknown>;
+  /** What else it asks. */
+  readonly children?: ReactNode;
 }) {
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -37,6 +40,7 @@ export function ConfirmDialog({
   };
   return (
     <Dialog title={title} text={text} trigger={trigger} open={open} onOpenChange={setOpen}>
+      {children}
       <FormError error={error} />
       <div className="flex justify-end gap-2">
         <Button onClick={() => setOpen(false)}>Cancel</Button>

@@ -8,6 +8,9 @@ const pages = [
   { path: "/people/+919876543210", heading: "+919876543210" },
   { path: "/chat/campaigns", heading: "Chat campaigns" },
   { path: "/chat/campaigns/new", heading: "New chat campaign" },
+  { path: "/groups", heading: "Groups" },
+  { path: "/groups/1", heading: "Demo customers" },
+  { path: "/suppressions", heading: "Suppressions" },
   { path: "/no/such/page", heading: "There is nothing here" },
 ];
 

@@ -57,7 +57,7 @@ function PersonHistory({ phone }: { readonly phone: string }) {
 
 function Suppressions({ phone, may_lift }: { readonly phone: string; readonly may_lift: boolean }) {
   const { data = [], error } = useQuery(suppressionsQuery(phone));
-  const lift = useMutation({ mutationFn: liftSuppression });
+  const lift = useMutation({ mutationFn: (id: number) => liftSuppression(id) });
   if (data.length === 0) return <FormError error={error} />;
   return (
     <Panel title="Suppressed">

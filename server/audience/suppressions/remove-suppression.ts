@@ -17,12 +17,12 @@ const remove = statement<Removed>(`
 
 /**
  * Removes one suppression and no other of the same person; the audit trail records the actor, the channel,
- * the scope and the source. Refuses: not-found.
+ * the scope, the source and the reason for it. Refuses: not-found.
  */
 export async function removeSuppression(
   tx: Tx,
   actor: Actor,
-  id: number,
+  { id, reason }: { readonly id: number; readonly reason?: string | undefined },
   now: Date,
 ): Promise<void> {
   const { account_id } = actor;
@@ -33,6 +33,6 @@ export async function removeSuppression(
     at: now,
     action: "suppression.removed",
     subject_id: id,
-    detail: removed,
+    detail: { ...removed, ...(reason === undefined ? {} : { reason }) },
   });
 }

@@ -34,7 +34,7 @@ const add = (json: unknown, of = account, headers: Record<string, string> = {}) 
   api.send("POST", path, { token: of.token, json, headers });
 const list = async (query = "", of = account) =>
   (await api.send("GET", `${path}?${query}`, { token: of.token })).body.data as Answer["body"][];
-const remove = (id: number, of = account) =>
+const remove = (id: number | string, of = account) =>
   api.send("DELETE", `${path}/${id}`, { token: of.token });
 
 let taken = 0;
@@ -447,11 +447,11 @@ test("another account cannot see or remove a suppression and is not affected by 
   assert.equal((await list(`phone_number=%2B${body.phone_number}`)).length, 1);
 });
 
-test("the audit trail records who added, imported and removed suppressions, without the number", async () => {
+test("the audit trail records who added, imported and removed suppressions and why, without the number", async () => {
   const of = await makeAccount(api.app);
   const { body } = await add({ phone_number: "9876543210", channel: "chat" }, of);
   await add({ phone_number: "9876543210", channel: "chat" }, of);
-  await remove(body.id, of);
+  await remove(`${body.id}?reason=asked%20for%20messages`, of);
   await upload(of, "phone_number\n9876543210\n");
   const audit = await api.send("GET", "/api/v1/audit", { token: of.token });
   const entries = audit.body.data.filter((entry: { action: string }) =>
@@ -465,7 +465,11 @@ test("the audit trail records who added, imported and removed suppressions, with
         null,
         { channel: "all", scope: "all", expires_at: null, suppressed: 1 },
       ],
-      ["suppression.removed", String(body.id), { channel: "chat", scope: "all", source: "manual" }],
+      [
+        "suppression.removed",
+        String(body.id),
+        { channel: "chat", scope: "all", source: "manual", reason: "asked for messages" },
+      ],
       ["suppression.added", String(body.id), { channel: "chat", scope: "all", expires_at: null }],
     ],
   );

@@ -106,9 +106,12 @@ export const suppressionRoutes = [
     tag: "Suppressions",
     access: manage,
     params: closed({ id: pathId("The suppression") }),
+    query: closed({
+      reason: Type.Optional(Type.String({ maxLength: 255, description: "For the audit trail" })),
+    }),
     success: { 204: Type.Null() },
-    handle: async ({ app, actor, params, write }) => {
-      await write((tx) => removeSuppression(tx, actor, params.id, app.clock.now()));
+    handle: async ({ app, actor, params: { id }, query: { reason }, write }) => {
+      await write((tx) => removeSuppression(tx, actor, { id, reason }, app.clock.now()));
     },
   }),
 ];

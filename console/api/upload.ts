@@ -1,0 +1,39 @@
+import type { paths } from "./api-types.ts";
+import { readProblem } from "./client.ts";
+import { ApiProblem } from "./problem.ts";
+
+type Uploaded<Path extends keyof paths> = paths[Path] extends {
+  post: { responses: { 200: { content: { "application/json": infer Body } } } };
+}
+  ? Body
+  : never;
+
+/** Sends a form with a file and reports how much of it has arrived, 0 to 100. Throws ApiProblem. */
+export function upload<Path extends keyof paths>(
+  path: Path,
+  parts: Readonly<Record<string, string | Blob | undefined>>,
+  { id, onProgress }: { readonly id?: number; readonly onProgress: (percent: number) => void },
+): Promise<Uploaded<Path>> {
+  const form = new FormData();
+  for (const [name, part] of Object.entries(parts))
+    if (part !== undefined && part !== "") form.append(name, part);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", path.replace("{id}", String(id)));
+    request.upload.addEventListener("progress", ({ loaded, total }) =>
+      onProgress(total === 0 ? 100 : Math.round((loaded / total) * 100)),
+    );
+    request.addEventListener("error", () =>
+      reject(
+        new ApiProblem(0, "unreachable", "The server cannot be reached. Check your connection."),
+      ),
+    );
+    request.addEventListener("load", () => {
+      const { status, responseText } = request;
+      if (status < 400) return resolve(JSON.parse(responseText) as Uploaded<Path>);
+      const headers = { "x-request-id": request.getResponseHeader("x-request-id") ?? "" };
+      void readProblem(new Response(responseText, { status, headers })).then(reject);
+    });
+    request.send(form);
+  });
+}

@@ -1,0 +1,30 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { createGroup } from "../../api/groups.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { GroupNameForm } from "./group-name-form.tsx";
+
+/** Creates a group and goes to its page. */
+export function NewGroupDialog() {
+  const [open, setOpen] = useState(false);
+  const navigate = useNavigate();
+  return (
+    <Dialog
+      title="New group"
+      trigger={<Button kind="primary">New group</Button>}
+      open={open}
+      onOpenChange={setOpen}
+    >
+      <GroupNameForm
+        name=""
+        action="Create group"
+        save={async (name) => {
+          const id = await createGroup(name);
+          await navigate({ to: "/groups/$id", params: { id } });
+        }}
+        onCancel={() => setOpen(false)}
+      />
+    </Dialog>
+  );
+}
