@@ -48,7 +48,7 @@ export const entities: Readonly<Record<string, Ladder>> = {
     ["credentials", "holds", "messages", "recipients"],
   ],
   crm: [["contacts", "fields", "lead-imports"], ["leads"], ["workspaces"]],
-  telephony: [["trunks"], ["agent-groups", "extensions", "nodes", "numbers"]],
+  telephony: [["trunks"], ["agent-groups", "agent-numbers", "extensions", "nodes", "numbers"]],
   voice: [["ai-agents", "campaigns"], ["menus"], ["files"]],
 };
 const folder_files_max = 25;

@@ -39,6 +39,7 @@ import { picklistRoutes } from "./routes/crm/picklists.ts";
 import { workspaceRoutes } from "./routes/crm/workspaces.ts";
 import { agentGroupRoutes } from "./routes/telephony/agent-groups.ts";
 import { extensionRoutes } from "./routes/telephony/extensions.ts";
+import { agentNumberRoutes } from "./routes/telephony/agent-numbers.ts";
 import { phoneNumberRoutes } from "./routes/telephony/phone-numbers.ts";
 import { trunkRoutes } from "./routes/telephony/trunks.ts";
 import { voiceNodeRoutes } from "./routes/telephony/voice-nodes.ts";
@@ -95,6 +96,7 @@ export const routes: readonly Route[] = [
   // Telephony: switches and carriers
   ...voiceNodeRoutes,
   ...trunkRoutes,
+  ...agentNumberRoutes,
   ...phoneNumberRoutes,
   // Callbacks
   ...callbackEndpointRoutes,

@@ -36,6 +36,10 @@ const changes = {
     value: "yes|no",
     about: "Whether calls show only their account's phone numbers of the list (yes by default)",
   },
+  "agent-numbers": {
+    value: "verified|any",
+    about: "Which phones it rings as agents (verified by default)",
+  },
   destinations: { value: "list", about: "Countries that it calls, such as IN,AE, or *" },
   "fallback-trunk": {
     value: "id",
@@ -141,6 +145,7 @@ function readTrunk(words: Words): Record<string, unknown> {
     caller_ids: callerIds === undefined ? undefined : readList(callerIds),
     destinations: destinations === undefined ? undefined : readList(destinations),
     caller_ids_only: readSwitch("caller-ids-only", words.option("caller-ids-only")),
+    agent_numbers: words.option("agent-numbers"),
     fallback_trunk_id: fallback === "" ? null : readNumber(fallback),
     nodes: nodes === undefined ? undefined : readList(nodes).map(readShare),
     active: readSwitch("active", words.option("active")),

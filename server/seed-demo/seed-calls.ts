@@ -21,6 +21,7 @@ export async function seedSandboxTrunk(tx: Tx, now: Date): Promise<void> {
       number_format: "e164",
       caller_ids: ["9000000000"],
       caller_ids_only: false,
+      agent_numbers: "any",
       destinations: ["*"],
       ...stamps,
     })

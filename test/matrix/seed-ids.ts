@@ -82,6 +82,8 @@ export type Ids = {
   readonly agent_member_id: number;
   /** A phone number of the account. */
   readonly owned_number: string;
+  /** A phone that may be rung as an agent. */
+  readonly agent_number: string;
   readonly account_id: number;
   /** Inactive, without calls. */
   readonly voice_node_id: number;
@@ -136,6 +138,7 @@ export const unknownIds: Ids = {
   agent_group_id: 8_000_000_000_000_302,
   agent_member_id: 8_000_000_000_000_303,
   owned_number: "999999999999999",
+  agent_number: "999999999999998",
   account_id: 8_000_000_000_000_306,
   voice_node_id: 8_000_000_000_000_304,
   trunk_id: 8_000_000_000_000_305,

@@ -3,6 +3,7 @@ import {
   makeAgentGroup,
   makeExtension,
   makeNode,
+  makeAgentNumber,
   makePhoneNumber,
   makeTrunk,
 } from "../support/telephony-factory.ts";
@@ -32,6 +33,7 @@ export async function seedTelephony(
     | "agent_group_id"
     | "agent_member_id"
     | "owned_number"
+    | "agent_number"
     | "voice_node_id"
     | "trunk_id"
   >
@@ -56,9 +58,12 @@ export async function seedTelephony(
   const voice_node_id = await makeNode(app, { active: false });
   const owned_number = freeNumber();
   await makePhoneNumber(app, account, owned_number);
+  const agent_number = freeNumber();
+  await makeAgentNumber(app, account, agent_number);
   return {
     account_id,
     owned_number,
+    agent_number,
     extension_id,
     agent_group_id,
     agent_member_id: member.id,

@@ -60,6 +60,12 @@ const agents: Record<string, RouteRow> = {
     json: { number: freeExtension(), position: 1 },
   })),
   moveAgentGroupMember: manage((ids) => ({ path: memberOf(ids), json: { position: 2 } })),
+  listAgentNumbers: see(() => ({ path: `${account}/agent-numbers?limit=2` })),
+  addAgentNumber: manage(() => ({
+    path: `${account}/agent-numbers`,
+    json: { number: freeNumber() },
+  })),
+  removeAgentNumber: manage((ids) => ({ path: `${account}/agent-numbers/${ids.agent_number}` })),
   listPhoneNumbers: see(() => ({ path: `${account}/phone-numbers?limit=2` })),
   readPhoneNumber: see((ids) => ({ path: `${account}/phone-numbers/${ids.owned_number}` })),
   routePhoneNumber: manage((ids) => ({

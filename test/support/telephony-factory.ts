@@ -1,5 +1,6 @@
 // Creates nodes, trunks, extensions, agent groups and accounts that may call.
 import type { App } from "../../server/engine/app.ts";
+import { phoneKey } from "../../server/lib/phone-key.ts";
 import { makeAccount, makeCredits, unique, type TestAccount } from "./account-factory.ts";
 
 type Account = Pick<TestAccount, "account_id">;
@@ -59,6 +60,7 @@ export async function makeTrunk(
     number_prefix?: string;
     caller_ids?: string[];
     caller_ids_only?: boolean;
+    agent_numbers?: "verified" | "any";
     destinations?: string[];
     fallback_trunk_id?: number;
     active?: boolean;
@@ -75,6 +77,7 @@ export async function makeTrunk(
       endpoint: "sandbox",
       number_format: "e164",
       caller_ids_only: false,
+      agent_numbers: "any",
       created_at: now,
       updated_at: now,
       ...rest,
@@ -192,6 +195,16 @@ export async function makeAgentGroup(
       .execute();
   }
   return group_id;
+}
+
+/** Lets a phone be rung as an agent of the account; E.164 digits. */
+export async function makeAgentNumber(
+  app: Pick<App, "db" | "clock">,
+  { account_id }: Account,
+  number: string,
+): Promise<void> {
+  const row = { account_id, number, phone_key: phoneKey(number), created_at: app.clock.now() };
+  await app.db.query.insertInto("agent_numbers").values(row).execute();
 }
 
 /** Assigns a phone number (E.164 digits) to the account. */

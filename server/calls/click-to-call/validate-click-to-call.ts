@@ -13,6 +13,7 @@ import { statement } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { every_destination } from "../../lib/phone-destinations/phone-destinations.ts";
+import { phoneSpellings } from "../../lib/phone-key.ts";
 import { readStart } from "../../lib/read-start.ts";
 import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
 import {
@@ -74,10 +75,12 @@ export async function validateClickToCall(
   };
   const groupIds = [groups.agent_not_pick_group_id, groups.from_group_id, groups.to_group_id];
   const to_phone = account.country_code + (text("to_number") ?? "");
-  const values = [account.id, ...groupIds, from, text("cli_number"), to_phone, token_id, now];
+  const spellings = from === null || isExtension(from) ? [] : phoneSpellings(from);
+  const cli_number = text("cli_number");
+  const values = [account.id, ...groupIds, from, cli_number, to_phone, token_id, now, spellings];
   const [rows] = await findReferences(db.pool, values);
   const references = rows!;
-  const usable = usableTrunks(references.trunks, from ?? "", references.knows_extension);
+  const usable = usableTrunks(references, from ?? "");
   const dialed = {
     from_number: from !== null && isExtension(from) ? null : from,
     to_number: /^[0-9]{10}$/.test(text("to_number") ?? "") ? to_phone : null,
@@ -122,6 +125,7 @@ type References = CallingWindow &
     readonly knows_from_group: boolean;
     readonly knows_to_group: boolean;
     readonly knows_extension: boolean;
+    readonly knows_agent_number: boolean;
     readonly contact_time_zones: readonly string[];
     readonly cap: CallCap | null;
     readonly trunks: readonly TrunkOnNode[];
@@ -138,6 +142,12 @@ const findReferences = statement<References>(`
     ${isGroup("groups", "$4")} as knows_to_group,
     exists (
       select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
+    exists (
+      select from agent_numbers n
+      where n.account_id = $1 and n.phone_key = ($10::text[])[1]
+    ) or exists (
+      select from agent_group_members m
+      where m.account_id = $1 and m.number = any($10)) as knows_agent_number,
     ${contactTimeZones("$1", "$7")} as contact_time_zones,
     call_cap($1, $8, array_remove(array[
       $7::text, case when length($5) > 6 and $3::bigint is null then $5 end], null), $9) as cap,
@@ -175,12 +185,12 @@ function groupIdOf(text: string | null): number | null {
 }
 
 /** Returns the trunks that can place the call, and field reasons if there is none. */
-function usableTrunks(trunks: readonly TrunkOnNode[], from: string, knowsExtension: boolean) {
+function usableTrunks({ trunks, knows_extension, knows_agent_number }: References, from: string) {
   const withCallerId = trunks.filter(({ allows_caller_id }) => allows_caller_id);
-  const usable =
-    isExtension(from) && !knowsExtension
-      ? withCallerId.filter(({ driver }) => driver === "sandbox")
-      : withCallerId;
+  const isKnown = isExtension(from) ? knows_extension : knows_agent_number;
+  const rings = ({ driver, agent_numbers }: TrunkOnNode) =>
+    isKnown || driver === "sandbox" || (agent_numbers === "any" && !isExtension(from));
+  const usable = withCallerId.filter(rings);
   const excludesAll = (before: readonly TrunkOnNode[], after: readonly TrunkOnNode[]) =>
     before.length > 0 && after.length === 0;
   return {
@@ -188,8 +198,14 @@ function usableTrunks(trunks: readonly TrunkOnNode[], from: string, knowsExtensi
     cli_reason: excludesAll(trunks, withCallerId)
       ? "is not an allowed caller ID on any active trunk"
       : null,
-    from_reason: excludesAll(withCallerId, usable) ? "is not an extension of this account" : null,
+    from_reason: excludesAll(withCallerId, usable) ? unknownReason(from) : null,
   };
+}
+
+function unknownReason(from: string): string {
+  return isExtension(from)
+    ? "is not an extension of this account"
+    : "is neither an agent number of this account nor a member of its agent groups";
 }
 
 /** The phones to dial (E.164 digits); null for an extension, and for an invalid number. */

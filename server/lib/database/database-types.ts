@@ -73,6 +73,14 @@ export interface AgentGroups {
   updated_at: Date;
 }
 
+export interface AgentNumbers {
+  account_id: number;
+  created_at: Date;
+  name: string | null;
+  number: string;
+  phone_key: string;
+}
+
 export interface AuditEntries {
   account_id: number;
   action: string;
@@ -898,6 +906,7 @@ export interface TrunkNodes {
 
 export interface Trunks {
   active: Generated<boolean>;
+  agent_numbers: Generated<string>;
   caller_ids: Generated<string[]>;
   caller_ids_only: Generated<boolean>;
   created_at: Date;
@@ -1119,6 +1128,7 @@ export interface DB {
   accounts: Accounts;
   agent_group_members: AgentGroupMembers;
   agent_groups: AgentGroups;
+  agent_numbers: AgentNumbers;
   audit_entries: AuditEntries;
   automation_flows: AutomationFlows;
   call_campaigns: CallCampaigns;

@@ -9,6 +9,7 @@ const trunk = (node_id: number, more: Partial<TrunkOnNode> = {}): TrunkOnNode =>
   connected: true,
   own: false,
   allows_caller_id: true,
+  agent_numbers: "verified",
   destinations: ["*"],
   calls_per_second: 10,
   ...more,

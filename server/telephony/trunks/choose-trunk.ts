@@ -1,5 +1,6 @@
 // Chooses the trunk and node of a call, once, when the call is submitted.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
+import type { AgentNumberRule } from "./trunk-schema.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 
 /** A trunk on one of its nodes that an account may use. */
@@ -12,6 +13,7 @@ export type TrunkOnNode = {
   readonly own: boolean;
   /** Whether the trunk allows the call's caller ID; true if the call names none. */
   readonly allows_caller_id: boolean;
+  readonly agent_numbers: AgentNumberRule;
   /** The countries that it calls, or `*`. */
   readonly destinations: readonly string[];
   /** New calls per second of the trunk on the node. */
@@ -24,7 +26,7 @@ export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
     t.only_account_id is not null as own,
     ${callerIdOrNull}::text is null
       or allows_caller_id(${accountId}, t, ${callerIdOrNull}) as allows_caller_id,
-    t.destinations, s.calls_per_second
+    t.agent_numbers, t.destinations, s.calls_per_second
   from trunks t
   join trunk_nodes s on s.trunk_id = t.id
   join voice_nodes n on n.id = s.node_id

@@ -27,6 +27,7 @@ export async function createTrunk(
     number_prefix: rest.number_prefix ?? "",
     caller_ids: rest.caller_ids ?? [],
     caller_ids_only: rest.caller_ids_only ?? true,
+    agent_numbers: rest.agent_numbers ?? "verified",
     destinations: rest.destinations ?? ["*"],
     fallback_trunk_id: rest.fallback_trunk_id ?? null,
     active: rest.active ?? true,

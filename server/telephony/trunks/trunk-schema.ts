@@ -8,6 +8,9 @@ import { load } from "../nodes/voice-node-schema.ts";
 
 const formats = ["e164", "plus_e164", "national"] as const;
 type NumberFormat = (typeof formats)[number];
+const agent_number_rules = ["verified", "any"] as const;
+/** Which phones a trunk rings as agents. */
+export type AgentNumberRule = (typeof agent_number_rules)[number];
 
 const fields = {
   name: shownName("Unique in the installation"),
@@ -37,6 +40,11 @@ const fields = {
     description:
       "Whether a call may show only those of caller_ids that are its account's phone numbers (true by default); an account without one shows the caller ID that the carrier sets. False: any number that is not another account's",
   }),
+  agent_numbers: Type.Enum(agent_number_rules, {
+    type: "string",
+    description:
+      "Which phones it rings as agents: verified, the default, only the account's agent numbers and the members of its agent groups; any: every phone. Extensions always",
+  }),
   destinations: destinations(
     "The countries that it calls (ISO 3166-1 alpha-2), or * for every country, the default",
   ),
@@ -64,6 +72,7 @@ export const NewTrunk = closed(
     number_prefix: optional(fields.number_prefix),
     caller_ids: optional(fields.caller_ids),
     caller_ids_only: optional(fields.caller_ids_only),
+    agent_numbers: optional(fields.agent_numbers),
     destinations: optional(fields.destinations),
     fallback_trunk_id: optional(fallback_trunk_id),
     active: optional(fields.active),
@@ -95,6 +104,7 @@ export const TrunkPatch = closed(
     number_prefix: Type.Optional(fields.number_prefix),
     caller_ids: Type.Optional(fields.caller_ids),
     caller_ids_only: Type.Optional(fields.caller_ids_only),
+    agent_numbers: Type.Optional(fields.agent_numbers),
     destinations: Type.Optional(fields.destinations),
     fallback_trunk_id: optional(fallback_trunk_id),
     active: Type.Optional(fields.active),
@@ -119,6 +129,7 @@ export const TrunkResponse = Type.Object(
     number_prefix: Type.String(),
     caller_ids: Type.Array(Type.String()),
     caller_ids_only: Type.Boolean(),
+    agent_numbers: Type.Unsafe<AgentNumberRule>(fields.agent_numbers),
     destinations: Type.Array(Type.String()),
     fallback_trunk_id: nullable(id("Trunk id")),
     active: Type.Boolean(),

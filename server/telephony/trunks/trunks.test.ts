@@ -49,6 +49,7 @@ test("a trunk is created, read, listed, updated and deleted with its limits per 
     number_prefix: "0#",
     caller_ids: ["9000000000", "9000000001"],
     caller_ids_only: true,
+    agent_numbers: "verified",
     destinations: ["IN", "AE"],
     fallback_trunk_id: await makeTrunk(api.app, []),
     nodes: [{ node_id: one, ...load }],

@@ -40,8 +40,12 @@ function findShares(db: Kysely<DB>, trunkIds: readonly number[]) {
 }
 
 type Shares = Awaited<ReturnType<typeof findShares>>;
-type Row = Omit<TrunkResponse, "number_format" | "nodes" | "created_at" | "updated_at"> & {
+type Row = Omit<
+  TrunkResponse,
+  "number_format" | "agent_numbers" | "nodes" | "created_at" | "updated_at"
+> & {
   number_format: string;
+  agent_numbers: string;
   created_at: Date;
   updated_at: Date;
 };
@@ -50,6 +54,7 @@ function trunkResponse(row: Row, shares: Shares): TrunkResponse {
   return {
     ...row,
     number_format: row.number_format as TrunkResponse["number_format"],
+    agent_numbers: row.agent_numbers as TrunkResponse["agent_numbers"],
     nodes: shares
       .filter(({ trunk_id }) => trunk_id === row.id)
       .map(({ node_id, calls_per_second, calls_max }) => ({
