@@ -28,8 +28,8 @@ declare module "@tanstack/react-router" {
   interface StaticDataRouteOption {
     /** In the browser's tab and the page's heading. */
     title?: string;
-    /** Without it, the page only says so. */
-    permission?: Permission;
+    /** Without it, or without any of several, the page only says so. */
+    permission?: Permission | readonly Permission[];
   }
 }
 
@@ -104,10 +104,12 @@ const person = createRoute({
   component: lazyRouteComponent(() => import("./pages/people/person-page.tsx"), "PersonPage"),
 });
 
+const see_campaigns = ["chat.read", "chat.campaigns.manage"] as const;
+
 const chatCampaigns = createRoute({
   getParentRoute: () => shell,
   path: "/chat/campaigns",
-  staticData: { title: "Chat campaigns", permission: "chat.read" },
+  staticData: { title: "Chat campaigns", permission: see_campaigns },
   validateSearch: readCampaignsSearch,
   component: lazyRouteComponent(() => import("./pages/chat/campaigns-page.tsx"), "CampaignsPage"),
 });
@@ -125,7 +127,7 @@ const newChatCampaign = createRoute({
 const chatCampaign = createRoute({
   getParentRoute: () => shell,
   path: "/chat/campaigns/$id",
-  staticData: { title: "Chat campaign", permission: "chat.read" },
+  staticData: { title: "Chat campaign", permission: see_campaigns },
   params: idParam,
   validateSearch: readRecipientSearch,
   component: lazyRouteComponent(() => import("./pages/chat/campaign-page.tsx"), "CampaignPage"),

@@ -45,52 +45,34 @@ export const recipientsQuery = (id: number, filter: RecipientFilter) =>
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 
-/** How many recipients ended in a state for a reason. */
-export type ReasonCount = {
-  readonly state: RecipientState;
-  readonly error: string | null;
-  readonly count: number;
-};
-
-const pages_max = 5;
-
-/**
- * Counts the failed and skipped recipients by reason. `complete` is false if there are more than a thousand of a state,
- * of which the first thousand are counted.
- */
-export const reasonsQuery = (id: number) =>
+/** How many recipients failed or were skipped for each reason; `is_more` if there may be more than were counted. */
+export const failuresQuery = (id: number) =>
   queryOptions({
-    queryKey: ["chat-recipients", id, "reasons"],
-    queryFn: async ({ signal }) => {
-      const both = await Promise.all([
-        countReasons(id, "failed", signal),
-        countReasons(id, "skipped", signal),
-      ]);
-      return {
-        complete: both.every(({ complete }) => complete),
-        counts: both.flatMap(({ counts }) => counts).toSorted((a, b) => b.count - a.count),
-      };
-    },
+    queryKey: ["chat-recipients", id, "failures"],
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          api.GET("/api/v1/chat/campaigns/{id}/failures", { params: { path: { id } }, signal }),
+        )
+      ).data,
   });
 
-async function countReasons(id: number, state: "failed" | "skipped", signal: AbortSignal) {
-  const counts = new Map<string | null, number>();
-  let cursor: string | undefined;
-  for (let page = 0; page < pages_max; page++) {
-    const query = { limit: 200, state, cursor };
-    const { data, next_cursor } = await body(
-      api.GET("/api/v1/chat/campaigns/{id}/recipients", {
-        params: { path: { id }, query },
-        signal,
-      }),
-    );
-    for (const { error } of data) counts.set(error, (counts.get(error) ?? 0) + 1);
-    cursor = next_cursor ?? undefined;
-    if (!cursor) break;
-  }
-  const counted: ReasonCount[] = [...counts].map(([error, count]) => ({ state, error, count }));
-  return { counts: counted, complete: cursor === undefined };
-}
+export type Failure = Row<"readChatCampaignFailures">;
+
+/** What the campaign sent in each of the last `minutes`; minutes without messages are missing. */
+export const paceQuery = (id: number, minutes: number) =>
+  queryOptions({
+    queryKey: ["chat-recipients", id, "pace", minutes],
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          api.GET("/api/v1/chat/campaigns/{id}/pace", {
+            params: { path: { id }, query: { minutes } },
+            signal,
+          }),
+        )
+      ).data,
+  });
 
 export const templatesQuery = queryOptions({
   queryKey: ["chat-templates"],

@@ -9,7 +9,14 @@ export const navigation = [
   },
   {
     label: "WhatsApp",
-    links: [{ to: "/chat/campaigns", label: "Campaigns", icon: Send, permission: "chat.read" }],
+    links: [
+      {
+        to: "/chat/campaigns",
+        label: "Campaigns",
+        icon: Send,
+        permission: ["chat.read", "chat.campaigns.manage"],
+      },
+    ],
   },
   {
     label: "Audience",
@@ -24,6 +31,6 @@ export const navigation = [
     readonly to: string;
     readonly label: string;
     readonly icon: typeof Users;
-    readonly permission: Permission;
+    readonly permission: Permission | readonly Permission[];
   }[];
 }[];

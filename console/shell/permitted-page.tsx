@@ -6,11 +6,12 @@ import { Page } from "../ui/page.tsx";
 export function PermittedPage({ me }: { readonly me: Me }) {
   const needed = useMatches().findLast((match) => match.staticData.permission)?.staticData
     .permission;
-  if (!needed || me.permissions.includes(needed)) return <Outlet />;
+  const anyOf = [needed ?? []].flat();
+  if (anyOf.length === 0 || anyOf.some((one) => me.permissions.includes(one))) return <Outlet />;
   return (
     <Page
       title="You may not see this page"
-      text={`It needs the permission ${needed}, which your role does not have. Someone who manages users can change your role.`}
+      text={`It needs the permission ${anyOf.join(" or ")}, which your role does not have. Someone who manages users can change your role.`}
     >
       {null}
     </Page>

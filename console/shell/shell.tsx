@@ -55,7 +55,9 @@ function Navigation({ me, onLeave }: { readonly me: Me; readonly onLeave?: () =>
   return (
     <nav aria-label="Main" className="flex flex-col gap-5">
       {navigation.map(({ label, links }) => {
-        const allowed = links.filter(({ permission }) => me.permissions.includes(permission));
+        const allowed = links.filter(({ permission }) =>
+          [permission].flat().some((one) => me.permissions.includes(one)),
+        );
         if (allowed.length === 0) return null;
         return (
           <div key={label} className="flex flex-col gap-0.5">

@@ -13,6 +13,7 @@ test("a campaign completes in view, and three clicks on its page suppress a cust
   await page.getByRole("link", { name: "Watched" }).click();
   await expect(page.getByRole("heading", { name: "Watched", level: 1 })).toBeFocused();
   await expect(page.getByText("201 of 201")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Messages a minute" })).toBeVisible();
   await page.getByRole("link", { name: "Not reachable on WhatsApp" }).click();
   await expect(page).toHaveURL(/state=failed&error=undeliverable/);
   await page.getByRole("button", { name: "Suppress +919876777001" }).click();

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import type { CampaignDetail } from "../../api/chat.ts";
-import { useMay } from "../../shell/use-may.ts";
+import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";

@@ -1,6 +1,6 @@
 import type { CampaignDetail } from "../../api/chat.ts";
 import { hold_words } from "../../messages/hold-reasons.ts";
-import { useMay } from "../../shell/use-may.ts";
+import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Time } from "../../ui/time.tsx";

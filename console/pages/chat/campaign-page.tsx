@@ -12,6 +12,7 @@ import { Time } from "../../ui/time.tsx";
 import { CampaignControls } from "./campaign-controls.tsx";
 import { CampaignFunnel } from "./campaign-funnel.tsx";
 import { CampaignHolds } from "./campaign-holds.tsx";
+import { CampaignPace } from "./campaign-pace.tsx";
 import { CampaignReasons } from "./campaign-reasons.tsx";
 import { CampaignRecipients } from "./campaign-recipients.tsx";
 import { CampaignStats } from "./campaign-stats.tsx";
@@ -66,6 +67,7 @@ function Content({ campaign }: { readonly campaign: CampaignDetail }) {
         <CampaignFunnel campaign={campaign} />
         <CampaignReasons campaign={campaign} />
       </div>
+      <CampaignPace campaign={campaign} />
       {purged_at === null ? (
         <CampaignRecipients campaign={campaign} />
       ) : (

@@ -1,11 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect } from "react";
-import { reasonsQuery, type CampaignDetail, type ReasonCount } from "../../api/chat.ts";
+import { useEffect, useState } from "react";
+import {
+  failuresQuery,
+  type CampaignDetail,
+  type Failure,
+  type RecipientState,
+} from "../../api/chat.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { recipient_reasons } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
-import { useMay } from "../../shell/use-may.ts";
+import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -17,27 +22,19 @@ import { retryCampaign } from "./change-campaign.ts";
 /** Why messages failed or were skipped, in plain words, with what can be done. */
 export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetail }) {
   const { id, counts } = campaign;
-  const reasons = useQuery(reasonsQuery(id));
+  const failures = useQuery(failuresQuery(id));
   const failed = counts.failed + counts.skipped;
   useEffect(() => {
     void queryClient.invalidateQueries({ queryKey: ["chat-recipients", id] });
   }, [id, failed]);
-  const all = reasons.data?.counts ?? [];
   return (
     <Panel title="Failed and skipped">
-      <FormError error={reasons.error} />
+      <FormError error={failures.error} />
       {failed === 0 && <p className="text-muted">Nothing failed.</p>}
-      {reasons.data?.complete === false && (
-        <p className="text-muted text-xs">Counted among the first thousand.</p>
-      )}
-      {all.length > 0 && (
+      {failures.data && failures.data.length > 0 && (
         <ul className="divide-line -my-3 flex flex-col divide-y">
-          {all.map((reason) => (
-            <ReasonRow
-              key={`${reason.state} ${reason.error}`}
-              campaign={campaign}
-              reason={reason}
-            />
+          {failures.data.map((failure) => (
+            <FailureRow key={failure.reason} campaign={campaign} failure={failure} />
           ))}
         </ul>
       )}
@@ -45,38 +42,38 @@ export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetai
   );
 }
 
-function ReasonRow({
+function FailureRow({
   campaign: { id, status },
-  reason: { state, error, count },
+  failure: { state, reason, count, is_more },
 }: {
   readonly campaign: CampaignDetail;
-  readonly reason: ReasonCount;
+  readonly failure: Failure;
 }) {
-  const words = reasonOf(recipient_reasons, error);
+  const words = reasonOf(recipient_reasons, reason);
+  const shown = `${formatCount(count)}${is_more ? "+" : ""}`;
   const may = useMay("chat.campaigns.manage");
-  const canRetry =
-    may && error !== null && "retry" in words && words.retry && status !== "cancelled";
+  const canRetry = may && "retry" in words && words.retry && status !== "cancelled";
   return (
     <li className="flex flex-col gap-1 py-3">
       <div className="flex items-start justify-between gap-3">
         <Link
           to="/chat/campaigns/$id"
           params={{ id }}
-          search={{ state, ...(error === null ? {} : { error }) }}
+          search={{ state: state as RecipientState, error: reason }}
           hash="recipients"
           resetScroll={false}
           className="text-accent font-medium underline-offset-2 hover:underline"
         >
           {words.label}
         </Link>
-        <span className="tabular-nums">{formatCount(count)}</span>
+        <span className="tabular-nums">{shown}</span>
       </div>
       <p className="text-muted">
         {words.text} {words.advice}
       </p>
       {canRetry && (
         <div className="mt-1">
-          <RetryButton id={id} error={error} count={count} />
+          <RetryButton id={id} reason={reason} count={shown} />
         </div>
       )}
     </li>
@@ -85,22 +82,25 @@ function ReasonRow({
 
 function RetryButton({
   id,
-  error,
+  reason,
   count,
 }: {
   readonly id: number;
-  readonly error: string;
-  readonly count: number;
+  readonly reason: string;
+  readonly count: string;
 }) {
+  // One key until it has succeeded, so that a lost answer does not retry twice.
+  const [key, setKey] = useState(() => crypto.randomUUID());
   return (
     <ConfirmDialog
       title="Retry these messages?"
-      text={`The messages to ${formatCount(count)} people are sent again. Each one that is delivered costs a credit.`}
+      text={`The messages to ${count} people are sent again. Each one that is delivered costs a credit.`}
       action="Retry"
       kind="primary"
       trigger={<Button>Retry</Button>}
       act={async () => {
-        const retried = await retryCampaign(id, [error], crypto.randomUUID());
+        const retried = await retryCampaign(id, [reason], key);
+        setKey(crypto.randomUUID());
         toasts.add({ title: `${formatCount(retried)} messages are sent again` });
       }}
     />

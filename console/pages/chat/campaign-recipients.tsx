@@ -5,7 +5,7 @@ import { recipientsQuery, type CampaignDetail, type Recipient } from "../../api/
 import { useRefresh } from "../../api/live.ts";
 import { recipient_reasons } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
-import { useMay } from "../../shell/use-may.ts";
+import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

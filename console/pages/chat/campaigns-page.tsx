@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { campaignsQuery, templatesQuery, type Campaign } from "../../api/chat.ts";
 import { useCampaignProgress } from "../../api/chat-progress.ts";
-import { useMay } from "../../shell/use-may.ts";
+import { useMay } from "../../ui/permission.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";

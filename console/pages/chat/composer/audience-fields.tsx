@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { groupsQuery } from "../../../api/groups.ts";
-import { useMay } from "../../../shell/use-may.ts";
+import { useMay } from "../../../ui/permission.ts";
 import { formatCount } from "../../../ui/numbers.ts";
 import { Panel } from "../../../ui/panel.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
