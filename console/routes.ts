@@ -56,6 +56,30 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import("./pages/sign-in/sign-in-page.tsx"), "SignInPage"),
 });
 
+const forgot = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in/forgot",
+  staticData: { title: "Forgot your password?" },
+  component: lazyRouteComponent(() => import("./pages/sign-in/forgot-page.tsx"), "ForgotPage"),
+});
+
+const reset = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in/reset",
+  staticData: { title: "Choose a new password" },
+  component: lazyRouteComponent(() => import("./pages/sign-in/reset-page.tsx"), "ResetPage"),
+});
+
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in/invitation",
+  staticData: { title: "Invitation" },
+  component: lazyRouteComponent(
+    () => import("./pages/sign-in/invitation-page.tsx"),
+    "InvitationPage",
+  ),
+});
+
 /** Pages behind the sign-in, in the frame with the navigation. */
 const shell = createRoute({
   getParentRoute: () => root,
@@ -160,9 +184,26 @@ const suppressions = createRoute({
   ),
 });
 
+const users = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/users",
+  staticData: { title: "Users", permission: "users.read" },
+  component: lazyRouteComponent(() => import("./pages/settings/users-page.tsx"), "UsersPage"),
+});
+
+const profile = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/profile",
+  staticData: { title: "Your profile" },
+  component: lazyRouteComponent(() => import("./pages/settings/profile-page.tsx"), "ProfilePage"),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
+    forgot,
+    reset,
+    invitation,
     shell.addChildren([
       home,
       leads,
@@ -174,6 +215,8 @@ export const router = createRouter({
       groups,
       group,
       suppressions,
+      users,
+      profile,
     ]),
   ]),
   pathParamsAllowedCharacters: ["+"],

@@ -1,4 +1,4 @@
-import { Ban, Send, Users, UsersRound } from "lucide-react";
+import { Ban, Send, UserCog, Users, UsersRound } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
 
 /** The main navigation: each area with the permission without which it is not shown. */
@@ -24,6 +24,10 @@ export const navigation = [
       { to: "/groups", label: "Groups", icon: UsersRound, permission: "groups.read" },
       { to: "/suppressions", label: "Suppressions", icon: Ban, permission: "suppressions.read" },
     ],
+  },
+  {
+    label: "Settings",
+    links: [{ to: "/settings/users", label: "Users", icon: UserCog, permission: "users.read" }],
   },
 ] as const satisfies readonly {
   readonly label: string;

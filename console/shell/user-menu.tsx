@@ -1,6 +1,6 @@
 import { Menu } from "@base-ui/react/menu";
 import { useMutation } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import { api } from "../api/client.ts";
 import type { Me } from "../api/me.ts";
@@ -31,6 +31,9 @@ export function UserMenu({ me }: { readonly me: Me }) {
       <Menu.Portal>
         <Menu.Positioner sideOffset={6}>
           <Menu.Popup className="border-line bg-panel flex min-w-52 flex-col rounded-xl border p-1 shadow-lg">
+            <Menu.Item className={item} render={<Link to="/settings/profile" />}>
+              Your profile
+            </Menu.Item>
             <Menu.Item className={item} onClick={() => signOut.mutate("/api/v1/session")}>
               Sign out
             </Menu.Item>

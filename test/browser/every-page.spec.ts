@@ -11,6 +11,10 @@ const pages = [
   { path: "/groups", heading: "Groups" },
   { path: "/groups/1", heading: "Demo customers" },
   { path: "/suppressions", heading: "Suppressions" },
+  { path: "/settings/users", heading: "Users" },
+  { path: "/settings/profile", heading: "Your profile" },
+  { path: "/sign-in/forgot", heading: "Forgot your password?" },
+  { path: "/sign-in/invitation", heading: "Invitation" },
   { path: "/no/such/page", heading: "There is nothing here" },
 ];
 

@@ -35,6 +35,8 @@ test("a person signs in and out by keyboard alone", async ({ page, service }) =>
   await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
   await page.getByRole("button", { name: /Olivia Owner/ }).focus();
   await page.keyboard.press("Enter");
+  await expect(page.getByRole("menuitem", { name: "Your profile" })).toBeFocused();
+  await page.keyboard.press("ArrowDown");
   await expect(page.getByRole("menuitem", { name: "Sign out", exact: true })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();

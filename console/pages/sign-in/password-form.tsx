@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useForm } from "react-hook-form";
 import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -33,9 +34,9 @@ export function PasswordForm({ signIn }: { readonly signIn: SignIn }) {
       <Button kind="primary" type="submit" busy={signIn.isPending}>
         Sign in
       </Button>
-      <p className="text-muted text-xs">
-        Forgot your password? Someone who manages users can send you a link that signs you in.
-      </p>
+      <Link to="/sign-in/forgot" className="text-accent text-xs underline">
+        Forgot your password?
+      </Link>
     </form>
   );
 }

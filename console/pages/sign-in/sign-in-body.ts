@@ -1,11 +1,13 @@
 import type { UseMutationResult } from "@tanstack/react-query";
+import type { Answer } from "../../api/answer.ts";
 
-/** What a form of this page sends. */
+/** What a form of these pages sends. */
 export type SignInBody =
   | { readonly email: string; readonly password: string; readonly account_id?: number }
-  | { readonly link: string; readonly password?: string };
+  | { readonly link: string; readonly password?: string }
+  | { readonly link: string; readonly name: string; readonly password: string };
 
 export type Choice = { readonly account_id: number; readonly name: string };
 
-/** The one mutation of this page, which all of its forms share. */
-export type SignIn = UseMutationResult<unknown, Error, SignInBody>;
+/** The one mutation of these pages, which all of their forms share. */
+export type SignIn = UseMutationResult<Answer<"createSession">, Error, SignInBody>;

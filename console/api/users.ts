@@ -1,0 +1,39 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { Row } from "./answer.ts";
+import { api, body } from "./client.ts";
+
+export type User = Row<"listUsers">;
+export type Role = Row<"listRoles">;
+export type Invitation = Row<"listInvitations">;
+export type Session = Row<"listSessions">;
+
+export const usersQuery = infiniteQueryOptions({
+  queryKey: ["users"],
+  queryFn: ({ pageParam: cursor, signal }) =>
+    body(api.GET("/api/v1/users", { params: { query: { limit: 100, cursor } }, signal })),
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+});
+
+export const rolesQuery = queryOptions({
+  queryKey: ["roles"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/roles", { params: { query: { limit: 200 } }, signal }))).data,
+});
+
+export const invitationsQuery = queryOptions({
+  queryKey: ["invitations"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/invitations", { params: { query: { limit: 200 } }, signal })))
+      .data,
+});
+
+export const sessionsQuery = queryOptions({
+  queryKey: ["sessions"],
+  queryFn: async ({ signal }) => (await body(api.GET("/api/v1/sessions", { signal }))).data,
+});
+
+export const signInOptionsQuery = queryOptions({
+  queryKey: ["sign-in-options"],
+  queryFn: ({ signal }) => body(api.GET("/api/v1/session/options", { signal })),
+});

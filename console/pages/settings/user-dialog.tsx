@@ -1,0 +1,140 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { useForm } from "react-hook-form";
+import { api, body } from "../../api/client.ts";
+import { queryClient } from "../../api/query-client.ts";
+import type { Role, User } from "../../api/users.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyField } from "../../ui/copy-field.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
+import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { TextField } from "../../ui/text-field.tsx";
+import { readRole, roleOptions } from "./role-options.ts";
+
+type Props = { readonly user: User; readonly roles: readonly Role[] };
+
+/** A user's name, which opens what can be changed. */
+export function UserDialog({ user, roles }: Props) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Dialog
+      title={user.name}
+      text={user.email}
+      trigger={
+        <button type="button" className="cursor-pointer text-left font-medium hover:underline">
+          {user.name}
+        </button>
+      }
+      open={open}
+      onOpenChange={setOpen}
+    >
+      <UserForm user={user} roles={roles} onDone={() => setOpen(false)} />
+      {user.active && <SignInLink user={user} />}
+      {!user.is_owner && <Activity user={user} />}
+    </Dialog>
+  );
+}
+
+type Patch = { name?: string; email?: string; role_id?: number | null; active?: boolean };
+
+async function updateUser(id: number, json: Patch): Promise<void> {
+  await api.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body: json });
+  await queryClient.invalidateQueries({ queryKey: ["users"] });
+}
+
+type Values = { name: string; email: string; role_id: string };
+
+function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void }) {
+  const { register, handleSubmit, setError, formState } = useForm<Values>({
+    defaultValues: { name: user.name, email: user.email, role_id: String(user.role_id ?? "") },
+  });
+  const [formError, setFormError] = useState<Error | null>(null);
+  const save = useMutation({
+    mutationFn: ({ name, email, role_id }: Values) =>
+      updateUser(user.id, {
+        name,
+        email,
+        ...(user.is_owner ? {} : { role_id: readRole(role_id) }),
+      }),
+    onSuccess: onDone,
+    onError: (error) =>
+      setFormError(showFieldErrors(error, ["name", "email", "role_id"], setError)),
+  });
+  const { errors } = formState;
+  return (
+    <form
+      className="flex flex-col gap-4"
+      noValidate
+      onSubmit={(event) => void handleSubmit((values) => save.mutate(values))(event)}
+    >
+      <TextField label="Name" error={errors.name?.message} {...register("name")} />
+      <TextField label="Email" type="email" error={errors.email?.message} {...register("email")} />
+      {!user.is_owner && (
+        <SelectField
+          label="Role"
+          placeholder="No role"
+          options={roleOptions(roles)}
+          error={errors.role_id?.message}
+          {...register("role_id")}
+        />
+      )}
+      <FormError error={formError} />
+      <Button kind="primary" type="submit" className="self-end" busy={save.isPending}>
+        Save
+      </Button>
+    </form>
+  );
+}
+
+function SignInLink({ user: { id, name } }: { readonly user: User }) {
+  const link = useMutation({
+    mutationFn: () =>
+      body(api.POST("/api/v1/users/{id}/sign-in-link", { params: { path: { id } } })),
+  });
+  return (
+    <div className="border-line flex flex-col gap-2 border-t pt-4">
+      {link.data ? (
+        <CopyField
+          label="Sign-in link"
+          name="link"
+          text={location.origin + (link.data.path ?? "")}
+          hint="It is shown only now. It works once, for three days."
+        />
+      ) : (
+        <>
+          <p className="text-muted">
+            A forgotten password: a link signs {name} in once, to choose a new one.
+          </p>
+          <Button className="self-start" busy={link.isPending} onClick={() => link.mutate()}>
+            Create a sign-in link
+          </Button>
+        </>
+      )}
+      <FormError error={link.error} />
+    </div>
+  );
+}
+
+function Activity({ user: { id, name, active } }: { readonly user: User }) {
+  const change = useMutation({ mutationFn: () => updateUser(id, { active: !active }) });
+  return (
+    <div className="border-line flex flex-col gap-2 border-t pt-4">
+      <p className="text-muted">
+        {active
+          ? `${name} is signed out at once and cannot sign in any more. Leads stay assigned.`
+          : `${name} cannot sign in.`}
+      </p>
+      <Button
+        kind={active ? "danger" : "plain"}
+        className="self-start"
+        busy={change.isPending}
+        onClick={() => change.mutate()}
+      >
+        {active ? "Deactivate" : "Reactivate"}
+      </Button>
+      <FormError error={change.error} />
+    </div>
+  );
+}

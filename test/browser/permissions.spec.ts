@@ -1,0 +1,208 @@
+// What a role does not allow is neither shown nor reachable, and no other account or site gets in.
+import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import type { Page } from "@playwright/test";
+import { createCampaign, createLead, expect, test, type Service } from "./console-fixture.ts";
+
+const sourceOf = (file: string) =>
+  readFileSync(new URL(`../../console/${file}`, import.meta.url), "utf8");
+
+/** Every page with a permission, read from the list of routes. */
+const routes = [
+  ...sourceOf("routes.ts").matchAll(
+    /path: "([^"]+)",\s+staticData: \{ title: "[^"]+", permission: "([^"]+)" \}/g,
+  ),
+].map(([, path, permission]) => ({
+  path: path!.replaceAll(/\$\w+/g, "1"),
+  permission: permission!,
+}));
+
+type Control = {
+  readonly permission: string;
+  readonly path: string;
+  readonly role: "link" | "button";
+  readonly name: string;
+};
+
+/** The links of the navigation, and the main button that each permission adds to a page. */
+const controls: readonly Control[] = [
+  ...[
+    ...sourceOf("shell/navigation.ts").matchAll(
+      /label: "([^"]+)", icon: \w+, permission: "([^"]+)" \}/g,
+    ),
+  ].map(([, name, permission]) => ({
+    permission: permission!,
+    path: "/settings/profile",
+    role: "link" as const,
+    name: name!,
+  })),
+  {
+    permission: "chat.campaigns.create",
+    path: "/chat/campaigns",
+    role: "link",
+    name: "New campaign",
+  },
+  { permission: "users.manage", path: "/settings/users", role: "button", name: "Invite" },
+  {
+    permission: "suppressions.manage",
+    path: "/people/+919876543210",
+    role: "button",
+    name: "Suppress",
+  },
+];
+
+/** The parts of answers that these tests read. */
+type Answer = {
+  readonly id: number;
+  readonly path: string;
+  readonly user: { readonly id: number };
+  readonly data: readonly { readonly name: string }[];
+};
+
+const call = async (
+  { url }: Service,
+  token: string,
+  path: string,
+  json?: object,
+): Promise<Answer> => {
+  const answer = await fetch(`${url}/api/v1/${path}`, {
+    method: json === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  return (await answer.json()) as Answer;
+};
+
+/** Signs the browser in as a user, with a link, from a page of the console. */
+async function signInAs(page: Page, service: Service, token: string, user_id: number) {
+  const { path } = await call(service, token, `users/${user_id}/sign-in-link`, {});
+  const link = path.split("#")[1]!;
+  const status = await page.evaluate(async (secret) => {
+    const body = JSON.stringify({ link: secret });
+    const headers = { "content-type": "application/json" };
+    return (await fetch("/api/v1/session/link", { method: "POST", headers, body })).status;
+  }, link);
+  expect(status).toBe(200);
+}
+
+/** Signs the browser in as a new user with these permissions. */
+async function signInWith(page: Page, service: Service, permissions: readonly string[]) {
+  const token = service.demo.tokens["account"]!;
+  const name = `Role ${crypto.randomUUID()}`;
+  const role = await call(service, token, "roles", { name, permissions });
+  const email = `${crypto.randomUUID()}@test.example`;
+  const user = await call(service, token, "users", { name: "Ravi", email, role_id: role.id });
+  await signInAs(page, service, token, user.id);
+}
+
+const settle = (page: Page) => page.waitForLoadState("networkidle");
+
+test("without a permission its pages refuse by name, and its links and buttons are not shown", async ({
+  page,
+  service,
+}) => {
+  const { data } = await call(service, service.demo.tokens["account"]!, "permissions");
+  const all = data.map(({ name }) => name);
+  await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
+  expect(routes.length).toBeGreaterThan(4);
+  expect(controls.length).toBeGreaterThan(7);
+  await page.goto(`${service.url}/sign-in`);
+  await signInWith(page, service, []);
+  for (const { path, permission } of routes) {
+    await page.goto(service.url + path);
+    await expect(page.getByRole("heading", { name: "You may not see this page" })).toBeVisible();
+    await expect(page.getByText(`It needs the permission ${permission},`)).toBeVisible();
+  }
+  await signInWith(page, service, all);
+  for (const { path, role, name } of controls) {
+    await page.goto(service.url + path);
+    await expect(page.getByRole(role, { name, exact: true }).first()).toBeVisible();
+  }
+  for (const { permission, path, role, name } of controls) {
+    await signInWith(
+      page,
+      service,
+      all.filter((one) => one !== permission),
+    );
+    await page.goto(service.url + path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await settle(page);
+    await expect(page.getByRole(role, { name, exact: true })).toHaveCount(0);
+  }
+});
+
+test("a second account sees nothing of the first", async ({ openPage, page, service }) => {
+  await createLead(service, { phone: "9876500001", name: "Grace Hopper" });
+  const campaign = await createCampaign(service, "Private", ["919876500001"]);
+  const token = service.demo.tokens["other_account"]!;
+  const me = await call(service, token, "me");
+  await openPage("/leads");
+  await expect(page.getByRole("link", { name: "Grace Hopper" })).toBeVisible();
+  await signInAs(page, service, token, me.user.id);
+  for (const path of [
+    "/leads",
+    "/leads/1",
+    "/people/+919876500001",
+    "/chat/campaigns",
+    `/chat/campaigns/${campaign}`,
+    "/settings/users",
+  ]) {
+    await page.goto(service.url + path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await settle(page);
+    await expect(page.getByText(/Grace Hopper|Private|Olivia Owner/)).toHaveCount(0);
+  }
+});
+
+test("a page of another origin writes nothing with the session", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/settings/users");
+  const send = (email: string) =>
+    page.evaluate(
+      async ([url, address]) => {
+        // Without a Content-Type, so that no preflight asks first.
+        const body = new Blob([JSON.stringify({ email: address })]);
+        const write = { method: "POST", mode: "no-cors", credentials: "include", body } as const;
+        // The page may not read the answer.
+        await fetch(`${url}/api/v1/invitations`, write).catch(() => null);
+      },
+      [service.url, email] as const,
+    );
+  await send("own@test.example");
+  const form = `<form method="post" enctype="text/plain" action="${service.url}/api/v1/invitations">
+    <input name='{"email": "hostile@test.example", "x": "' value='"}'><button>Win</button></form>`;
+  const html = `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n${form}`;
+  const server = createServer((socket) => socket.end(html)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  await send("hostile@test.example");
+  const answered = page.waitForResponse(/invitations$/);
+  await page.getByRole("button", { name: "Win" }).click();
+  expect((await answered).status()).toBe(403);
+  server.close();
+  await page.goto(`${service.url}/settings/users`);
+  const invitations = page.getByRole("list", { name: "Open invitations" });
+  await expect(invitations).toContainText("own@test.example");
+  await expect(invitations).not.toContainText("hostile@test.example");
+});
+
+test("guesses at a password are throttled, and the page says for how long", async ({
+  page,
+  service,
+}) => {
+  await page.goto(`${service.url}/sign-in`);
+  await page.evaluate(async () => {
+    const body = JSON.stringify({ email: "guessed@test.example", password: "guess" });
+    const headers = { "content-type": "application/json" };
+    for (let n = 0; n < 10; n++) await fetch("/api/v1/session", { method: "POST", headers, body });
+  });
+  await page.getByLabel("Email").fill("guessed@test.example");
+  await page.getByLabel("Password").fill("another guess");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toContainText("Too many failed sign-ins; try again in");
+});

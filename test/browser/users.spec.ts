@@ -1,0 +1,60 @@
+import { expect, test } from "./console-fixture.ts";
+
+test("an invited person joins, sees the other session, ends it, and is deactivated", async ({
+  browser,
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/settings/users");
+  await page.getByRole("button", { name: "Invite" }).click();
+  const dialog = page.getByRole("dialog", { name: "Invite a person" });
+  await dialog.getByLabel("Email").fill("not an address");
+  await dialog.getByRole("button", { name: "Invite" }).click();
+  await expect(dialog.getByLabel("Email")).toBeFocused();
+  await dialog.getByLabel("Email").fill("meera@demo.example");
+  await dialog.getByLabel("Role").selectOption("agent");
+  await dialog.getByRole("button", { name: "Invite" }).click();
+  const link = await dialog.getByLabel("Link").inputValue();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const invitations = page.getByRole("list", { name: "Open invitations" });
+  await expect(invitations).toContainText("meera@demo.example");
+
+  const theirs = await (await browser.newContext()).newPage();
+  await theirs.goto(link);
+  await expect(theirs.getByRole("heading", { name: "Join Demo" })).toBeVisible();
+  await expect(theirs).toHaveURL(`${service.url}/sign-in/invitation`);
+  await theirs.getByLabel("Your name").fill("Meera Rao");
+  await theirs.getByLabel("Password").fill("short");
+  await theirs.getByRole("button", { name: "Join" }).click();
+  await expect(theirs.getByLabel("Password")).toBeFocused();
+  await theirs.getByLabel("Password").fill("correct horse battery");
+  await theirs.getByRole("button", { name: "Join" }).click();
+  await expect(theirs.getByRole("button", { name: /Meera Rao/ })).toBeVisible();
+
+  const other = await (await browser.newContext()).newPage();
+  await other.goto(`${service.url}/settings/profile`);
+  await other.getByLabel("Email").fill("meera@demo.example");
+  await other.getByLabel("Password").fill("correct horse battery");
+  await other.getByRole("button", { name: "Sign in" }).click();
+  await other.getByRole("button", { name: "Sign out the others" }).click();
+  await expect(other.getByRole("list", { name: "Sessions" }).getByRole("listitem")).toHaveCount(1);
+  await theirs.reload();
+  await expect(theirs.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  await other.getByLabel("Name").fill("Meera R.");
+  await other.getByLabel("Name").press("Enter");
+  await expect(other.getByRole("button", { name: /Meera R\./ })).toBeVisible();
+
+  await page.reload();
+  await expect(page.getByRole("table", { name: "Users" })).toContainText("meera@");
+  await expect(page.getByRole("listitem").filter({ hasText: "meera@" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Meera R." }).click();
+  await page.getByRole("button", { name: "Deactivate" }).click();
+  await expect(page.getByRole("button", { name: "Reactivate" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "Meera R." })).toBeFocused();
+  await other.reload();
+  await expect(other.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  await theirs.context().close();
+  await other.context().close();
+});
