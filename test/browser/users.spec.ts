@@ -7,13 +7,22 @@ test("an invited person joins, sees the other session, ends it, and is deactivat
   service,
 }) => {
   await openPage("/settings/users");
+  await page.getByRole("button", { name: "New role" }).click();
+  const role = page.getByRole("dialog", { name: "New role" });
+  await role.getByLabel("Name").fill("agent");
+  await role.getByLabel("See workspaces, contacts and leads").check();
+  await role.getByRole("button", { name: "Create role" }).click();
+  await expect(role.getByLabel("Name")).toBeFocused();
+  await role.getByLabel("Name").fill("Reader");
+  await role.getByRole("button", { name: "Create role" }).click();
+  await expect(page.getByRole("list", { name: "Roles" })).toContainText("Reader1 permission");
   await page.getByRole("button", { name: "Invite" }).click();
   const dialog = page.getByRole("dialog", { name: "Invite a person" });
   await dialog.getByLabel("Email").fill("not an address");
   await dialog.getByRole("button", { name: "Invite" }).click();
   await expect(dialog.getByLabel("Email")).toBeFocused();
   await dialog.getByLabel("Email").fill("meera@demo.example");
-  await dialog.getByLabel("Role").selectOption("agent");
+  await dialog.getByLabel("Role").selectOption("Reader");
   await dialog.getByRole("button", { name: "Invite" }).click();
   const link = await dialog.getByLabel("Link").inputValue();
   await dialog.getByRole("button", { name: "Done" }).click();
