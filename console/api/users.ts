@@ -1,11 +1,19 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { Row } from "./answer.ts";
+import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 
 export type User = Row<"listUsers">;
 export type Role = Row<"listRoles">;
 export type Invitation = Row<"listInvitations">;
 export type Session = Row<"listSessions">;
+
+export type Permissions = Sent<"createRole">["permissions"];
+
+export const permissionsQuery = queryOptions({
+  queryKey: ["permissions"],
+  queryFn: async ({ signal }) => (await body(api.GET("/api/v1/permissions", { signal }))).data,
+  staleTime: "static",
+});
 
 export const usersQuery = infiniteQueryOptions({
   queryKey: ["users"],

@@ -8,6 +8,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { InviteDialog } from "./invite-dialog.tsx";
 import { OpenInvitations } from "./open-invitations.tsx";
+import { RoleList } from "./role-list.tsx";
 import { UserDialog } from "./user-dialog.tsx";
 
 const shell = getRouteApi("/shell");
@@ -39,6 +40,7 @@ export function UsersPage() {
             : undefined
         }
       />
+      <RoleList roles={roles} />
     </Page>
   );
 }

@@ -1,0 +1,85 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import { useForm } from "react-hook-form";
+import { api } from "../../api/client.ts";
+import { queryClient } from "../../api/query-client.ts";
+import { permissionsQuery, type Permissions, type Role } from "../../api/users.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { TextField } from "../../ui/text-field.tsx";
+
+/** Creates a role, or changes one for all of its users. */
+export function RoleDialog({
+  role,
+  trigger,
+}: {
+  readonly role: Role | null;
+  readonly trigger: ReactElement;
+}) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Dialog
+      title={role ? role.name : "New role"}
+      text={role ? "Changes apply to all users with this role at once." : undefined}
+      trigger={trigger}
+      open={open}
+      onOpenChange={setOpen}
+    >
+      <RoleForm role={role} onDone={() => setOpen(false)} />
+    </Dialog>
+  );
+}
+
+type Values = { name: string; permissions: Permissions };
+
+function RoleForm({ role, onDone }: { readonly role: Role | null; readonly onDone: () => void }) {
+  const { data: known = [], error } = useQuery(permissionsQuery);
+  const { register, handleSubmit, setError, formState } = useForm<Values>({
+    defaultValues: {
+      name: role?.name ?? "",
+      permissions: (role?.permissions ?? []) as Permissions,
+    },
+  });
+  const [formError, setFormError] = useState<Error | null>(null);
+  const save = useMutation({
+    mutationFn: async (json: Values) => {
+      await (role
+        ? api.PATCH("/api/v1/roles/{id}", { params: { path: { id: role.id } }, body: json })
+        : api.POST("/api/v1/roles", { body: json }));
+      await queryClient.invalidateQueries({ queryKey: ["roles"] });
+    },
+    onSuccess: onDone,
+    onError: (caught) => setFormError(showFieldErrors(caught, ["name"], setError)),
+  });
+  return (
+    <form
+      className="flex flex-col gap-4"
+      noValidate
+      onSubmit={(event) => void handleSubmit((values) => save.mutate(values))(event)}
+    >
+      <TextField
+        label="Name"
+        error={formState.errors.name?.message}
+        {...register("name", { required: "Enter a name" })}
+      />
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-2 font-medium">Users with this role may</legend>
+        {known.map(({ name, description }) => (
+          <label key={name} className="flex items-start gap-2">
+            <input type="checkbox" value={name} className="mt-1" {...register("permissions")} />
+            {description}
+          </label>
+        ))}
+      </fieldset>
+      <FormError error={formError ?? error} />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onDone}>Cancel</Button>
+        <Button kind="primary" type="submit" busy={save.isPending}>
+          {role ? "Save" : "Create role"}
+        </Button>
+      </div>
+    </form>
+  );
+}
