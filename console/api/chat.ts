@@ -74,6 +74,22 @@ export const paceQuery = (id: number, minutes: number) =>
       ).data,
   });
 
+/** What a recipient answered, oldest first. */
+export const recipientRepliesQuery = (id: number, { id: recipient_id, phone_number }: Recipient) =>
+  queryOptions({
+    queryKey: ["chat-replies", id, recipient_id],
+    queryFn: async ({ signal }) => {
+      const query = { limit: 50, ...(phone_number === null ? {} : { phone_number }) };
+      const { data } = await body(
+        api.GET("/api/v1/chat/campaigns/{id}/replies", {
+          params: { path: { id }, query },
+          signal,
+        }),
+      );
+      return data.filter((reply) => reply.recipient_id === recipient_id).toReversed();
+    },
+  });
+
 export const templatesQuery = queryOptions({
   queryKey: ["chat-templates"],
   queryFn: async ({ signal }) =>

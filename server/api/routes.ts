@@ -25,6 +25,7 @@ import { chatHoldRoutes } from "./routes/chat/chat-holds.ts";
 import { chatNumberRoutes } from "./routes/chat/chat-numbers.ts";
 import { whatsappCredentialRoutes } from "./routes/chat/whatsapp-credentials.ts";
 import { chatReplyRoutes } from "./routes/chat/chat-replies.ts";
+import { simulatedReplyRoutes } from "./routes/chat/simulated-replies.ts";
 import { chatTemplateRoutes } from "./routes/chat/chat-templates.ts";
 import { chatTestMessageRoutes } from "./routes/chat/chat-test-messages.ts";
 import { providerHookRoutes } from "./routes/chat/provider-hooks.ts";
@@ -77,6 +78,7 @@ export const routes: readonly Route[] = [
   ...chatTestMessageRoutes,
   ...automationFlowRoutes,
   ...chatFlowRoutes,
+  ...simulatedReplyRoutes,
   ...chatTemplateRoutes,
   ...chatReplyRoutes,
   ...chatHoldRoutes,

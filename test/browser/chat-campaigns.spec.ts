@@ -40,3 +40,19 @@ test("a paused campaign says who paused it, and continues when it is resumed", a
   await page.getByRole("button", { name: "Cancel the campaign" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
 });
+
+test("on the sandbox's phone a customer reads the message, and STOP takes the way of a webhook", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const id = await createCampaign(service, "On a phone", ["919600000001"]);
+  await openPage(`/chat/campaigns/${id}`);
+  const phone = page.getByRole("region", { name: "Sandbox phone" });
+  await expect(phone.getByText(/^Hello .*welcome!$/)).toBeVisible();
+  await phone.getByLabel("Answer as this customer").fill("STOP");
+  await phone.getByRole("button", { name: "Send" }).click();
+  await expect(phone.getByText("STOP", { exact: true })).toBeVisible();
+  await page.goto(`${service.url}/people/+919600000001`);
+  await expect(page.getByText("Suppressed").first()).toBeVisible();
+});

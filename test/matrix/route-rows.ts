@@ -464,6 +464,10 @@ const campaigns: Record<string, RouteRow> = {
     path: `${placeOf(ids)}/recipients/${ids.recipient_id}/resend`,
     json: { may_duplicate: true },
   })),
+  simulateChatReply: ofChat(manage_campaigns, (ids) => ({
+    path: `${placeOf(ids)}/recipients/${ids.recipient_id}/simulated-replies`,
+    json: { text: "STOP" },
+  })),
   sendChatTest: ofChat(create_campaigns, (ids) => ({
     path: `${account}/chat/campaigns/test`,
     json: {

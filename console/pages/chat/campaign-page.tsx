@@ -16,6 +16,7 @@ import { CampaignPace } from "./campaign-pace.tsx";
 import { CampaignReasons } from "./campaign-reasons.tsx";
 import { CampaignRecipients } from "./campaign-recipients.tsx";
 import { CampaignStats } from "./campaign-stats.tsx";
+import { SandboxPhone } from "./sandbox-phone.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 
 const route = getRouteApi("/shell/chat/campaigns/$id");
@@ -68,6 +69,7 @@ function Content({ campaign }: { readonly campaign: CampaignDetail }) {
         <CampaignReasons campaign={campaign} />
       </div>
       <CampaignPace campaign={campaign} />
+      {purged_at === null && <SandboxPhone campaign={campaign} />}
       {purged_at === null ? (
         <CampaignRecipients campaign={campaign} />
       ) : (

@@ -43,6 +43,18 @@ export async function resendRecipient(id: number, recipientId: number): Promise<
   await queryClient.invalidateQueries({ queryKey: ["chat-recipients", id] });
 }
 
+/** Answers a message of the sandbox as its customer. */
+export async function simulateReply(
+  id: number,
+  recipientId: number,
+  reply: { readonly text: string; readonly payload?: string },
+): Promise<void> {
+  await api.POST("/api/v1/chat/campaigns/{id}/recipients/{recipientId}/simulated-replies", {
+    params: { path: { id, recipientId } },
+    body: reply,
+  });
+}
+
 /** Suppresses a recipient's number for messages. */
 export async function suppressPhone(phone: string, reason: string): Promise<void> {
   await api.POST("/api/v1/suppressions", {

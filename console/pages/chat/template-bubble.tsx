@@ -10,9 +10,11 @@ type Component = {
   readonly type: string;
   readonly format?: string;
   readonly text?: string;
-  readonly buttons?: readonly { readonly text?: string }[];
+  readonly buttons?: readonly { readonly type?: string; readonly text?: string }[];
 };
 
+const button_class =
+  "bg-panel text-accent max-w-[92%] rounded-xl p-2 text-center font-medium shadow-sm";
 const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
 const media_words: Readonly<Record<string, string>> = {
   IMAGE: "Picture",
@@ -25,14 +27,16 @@ const media_words: Readonly<Record<string, string>> = {
 export function RenderedBubble({
   template,
   variables,
+  onPress,
 }: {
   readonly template: Template;
   readonly variables: Readonly<Record<string, string>> | null;
+  readonly onPress?: (button: string) => void;
 }) {
   const rendered = renderMessage(makeTemplatePlan(template), variables, "preview");
   if ("missing" in rendered) return <MissingValues keys={rendered.missing} />;
   if (rendered.message.kind !== "template") return null;
-  return <TemplateBubble template={template} message={rendered.message} />;
+  return <TemplateBubble template={template} message={rendered.message} onPress={onPress} />;
 }
 
 export function MissingValues({ keys }: { readonly keys: readonly string[] }) {
@@ -43,13 +47,15 @@ export function MissingValues({ keys }: { readonly keys: readonly string[] }) {
   );
 }
 
-/** The message in the template's text. */
+/** The message in the template's text. Without `onPress`, its buttons are only shown. */
 export function TemplateBubble({
   template,
   message,
+  onPress,
 }: {
   readonly template: Template;
   readonly message: TemplateMessage;
+  readonly onPress?: ((button: string) => void) | undefined;
 }) {
   const components = template.components as readonly Component[];
   const partOf = (type: string) => components.find((component) => component.type === type);
@@ -77,14 +83,17 @@ export function TemplateBubble({
         <p>{fill(textOf("BODY"))}</p>
         {textOf("FOOTER") !== "" && <p className="text-muted mt-1 text-xs">{textOf("FOOTER")}</p>}
       </div>
-      {buttons.map(({ text }, index) => (
-        <p
-          key={index}
-          className="bg-panel text-accent max-w-[92%] rounded-xl p-2 text-center font-medium shadow-sm"
-        >
-          {text ?? "Copy code"}
-        </p>
-      ))}
+      {buttons.map(({ type, text = "Copy code" }, index) =>
+        onPress && type === "QUICK_REPLY" ? (
+          <button key={index} type="button" onClick={() => onPress(text)} className={button_class}>
+            {text}
+          </button>
+        ) : (
+          <p key={index} className={button_class}>
+            {text}
+          </p>
+        ),
+      )}
     </>
   );
 }

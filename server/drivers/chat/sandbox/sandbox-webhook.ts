@@ -37,17 +37,31 @@ export function replyEvent(
   text: string,
   at: Date,
 ): SandboxEvent {
-  return {
-    kind: "reply",
-    provider_message_id: `${provider_message_id}-reply`,
+  return simulatedReply({
     ...(isBsuid(to) ? { from: null, bsuid: to } : { from: to, bsuid: null }),
-    at: at.toISOString(),
-    type: "text",
+    provider_message_id: `${provider_message_id}-reply`,
+    answers: provider_message_id,
     text,
     payload: null,
-    content: null,
-    answers: provider_message_id,
-  };
+    at,
+  });
+}
+
+/** Builds a customer's answer to a message: typed, or with a payload the press of a button. */
+export function simulatedReply({
+  at,
+  ...reply
+}: {
+  readonly from: string | null;
+  readonly bsuid: string | null;
+  readonly provider_message_id: string;
+  readonly answers: string;
+  readonly text: string;
+  readonly payload: string | null;
+  readonly at: Date;
+}): SandboxEvent {
+  const type = reply.payload === null ? "text" : "button";
+  return { kind: "reply", ...reply, at: at.toISOString(), type, content: null };
 }
 
 /** Reads a stored, parsed body; omits content that is not the sandbox's. */
@@ -70,8 +84,10 @@ function readEvent(event: Readonly<Record<string, unknown>> | null): WebhookEven
     // Bodies of earlier versions have no `bsuid`.
     const { from = null, bsuid = null } = event as { from?: unknown; bsuid?: unknown };
     if (!isText(from) || !isText(bsuid) || (from ?? bsuid) === null) return null;
-    if (typeof text !== "string" || type !== "text" || typeof answers !== "string") return null;
-    const content = { payload: null, content: null, answers };
+    if (typeof text !== "string" || typeof answers !== "string") return null;
+    if (type !== "text" && type !== "button") return null;
+    const payload = typeof event["payload"] === "string" ? event["payload"] : null;
+    const content = { payload, content: null, answers };
     return { kind, provider_message_id, from, bsuid, at, type, text, ...content };
   }
   const status = (["sent", "delivered", "read", "failed"] as const).find(

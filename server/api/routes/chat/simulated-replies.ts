@@ -1,0 +1,28 @@
+import Type from "typebox";
+import { buildSimulatedReply, SimulatedReply } from "../../../chat/inbound/simulate-reply.ts";
+import { closed, pathId } from "../../../lib/schemas.ts";
+import { route } from "../../route.ts";
+
+export const simulatedReplyRoutes = [
+  route({
+    method: "POST",
+    url: "/api/v1/chat/campaigns/:id/recipients/:recipientId/simulated-replies",
+    id: "simulateChatReply",
+    summary: "Answer a message as its customer, on a number of the sandbox",
+    tag: "Chat replies",
+    access: { features: ["bulk_chat"], anyOf: ["chat.campaigns.manage"] },
+    params: closed({ id: pathId("The campaign"), recipientId: pathId("The recipient") }),
+    body: SimulatedReply,
+    success: { 204: Type.Null() },
+    handle: async ({ app, caller, params: { id: campaign_id, recipientId }, body, write }) => {
+      const account_id = caller.account.id;
+      const recipient = { account_id, campaign_id, id: recipientId };
+      let webhook: unknown = null;
+      await write(async (tx) => {
+        webhook = await buildSimulatedReply(tx, recipient, body, app.clock.now());
+      });
+      // A repetition with the same key has stored it before.
+      if (webhook) await app.webhookReceiver.take("sandbox", JSON.stringify(webhook), account_id);
+    },
+  }),
+];
