@@ -457,6 +457,10 @@ const campaigns: Record<string, RouteRow> = {
       `${account}/chat/replies?limit=2&campaign_id=${ids.campaign_id}` +
       `&phone_number=919876543210&opted_out=false`,
   })),
+  answerChatReply: ofChat(create_campaigns, (ids) => ({
+    path: `${account}/chat/replies/${ids.reply_id}/answers`,
+    json: { text: "On its way" },
+  })),
   listChatCampaignReplies: ofChat(["chat.read"], (ids) => ({
     path: `${placeOf(ids)}/replies?limit=2&phone_number=919876543210&opted_out=false`,
   })),

@@ -52,6 +52,8 @@ export type Ids = {
   readonly campaign_id: number;
   /** Of the campaign; its outcome has been unknown for long enough to resend. */
   readonly recipient_id: number;
+  /** To the campaign, just now. */
+  readonly reply_id: number;
   /** In the sandbox, with a hold, without campaigns. */
   readonly free_chat_number_id: number;
   /** An unused template of that number. */
@@ -121,6 +123,7 @@ export const unknownIds: Ids = {
   template_id: 8_000_000_000_000_016,
   campaign_id: 8_000_000_000_000_017,
   recipient_id: 8_000_000_000_000_018,
+  reply_id: 8_000_000_000_000_099,
   free_chat_number_id: 8_000_000_000_000_101,
   free_template_id: 8_000_000_000_000_102,
   chat_flow_id: 8_000_000_000_000_103,
@@ -262,7 +265,7 @@ async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
     .where("campaign_id", "=", id)
     .returning("id")
     .executeTakeFirstOrThrow();
-  await db
+  const { id: reply_id } = await db
     .insertInto("chat_replies")
     .values({
       account_id,
@@ -274,10 +277,11 @@ async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
       campaign_id: id,
       recipient_id,
       opted_out: false,
-      received_at: new Date(0),
+      received_at: api.app.clock.now(),
     })
-    .execute();
-  return { chat_number_id: number.id, template_id, campaign_id: id, recipient_id };
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return { chat_number_id: number.id, template_id, campaign_id: id, recipient_id, reply_id };
 }
 
 async function seedLead(api: TestApi, account: TestAccount, mark: string) {

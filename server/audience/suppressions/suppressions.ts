@@ -86,6 +86,28 @@ export async function isSuppressed(
   return rows.length > 0;
 }
 
+const findLater = statement<{ id: number }>(`
+  select id from suppressions
+  where account_id = $1 and person_key = any($2::text[]) and channel in ('all', 'chat') and scope = 'all'
+    and occurred_at >= $3 and (expires_at is null or expires_at > $4)
+  limit 1`);
+
+/**
+ * Reports whether a suppression of all messages to the person is in force that was asked for at `since` or
+ * later. An older one does not stop an answer to what the person wrote at `since`.
+ */
+export async function wasSuppressedSince(
+  db: Executor,
+  accountId: number,
+  person: Person,
+  { since, now }: { readonly since: Date; readonly now: Date },
+): Promise<boolean> {
+  const key = await findPersonKey(db, accountId, person);
+  const aliases = await findAliases(db, [accountId, key]);
+  const keys = [key, ...aliases.map(({ alias_key }) => alias_key)];
+  return (await findLater(db, [accountId, keys, since, now])).length > 0;
+}
+
 export type SuppressionFilter = {
   /** E.164 digits; matches every spelling. */
   readonly phone?: string;

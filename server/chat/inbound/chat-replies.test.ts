@@ -83,6 +83,7 @@ test("replies are listed newest first, of the account and of a campaign, page by
     opted_out: false,
     received_at: "2026-11-20T10:00:00.000Z",
     bsuid: null,
+    answers: [],
     content: null,
   });
 

@@ -5,7 +5,7 @@ import { writeCsv, type Cell } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { ReplyResponse } from "./reply-schema.ts";
+import { ReplyResponse, type ReplyAnswer } from "./reply-schema.ts";
 
 const csv_page_rows = 1_000;
 
@@ -69,7 +69,7 @@ async function repliesBefore(
   let query = db
     .selectFrom("chat_replies")
     .select(["id", "chat_number_id", "bsuid", "type", "text", "payload", "content"])
-    .select(["campaign_id", "recipient_id", "opted_out", "received_at"])
+    .select(["campaign_id", "recipient_id", "opted_out", "received_at", "answers"])
     .select(phoneNumber)
     .where("account_id", "=", accountId);
   if (filter.phone !== undefined) query = query.where(isFrom(accountId, filter.phone));
@@ -78,5 +78,9 @@ async function repliesBefore(
   if (before.id !== null) query = query.where("id", "<", before.id);
   const bounded = query.orderBy("id", "desc").limit(before.limit);
   const rows = await searches.use(accountId, () => bounded.execute());
-  return rows.map((row) => ({ ...row, received_at: row.received_at.toISOString() }));
+  return rows.map((row) => ({
+    ...row,
+    answers: row.answers as ReplyAnswer[],
+    received_at: row.received_at.toISOString(),
+  }));
 }

@@ -1,6 +1,39 @@
 // The API schema of a customer's message to one of the account's numbers.
 import Type, { type Static } from "typebox";
-import { id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
+import { closed, id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
+
+const Answer = Type.Object(
+  {
+    message_id: Type.String({ description: "Trunkline's message ID" }),
+    text: Type.String(),
+    outcome: Type.Enum(["accepted", "failed", "unknown"], {
+      type: "string",
+      description: "unknown: it is being sent, or may have been sent",
+    }),
+    error: nullable(Type.String({ description: "The error name" })),
+    sent_by: nullable(id("User id; null: a token without a user")),
+    sent_at: timestamp("UTC"),
+  },
+  { title: "ChatReplyAnswer" },
+);
+export type ReplyAnswer = Static<typeof Answer>;
+
+/** The body of an answer to a reply. */
+export const NewAnswer = closed(
+  {
+    text: Type.String({
+      pattern: "\\S",
+      maxLength: 4_096,
+      description: "With WhatsApp's markup: *bold*, _italic_",
+      "x-reason": "must not be empty and have at most 4,096 characters",
+    }),
+  },
+  {
+    title: "NewChatReplyAnswer",
+    description: "A text to send to who sent the reply",
+    examples: [{ text: "Your order is on its way." }],
+  },
+);
 
 export const ReplyResponse = Type.Object(
   {
@@ -23,6 +56,9 @@ export const ReplyResponse = Type.Object(
     bsuid: nullable(
       Type.String({ description: "Who sent it: WhatsApp's business-scoped user ID, where known" }),
     ),
+    answers: Type.Array(Answer, {
+      description: "What users of the account answered, oldest first",
+    }),
     content: Type.Unknown({
       description:
         "What it contains besides its text, as the provider sends it: a media ID, location, contacts, order, reaction, …; null for a text",

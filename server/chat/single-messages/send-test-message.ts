@@ -1,6 +1,5 @@
 // Sends a test message at once, to show a template or a flow as the customer sees it, and records an
 // audit entry.
-import { createHash, randomUUID } from "node:crypto";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { isSuppressed, messageOutreach } from "../../audience/suppressions/suppressions.ts";
@@ -13,6 +12,7 @@ import { validateCampaign, type CampaignOrder } from "../campaigns/validate-camp
 import { categoryOf } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
+import { singleMessageUuid } from "./internal/single-message-id.ts";
 import type { TestMessage, TestMessageResponse } from "./test-message-schema.ts";
 
 /** Holds under which the provider would reject the message; a manual pause or quiet time stops no test. */
@@ -45,7 +45,7 @@ export async function sendTestMessage(
   const { account, actor, key } = tester;
   const now = app.clock.now();
   const { order, to } = await validateTest(app, account, input, now);
-  const uuid = key === null ? randomUUID() : uuidOf(account.id, key);
+  const uuid = singleMessageUuid(account.id, key);
   const message_id = `test.${uuid}`;
   const message = renderTest(order, input, message_id);
   const { chat_number_id, template_id, flow_id, automation_flow_id } = order;
@@ -94,11 +94,4 @@ function renderTest({ plan }: CampaignOrder, input: TestMessage, messageId: stri
   throw invalid(
     rendered.missing.map((name) => ({ field: `variables.${name}`, reason: "is required" })),
   );
-}
-
-/** Returns a name-based UUID (version 8) of an account's key. */
-function uuidOf(accountId: number, key: string): string {
-  const hex = createHash("sha256").update(`${accountId}:${key}`).digest("hex");
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`];
-  return [...parts, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
 }

@@ -443,6 +443,7 @@ export interface ChatRecipients {
 
 export interface ChatReplies {
   account_id: number;
+  answers: Generated<unknown>;
   bsuid: string | null;
   campaign_id: number | null;
   chat_number_id: number;

@@ -21,7 +21,7 @@ export const eraseGroupMembers = repeat(
 export const eraseReplies = repeat(
   "replies",
   `update chat_replies r set phone = '', bsuid = null, text = null, payload = null, content = null,
-     provider_message_id = 'erased.' || r.id
+     answers = '[]', provider_message_id = 'erased.' || r.id
    where r.account_id = $1 and r.id = any (array(
      select o.id from chat_replies o
      where o.account_id = $1 and (o.phone = any (phone_spellings($2)) or o.bsuid = any ($4::text[]))

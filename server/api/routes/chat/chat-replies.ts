@@ -6,18 +6,28 @@ import {
 } from "../../../chat/inbound/list-replies.ts";
 import {
   campaignReplyQuery,
+  NewAnswer,
   ReplyResponse,
   replyFilterQuery,
   replyQuery,
 } from "../../../chat/inbound/reply-schema.ts";
+import { answerReply } from "../../../chat/single-messages/answer-reply.ts";
+import { TestMessageResponse } from "../../../chat/single-messages/test-message-schema.ts";
 import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
 import { invalidField } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
+import type { RateLimit } from "../../checks/rate-limit.ts";
 import { route, type Access } from "../../route.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
 const seeReplies: Access = { features: ["bulk_chat"], anyOf: ["chat.read"] };
+/** Answers bypass the number's send rate, so people write them, not machines. */
+const rate_limit: RateLimit = {
+  endpoint: "chat_answers",
+  limit_a_minute: () => 60,
+  default_limit: 60,
+};
 const readPhone = openPhoneReader({ valid_only: false });
 
 type Query = { phone_number?: string; opted_out?: boolean; campaign_id?: number };
@@ -60,6 +70,23 @@ export const chatReplyRoutes = [
       const { app, caller, query } = context;
       const chunks = exportReplies(app, caller.account.id, readFilter(query));
       return sendExport(context, { action: "chat_replies.exported", file: "replies.csv" }, chunks);
+    },
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/chat/replies/:id/answers",
+    id: "answerChatReply",
+    summary: "Answer a reply with a text, within 24 hours of the person's last message",
+    tag: "Chat replies",
+    access: { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] },
+    rate_limit,
+    params: closed({ id: pathId("Reply id") }),
+    body: NewAnswer,
+    success: { 200: TestMessageResponse },
+    handle: async ({ app, caller, actor, params, body, request, write }) => {
+      const answerer = { account: caller.account, actor, key: request.keyed?.key ?? null };
+      const answer = await answerReply(app, answerer, params.id, body.text);
+      return write(async () => answer);
     },
   }),
   route({

@@ -23,8 +23,10 @@ const send_ms_max = 20_000;
 
 export type SingleMessage = {
   readonly account_id: number;
-  /** The result of validateCampaign. */
-  readonly order: CampaignOrder;
+  /** What it is sent from and with; the result of validateCampaign fits. */
+  readonly order: Pick<CampaignOrder, "chat_number_id" | "template_id"> & {
+    readonly mm_lite: Pick<CampaignOrder["mm_lite"], "used">;
+  };
   /** E.164 digits, or a BSUID. */
   readonly to: string;
   readonly message_id: string;

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { failingFields } from "../../../test/support/assert-guarded.ts";
+import { checkLedger } from "../../../test/support/check-invariants.ts";
+import {
+  openChatFixture,
+  startChatFixtureApi,
+  type ChatFixture,
+  type ChatFixtureApi,
+} from "../../../test/support/chat-fixture.ts";
+import { unique } from "../../../test/support/account-factory.ts";
+import { ChatSendError } from "../../drivers/chat/driver.ts";
+import { suppress } from "../../audience/suppressions/suppress.ts";
+
+let shared: ChatFixtureApi;
+before(async () => {
+  shared = await startChatFixtureApi();
+});
+after(() => shared.api.close());
+
+const phone = "919811111111";
+const hour_ms = 3_600_000;
+
+/** Stores a reply to the fixture's number; returns its id. */
+async function keep(
+  { app, account, number }: ChatFixture,
+  hours_ago: number,
+  more: { readonly phone?: string | null; readonly bsuid?: string } = {},
+): Promise<number> {
+  const { id } = await app.db.query
+    .insertInto("chat_replies")
+    .values({
+      account_id: account.account_id,
+      chat_number_id: number.id,
+      provider_message_id: unique("wamid"),
+      phone,
+      type: "text",
+      text: "where is my order?",
+      opted_out: false,
+      received_at: new Date(app.clock.now().getTime() - hours_ago * hour_ms),
+      ...more,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+const answer = (
+  { api, account }: ChatFixture,
+  id: number,
+  json: unknown = { text: "On its way" },
+  headers: Record<string, string> = {},
+) =>
+  api.send("POST", `/api/v1/chat/replies/${id}/answers`, { token: account.token, json, headers });
+
+const credit = async ({ api, account }: ChatFixture): Promise<number> =>
+  (await api.send("GET", "/api/v1/credits", account)).body.chat.available;
+
+const listed = async ({ api, account }: ChatFixture) =>
+  (await api.send("GET", "/api/v1/chat/replies", account)).body.data;
+
+async function suppressPhone({ app, account }: ChatFixture, hours_ago: number): Promise<void> {
+  const occurred_at = new Date(app.clock.now().getTime() - hours_ago * hour_ms);
+  await app.db.query.transaction().execute((tx) =>
+    suppress(
+      tx,
+      {
+        account_id: account.account_id,
+        person: { phone },
+        channel: "chat",
+        scope: "all",
+        source: "reply",
+        reason: "stop",
+        evidence: {},
+        occurred_at,
+        expires_at: null,
+        created_by: null,
+      },
+      app.clock.now(),
+    ),
+  );
+}
+
+test("an answer goes to the person from the number they wrote to, costs one credit, and everyone sees it with the reply", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 23);
+  const sent = await answer(fixture, id);
+  assert.equal(sent.status, 200, sent.text);
+  assert.equal(sent.body.outcome, "accepted");
+  const [{ outgoing }] = fixture.provider.sent as [(typeof fixture.provider.sent)[0]];
+  assert.equal(outgoing.to, phone);
+  assert.match(JSON.stringify(outgoing.message), /"body":"On its way"/);
+  assert.equal(await credit(fixture), 99_999);
+  const [reply] = await listed(fixture);
+  const [kept, ...more] = reply.answers;
+  assert.deepEqual(
+    [more, kept.text, kept.outcome, kept.error, kept.message_id],
+    [[], "On its way", "accepted", null, sent.body.message_id],
+  );
+  assert.deepEqual(await fixture.audit(), ["chat_reply.answered"]);
+  await checkLedger(fixture.app.db.pool);
+});
+
+test("no text is sent once 24 hours have passed since the person last wrote to the number", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const old = await keep(fixture, 24);
+  const late = await answer(fixture, old);
+  assert.equal(late.status, 409, late.text);
+  assert.match(late.body.detail, /window closed/);
+  await keep(fixture, 1, { phone: "919822222222" });
+  assert.equal((await answer(fixture, old)).status, 409, "another person's message opens nothing");
+  await keep(fixture, 1);
+  assert.equal((await answer(fixture, old)).status, 200, "a later message opens it again");
+  assert.equal(fixture.provider.sent.length, 1);
+  assert.equal(await credit(fixture), 99_999);
+});
+
+test("someone who opted out gets no answer to that or anything earlier, but to what they write afterwards", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 2);
+  await suppressPhone(fixture, 2);
+  const refused = await answer(fixture, id);
+  assert.equal(refused.status, 409, refused.text);
+  assert.match(refused.body.detail, /suppressed/);
+  assert.equal(fixture.provider.sent.length, 0);
+  const later = await keep(fixture, 1);
+  assert.equal((await answer(fixture, later)).status, 200);
+});
+
+test("an answer that the provider rejects costs nothing and is listed as failed", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 1, { phone: null, bsuid: "US.13491208655302741918" });
+  fixture.provider.answer = async () => {
+    throw new ChatSendError("rejected", "no", { code: 131_047 });
+  };
+  const failed = await answer(fixture, id);
+  assert.deepEqual([failed.body.outcome, failed.body.error], ["failed", "outside_window"]);
+  assert.equal(fixture.provider.sent[0]!.outgoing.to, "US.13491208655302741918");
+  const [reply] = await listed(fixture);
+  assert.deepEqual(
+    [reply.answers[0].outcome, reply.answers[0].error],
+    ["failed", "outside_window"],
+  );
+  assert.equal(await credit(fixture), 100_000);
+  await checkLedger(fixture.app.db.pool);
+});
+
+test("a repeated idempotency key sends one answer", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 1);
+  const headers = { "idempotency-key": unique("key") };
+  const first = await answer(fixture, id, undefined, headers);
+  const again = await answer(fixture, id, undefined, headers);
+  assert.deepEqual([again.status, again.text], [200, first.text]);
+  assert.equal(fixture.provider.sent.length, 1);
+  assert.equal((await listed(fixture))[0].answers.length, 1);
+});
+
+test("another account's and erased replies are unknown, and an invalid text is 422", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const other = await openChatFixture(t, shared);
+  const id = await keep(fixture, 1);
+  assert.equal((await answer(other, id)).status, 404);
+  const erased = await keep(fixture, 1, { phone: "" });
+  assert.equal((await answer(fixture, erased)).status, 404);
+  for (const text of ["", "  ", "x".repeat(4_097), 1, undefined])
+    assert.deepEqual(failingFields(await answer(fixture, id, { text })), ["text"]);
+  assert.equal(fixture.provider.sent.length + other.provider.sent.length, 0);
+});
