@@ -16,10 +16,9 @@ import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
 import { readCampaignsSearch, readRecipientSearch } from "./pages/chat/campaigns-search.ts";
 import { readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
-import {
-  readPhoneSearch,
-  readSuppressionsSearch,
-} from "./pages/suppressions/suppressions-search.ts";
+import { readRepliesSearch } from "./pages/replies/replies-search.ts";
+import { readSuppressionsSearch } from "./pages/suppressions/suppressions-search.ts";
+import { readPhoneSearch } from "./ui/read-phone-search.ts";
 
 declare module "@tanstack/react-router" {
   interface Register {
@@ -157,6 +156,24 @@ const chatCampaign = createRoute({
   component: lazyRouteComponent(() => import("./pages/chat/campaign-page.tsx"), "CampaignPage"),
 });
 
+const replies = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/replies",
+  staticData: { title: "Replies", permission: "chat.read" },
+  validateSearch: readRepliesSearch,
+  component: lazyRouteComponent(() => import("./pages/replies/replies-page.tsx"), "RepliesPage"),
+});
+
+const conversation = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/replies/$phone",
+  staticData: { title: "Conversation", permission: "chat.read" },
+  component: lazyRouteComponent(
+    () => import("./pages/replies/conversation-page.tsx"),
+    "ConversationPage",
+  ),
+});
+
 const groups = createRoute({
   getParentRoute: () => shell,
   path: "/groups",
@@ -212,6 +229,8 @@ export const router = createRouter({
       chatCampaigns,
       newChatCampaign,
       chatCampaign,
+      replies,
+      conversation,
       groups,
       group,
       suppressions,

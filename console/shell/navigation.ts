@@ -1,4 +1,4 @@
-import { Ban, Send, UserCog, Users, UsersRound } from "lucide-react";
+import { Ban, MessagesSquare, Send, UserCog, Users, UsersRound } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
 
 /** The main navigation: each area with the permission without which it is not shown. */
@@ -16,6 +16,7 @@ export const navigation = [
         icon: Send,
         permission: ["chat.read", "chat.campaigns.manage"],
       },
+      { to: "/chat/replies", label: "Replies", icon: MessagesSquare, permission: "chat.read" },
     ],
   },
   {

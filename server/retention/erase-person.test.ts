@@ -199,8 +199,8 @@ async function fill(owner: TestAccount) {
   const queued = await chatCampaign(owner, "queued");
   await query(
     `insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, type, text,
-       campaign_id, recipient_id, opted_out, received_at)
-     values ($1, 1, $2, $3, 'text', 'I am Asha', $4, $5, false, $6)`,
+       answers, campaign_id, recipient_id, opted_out, received_at)
+     values ($1, 1, $2, $3, 'text', 'I am Asha', '[{"text": "Hello Asha"}]', $4, $5, false, $6)`,
     [
       account_id,
       unique(`wamid.${phone}`),

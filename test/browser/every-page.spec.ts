@@ -8,6 +8,8 @@ const pages = [
   { path: "/people/+919876543210", heading: "+919876543210" },
   { path: "/chat/campaigns", heading: "Chat campaigns" },
   { path: "/chat/campaigns/new", heading: "New chat campaign" },
+  { path: "/chat/replies", heading: "Replies" },
+  { path: "/chat/replies/+919876777005", heading: "+919876777005" },
   { path: "/groups", heading: "Groups" },
   { path: "/groups/1", heading: "Demo customers" },
   { path: "/suppressions", heading: "Suppressions" },

@@ -277,7 +277,7 @@ async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
       campaign_id: id,
       recipient_id,
       opted_out: false,
-      received_at: api.app.clock.now(),
+      received_at: app.clock.now(),
     })
     .returning("id")
     .executeTakeFirstOrThrow();

@@ -183,6 +183,10 @@ async function fillInbox(place: Place, { phone, bsuid }: Identities): Promise<vo
     owner.account_id,
     JSON.stringify(replies),
   ]);
+  await api.app.db.pool.query("update chat_replies set answers = $2 where account_id = $1", [
+    owner.account_id,
+    JSON.stringify([{ text: `We will call +${phone}` }]),
+  ]);
   const unread = { chat_number_id: 1, driver: "meta", received_at: api.clock.now() };
   for (const from of [phone, bsuid])
     await insert(place, "chat_unread_webhooks", {

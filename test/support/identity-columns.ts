@@ -12,7 +12,7 @@ const personal: Columns = {
   callback_attempts: "response",
   calls: "collected dtmf from_number lead_fields to_number to_phone",
   chat_recipients: "bsuid phone provider_message_id variables",
-  chat_replies: "bsuid content payload phone provider_message_id text",
+  chat_replies: "answers bsuid content payload phone provider_message_id text",
   chat_unread_webhooks: "body",
   click_to_calls: "from_number reference remark source to_number to_phone",
   contacts: "email name phone phone_e164",

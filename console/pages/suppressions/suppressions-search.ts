@@ -1,4 +1,5 @@
 import type { Suppression, SuppressionFilter } from "../../api/suppressions.ts";
+import { readPhoneSearch } from "../../ui/read-phone-search.ts";
 import type { Option } from "../../ui/option.ts";
 
 export const channel_options: readonly Option<Suppression["channel"]>[] = [
@@ -38,12 +39,4 @@ export function readSuppressionsSearch(search: Record<string, unknown>): Suppres
     ...(source ? { source } : {}),
     ...(typeof active === "boolean" ? { active } : {}),
   };
-}
-
-/** A number in the page's address, which the router reads as a number or a text. */
-export function readPhoneSearch({ phone_number }: Record<string, unknown>): {
-  phone_number?: string;
-} {
-  const is_phone = typeof phone_number === "string" || typeof phone_number === "number";
-  return is_phone ? { phone_number: String(phone_number) } : {};
 }

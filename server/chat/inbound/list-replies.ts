@@ -5,7 +5,8 @@ import { writeCsv, type Cell } from "../../lib/csv/write-csv.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { ReplyResponse, type ReplyAnswer } from "./reply-schema.ts";
+import type { ReplyAnswer } from "../messages/reply-answer.ts";
+import { ReplyResponse } from "./reply-schema.ts";
 
 const csv_page_rows = 1_000;
 

@@ -1,39 +1,7 @@
 // The API schema of a customer's message to one of the account's numbers.
 import Type, { type Static } from "typebox";
-import { closed, id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
-
-const Answer = Type.Object(
-  {
-    message_id: Type.String({ description: "Trunkline's message ID" }),
-    text: Type.String(),
-    outcome: Type.Enum(["accepted", "failed", "unknown"], {
-      type: "string",
-      description: "unknown: it is being sent, or may have been sent",
-    }),
-    error: nullable(Type.String({ description: "The error name" })),
-    sent_by: nullable(id("User id; null: a token without a user")),
-    sent_at: timestamp("UTC"),
-  },
-  { title: "ChatReplyAnswer" },
-);
-export type ReplyAnswer = Static<typeof Answer>;
-
-/** The body of an answer to a reply. */
-export const NewAnswer = closed(
-  {
-    text: Type.String({
-      pattern: "\\S",
-      maxLength: 4_096,
-      description: "With WhatsApp's markup: *bold*, _italic_",
-      "x-reason": "must not be empty and have at most 4,096 characters",
-    }),
-  },
-  {
-    title: "NewChatReplyAnswer",
-    description: "A text to send to who sent the reply",
-    examples: [{ text: "Your order is on its way." }],
-  },
-);
+import { id, nullable, pageQuery, timestamp } from "../../lib/schemas.ts";
+import { ReplyAnswer } from "../messages/reply-answer.ts";
 
 export const ReplyResponse = Type.Object(
   {
@@ -56,7 +24,7 @@ export const ReplyResponse = Type.Object(
     bsuid: nullable(
       Type.String({ description: "Who sent it: WhatsApp's business-scoped user ID, where known" }),
     ),
-    answers: Type.Array(Answer, {
+    answers: Type.Array(ReplyAnswer, {
       description: "What users of the account answered, oldest first",
     }),
     content: Type.Unknown({

@@ -7,7 +7,7 @@ import { identityOf } from "../../lib/bsuid.ts";
 import { statement, type Executor, type Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import type { HoldReason } from "../holds/holds.ts";
-import type { ReplyAnswer } from "../inbound/reply-schema.ts";
+import type { ReplyAnswer } from "../messages/reply-answer.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 import { singleMessageUuid } from "./internal/single-message-id.ts";
 import type { TestMessageResponse } from "./test-message-schema.ts";

@@ -6,11 +6,11 @@ import {
 } from "../../../chat/inbound/list-replies.ts";
 import {
   campaignReplyQuery,
-  NewAnswer,
   ReplyResponse,
   replyFilterQuery,
   replyQuery,
 } from "../../../chat/inbound/reply-schema.ts";
+import { NewAnswer } from "../../../chat/messages/reply-answer.ts";
 import { answerReply } from "../../../chat/single-messages/answer-reply.ts";
 import { TestMessageResponse } from "../../../chat/single-messages/test-message-schema.ts";
 import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";

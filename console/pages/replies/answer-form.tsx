@@ -1,0 +1,75 @@
+import { Link } from "@tanstack/react-router";
+import { useState, type ReactNode } from "react";
+import { useForm } from "react-hook-form";
+import { answerReply, type Reply } from "../../api/replies.ts";
+import { Button, buttonClass } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { TextAreaField } from "../../ui/text-area-field.tsx";
+import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
+
+/** The field for an answer, or why none can be sent and what can. */
+export function AnswerForm({ reply }: { readonly reply: Reply }) {
+  const may_answer = useMay("chat.campaigns.create");
+  const minutes = useMinutesLeft(reply.received_at);
+  if (!may_answer) return <p className="text-muted">Your role may not answer.</p>;
+  if (reply.opted_out)
+    return (
+      <Notice text="This person opted out with their last message. Answer when they write again." />
+    );
+  if (minutes === 0)
+    return (
+      <Notice text="WhatsApp takes answers only within 24 hours of a person's last message. After that, send an approved template.">
+        <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
+          Send a template
+        </Link>
+      </Notice>
+    );
+  return <OpenForm id={reply.id} left={describeMinutes(minutes)} />;
+}
+
+function Notice({ text, children }: { readonly text: string; readonly children?: ReactNode }) {
+  return (
+    <div className="border-line flex flex-wrap items-center justify-between gap-3 border-t pt-4">
+      <p className="text-muted max-w-md">{text}</p>
+      {children}
+    </div>
+  );
+}
+
+function OpenForm({ id, left }: { readonly id: number; readonly left: string }) {
+  const [error, setError] = useState<Error | null>(null);
+  // One key per text, so that a double click or a retry after a lost response sends it once.
+  const [key, setKey] = useState(() => crypto.randomUUID());
+  const form = useForm({ defaultValues: { text: "" } });
+  const { register, handleSubmit, formState, reset, setError: setFieldError } = form;
+  const submit = handleSubmit(async ({ text }) => {
+    setError(null);
+    try {
+      await answerReply(id, text, key);
+      reset();
+      setKey(crypto.randomUUID());
+    } catch (caught) {
+      setError(showFieldErrors(caught as Error, ["text"], setFieldError));
+    }
+  });
+  return (
+    <form
+      className="border-line flex flex-col gap-3 border-t pt-4"
+      onSubmit={(event) => void submit(event)}
+    >
+      <TextAreaField
+        {...register("text", { onChange: () => setKey(crypto.randomUUID()) })}
+        label="Answer"
+        rows={3}
+        hint={`${left}. After that, WhatsApp takes templates only.`}
+        error={formState.errors.text?.message}
+      />
+      <FormError error={error} />
+      <Button type="submit" kind="primary" className="self-end" busy={formState.isSubmitting}>
+        Send answer
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,127 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useRefresh } from "../../api/live.ts";
+import { repliesQuery, type Reply } from "../../api/replies.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Page } from "../../ui/page.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { Time } from "../../ui/time.tsx";
+import { phoneOf, replyText } from "./reply-text.ts";
+import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
+
+const route = getRouteApi("/shell/chat/replies");
+
+/** The last message of each person, newest first. */
+export function RepliesPage() {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const replies = useInfiniteQuery(repliesQuery(filter));
+  useRefresh(["chat.reply.received"], ["replies"]);
+  const latest = latestOfEach(replies.data?.pages.flatMap(({ data }) => data) ?? []);
+  return (
+    <Page title="Replies" text="What people wrote back, the newest first.">
+      <div className="flex flex-wrap gap-2">
+        <SearchField
+          label="Number"
+          placeholder="Number with country code"
+          value={filter.phone_number}
+          onSearch={(phone_number) => {
+            const { phone_number: _, ...rest } = filter;
+            void navigate({
+              search: phone_number === undefined ? rest : { ...rest, phone_number },
+            });
+          }}
+        />
+        <FilterSelect
+          label="Opt-outs"
+          all="All replies"
+          value={filter.opted_out === undefined ? undefined : String(filter.opted_out)}
+          options={[
+            { value: "false", label: "Without opt-outs" },
+            { value: "true", label: "Opt-outs only" },
+          ]}
+          onChange={(chosen) => {
+            const { opted_out: _, ...rest } = filter;
+            void navigate({
+              search: chosen === undefined ? rest : { ...rest, opted_out: chosen === "true" },
+            });
+          }}
+        />
+      </div>
+      <FormError error={replies.error} />
+      {replies.isSuccess && latest.length === 0 ? (
+        <EmptyState
+          title="No replies"
+          text="When somebody answers a message, it appears here at once."
+        />
+      ) : (
+        latest.length > 0 && (
+          <ul
+            aria-label="People who replied"
+            className="border-line bg-panel divide-line divide-y overflow-hidden rounded-xl border"
+          >
+            {latest.map((reply) => (
+              <Person key={reply.id} reply={reply} />
+            ))}
+          </ul>
+        )
+      )}
+      {replies.hasNextPage && (
+        <Button
+          className="self-start"
+          busy={replies.isFetchingNextPage}
+          onClick={() => void replies.fetchNextPage()}
+        >
+          Show earlier
+        </Button>
+      )}
+    </Page>
+  );
+}
+
+function latestOfEach(replies: readonly Reply[]): readonly Reply[] {
+  const latest = new Map<string, Reply>();
+  for (const reply of replies) {
+    const key = phoneOf(reply) ?? reply.bsuid ?? String(reply.id);
+    if (!latest.has(key)) latest.set(key, reply);
+  }
+  return [...latest.values()];
+}
+
+function Person({ reply }: { readonly reply: Reply }) {
+  const phone = phoneOf(reply);
+  const minutes = useMinutesLeft(reply.received_at);
+  const name = phone ?? "WhatsApp user without a number";
+  return (
+    <li className="hover:bg-hover relative flex flex-wrap items-center justify-between gap-x-6 gap-y-1 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-64">
+        {phone === null ? (
+          <p className="font-medium">{name}</p>
+        ) : (
+          <Link
+            to="/chat/replies/$phone"
+            params={{ phone }}
+            className="font-medium after:absolute after:inset-0 hover:underline"
+          >
+            {name}
+          </Link>
+        )}
+        <p className="text-muted line-clamp-2 wrap-anywhere">{replyText(reply)}</p>
+      </div>
+      <div className="text-muted flex flex-wrap items-center gap-3 text-xs">
+        {reply.opted_out ? (
+          <Badge tone="bad">Opted out</Badge>
+        ) : reply.answers.length > 0 ? (
+          <Badge tone="good">Answered</Badge>
+        ) : (
+          <Badge tone={minutes > 0 ? "busy" : "neutral"}>{describeMinutes(minutes)}</Badge>
+        )}
+        <Time at={reply.received_at} />
+      </div>
+    </li>
+  );
+}

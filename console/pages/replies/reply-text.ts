@@ -1,0 +1,24 @@
+import type { Reply } from "../../api/replies.ts";
+
+const kinds: Readonly<Record<string, string>> = {
+  image: "Picture",
+  video: "Video",
+  audio: "Voice message",
+  voice: "Voice message",
+  document: "Document",
+  sticker: "Sticker",
+  location: "Place",
+  contacts: "Contacts",
+  reaction: "Reaction",
+  order: "Order",
+};
+
+/** What a person wrote, or of what kind it is. */
+export function replyText({ text, payload, type }: Reply): string {
+  return text ?? payload ?? kinds[type] ?? type;
+}
+
+/** Who wrote it, as a page's address and a name for it; null while WhatsApp withholds the number. */
+export function phoneOf({ phone_number }: Reply): string | null {
+  return phone_number === null || phone_number === "" ? null : `+${phone_number}`;
+}
