@@ -49,7 +49,7 @@ begin
   on conflict (account_id, call_id, id) do update set
     state = excluded.state, status = excluded.status, ringing_at = excluded.ringing_at,
     answered_at = excluded.answered_at, ended_at = excluded.ended_at, outcome = excluded.outcome,
-    cause = excluded.cause, sip_status = excluded.sip_status;
+    cause = excluded.cause, sip_status = excluded.sip_status, blocker = excluded.blocker;
 
   with inserted_call_events as (
     insert into call_events (account_id, call_id, type, at, data)

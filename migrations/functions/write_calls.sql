@@ -39,7 +39,7 @@ begin
   on conflict (account_id, call_id, id) do update set
     state = excluded.state, status = excluded.status, ringing_at = excluded.ringing_at,
     answered_at = excluded.answered_at, ended_at = excluded.ended_at, outcome = excluded.outcome,
-    cause = excluded.cause, sip_status = excluded.sip_status;
+    cause = excluded.cause, sip_status = excluded.sip_status, blocker = excluded.blocker;
 
   with new_events as materialized (
     select e.* from jsonb_to_recordset(p_events) e (call_id bigint, type text, at timestamptz, data json)

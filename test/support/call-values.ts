@@ -119,6 +119,7 @@ export function unansweredLegs(
     answered_at: null,
     ended_at: noon,
     outcome: "no_answer",
+    blocker: null,
     cause: 19,
     sip_status: 480,
     ...more,

@@ -77,7 +77,7 @@ const impersonal: Columns = {
   call_campaigns: "kind",
   call_commands: "kind",
   call_events: "type",
-  call_legs: "outcome role state status",
+  call_legs: "blocker outcome role state status",
   call_menu_steps: "node",
   call_messages: "node recording state",
   call_transcripts: "who",

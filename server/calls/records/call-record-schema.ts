@@ -26,6 +26,7 @@ export const CallLegRecord = Type.Object(
     sip_status: nullable(
       Type.Integer({ description: "The final SIP status, if the leg was rejected" }),
     ),
+    blocker: text("Why it was not dialed: number_cap, account_cap, token_cap, suppressed, …"),
   },
   { title: "CallLeg" },
 );

@@ -128,6 +128,7 @@ test("a call record has exactly its fields, including the reference, and both le
         ended_at: "2026-01-01T00:00:16.000Z",
         cause: 16,
         sip_status: null,
+        blocker: null,
       },
       {
         role: "customer",
@@ -139,6 +140,7 @@ test("a call record has exactly its fields, including the reference, and both le
         ended_at: "2026-01-01T00:00:16.000Z",
         cause: 16,
         sip_status: 200,
+        blocker: null,
       },
     ],
   };

@@ -123,7 +123,7 @@ async function findRows(
           json_build_object('role', l.role, 'number', l.number, 'status', l.status,
             'initiated_at', l.initiated_at, 'ringing_at', l.ringing_at,
             'answered_at', l.answered_at, 'ended_at', l.ended_at, 'cause', l.cause,
-            'sip_status', l.sip_status)
+            'sip_status', l.sip_status, 'blocker', l.blocker)
           order by l.id), '[]') as legs
       from call_legs l where l.account_id = ${accountId} and l.call_id = c.id) l
     cross join lateral (

@@ -116,32 +116,45 @@ export function busyTexts(content: VoiceContent, node: MenuNode | null): BusyTex
 
 /** Returns the built-in texts that a call with this content may play; without the message if the account has its own. */
 export function allBusyTexts(content: VoiceContent, hasOwnMessage: boolean): Text[] {
-  return transfersOf(content).flatMap((node) => {
+  return silentTransfersOf(content).flatMap(({ node, end }) => {
     const { offer, message, confirmation } = busyTexts(content, node);
+    if (end === "callback") return [confirmation];
+    if (end === "opt_out") return hasOwnMessage ? [] : [message];
     return hasOwnMessage ? [confirmation] : [offer, message, confirmation];
   });
 }
 
+type Setter = MenuNode & { type: "set_field" };
+type SilentEnd = {
+  readonly type: "hang_up" | "callback" | "opt_out";
+  readonly setters: readonly Setter[];
+};
+
 /**
- * Returns the nodes that set fields on the way from this node to a hang-up without a prompt; null if the way leads
- * elsewhere. It ends, because no menu has a loop without a prompt.
+ * Returns the end without a prompt that this node leads to, and the nodes that set fields on the way; null if the
+ * way leads elsewhere. It ends, because no menu has a loop without a prompt.
  */
-export function silentEnd(menu: Menu, name: string): (MenuNode & { type: "set_field" })[] | null {
+export function silentEnd(menu: Menu, name: string): SilentEnd | null {
   const node = menu.nodes[name]!;
-  if (node.type === "hang_up") return node.prompt === null ? [] : null;
+  if (node.type === "hang_up" || node.type === "callback" || node.type === "opt_out")
+    return node.prompt === null ? { type: node.type, setters: [] } : null;
   if (node.type !== "set_field") return null;
-  const rest = silentEnd(menu, node.next);
-  return rest && [node, ...rest];
+  const end = silentEnd(menu, node.next);
+  return end && { ...end, setters: [node, ...end.setters] };
 }
 
-/** Returns the nodes after which the message plays to a caller without an agent; null: the transfer of an AI agent. */
-function transfersOf(content: VoiceContent): (MenuNode | null)[] {
-  if (content.call_type === "ai_bot") return content.transfer_to === null ? [] : [null];
+/** Returns the nodes after which a built-in text plays to a caller without an agent; null: an AI agent's transfer. */
+function silentTransfersOf(
+  content: VoiceContent,
+): { readonly node: MenuNode | null; readonly end: SilentEnd["type"] }[] {
+  if (content.call_type === "ai_bot")
+    return content.transfer_to === null ? [] : [{ node: null, end: "hang_up" }];
   if (content.call_type !== "obd_ivr") return [];
   const { menu } = content;
-  return Object.values(menu.nodes).filter(
-    (node) => node.type === "transfer" && silentEnd(menu, node.otherwise) !== null,
-  );
+  return Object.values(menu.nodes).flatMap((node) => {
+    const end = node.type === "transfer" ? silentEnd(menu, node.otherwise) : null;
+    return end ? [{ node, end: end.type }] : [];
+  });
 }
 
 function languageOf(content: VoiceContent, node: MenuNode | null): string {

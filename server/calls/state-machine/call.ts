@@ -2,6 +2,7 @@
 import type { AccountDestinations } from "../../accounts/accounts/call-destinations.ts";
 import type { AnsweredBy, DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { NoPickPolicy } from "../click-to-call/click-to-call-schema.ts";
+import type { CallBlocker } from "./call-blocker.ts";
 import type { VoiceCall } from "./voice-plan.ts";
 import type { Position } from "./transitions/voice-position.ts";
 
@@ -43,6 +44,8 @@ export type Leg = {
   readonly answered_at: Date | null;
   readonly ended_at: Date | null;
   readonly outcome: LegOutcome | null;
+  /** Why it was not dialed. */
+  readonly blocker: CallBlocker | null;
   readonly cause: number | null;
   readonly sip_status: number | null;
 };

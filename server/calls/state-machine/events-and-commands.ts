@@ -2,6 +2,7 @@
 import type { AiAgentEndReason, AiAgentTool } from "../../drivers/ai-agent/driver.ts";
 import type { AnsweredBy, DialTarget, Ending, MessageLimits } from "../../drivers/voice/driver.ts";
 import type { Agent, Call } from "./call.ts";
+import type { CallBlocker } from "./call-blocker.ts";
 import type { Prompt, TransferTarget } from "./menu.ts";
 import type { OutboxEvent } from "./transitions/outbox-event.ts";
 
@@ -20,12 +21,13 @@ export type CallEvent = { readonly at: Date } &
         readonly digit: string;
         readonly blocker?: CallBlocker | null;
       }
-    /** `answered_at`: the leg had been answered, but the answer was missed. */
+    /** `answered_at`: the leg had been answered, but the answer was missed; `blocker`: why it was not dialed. */
     | {
         readonly type: "ended";
         readonly leg: number;
         readonly ending: Ending;
         readonly answered_at?: Date | null;
+        readonly blocker?: CallBlocker | null;
       }
     /** A key or an API request asks for a transfer to this extension; null: the key has none. */
     | {
@@ -79,39 +81,6 @@ export type CampaignCallEvent =
   | { readonly type: "said"; readonly who: "agent" | "caller"; readonly text: string }
   | { readonly type: "tool"; readonly tool: AiAgentTool }
   | { readonly type: "conversation_ended"; readonly reason: AiAgentEndReason | "lost" };
-
-/** Why a call must not be placed, or its customer must not be called. */
-export type CallBlocker =
-  | "suppressed"
-  /** The customer is on another live call. */
-  | "already_in_call"
-  /** Outside the account's window, by its own clock or the customer's. */
-  | "night_window"
-  /** The customer was called as often as the account allows in a day. */
-  | "calls_per_customer_day"
-  /** The operator's cap on legs or credits of the account, of the token, or on legs to a phone number. */
-  | "account_cap"
-  | "token_cap"
-  | "number_cap"
-  /** The account lost the feature, or the trunk. */
-  | "not_allowed"
-  /** Numbers of this kind, such as premium rate, are never called. */
-  | "number_barred"
-  /** The account or the trunk may not call the number's country. */
-  | "destination_not_allowed"
-  /** The account may not show the requested caller ID any more. */
-  | "caller_id_not_allowed"
-  /** It waited for too long. */
-  | "too_late"
-  /** Its campaign was paused or cancelled. */
-  | "held"
-  /** Its node was out of contact, so that no phone rang. */
-  | "node_unavailable"
-  /** The AI agent could not be set up. */
-  | "ai_agent_unavailable"
-  /** A prompt could not be synthesized: TTS did not work, or it worked for other texts only. */
-  | "speech_unavailable"
-  | "speech_rejected";
 
 /** Whether no leg was dialed, for a reason that passes: the recipient is called later. */
 export function isWithdrawn({

@@ -27,6 +27,7 @@ export function addLeg(call: Call, leg: Pick<Leg, "role" | "number" | "on_trunk"
     answered_at: null,
     ended_at: null,
     outcome: null,
+    blocker: null,
     cause: null,
     sip_status: null,
   };

@@ -6,13 +6,8 @@ import { runTransition } from "../../../test/support/run-transition.ts";
 import { leg_outcomes, type Ending, type LegOutcome } from "../../drivers/voice/driver.ts";
 import type { EventData } from "../../engine/event-catalogue.ts";
 import { stages, type Agent, type Call, type Line } from "./call.ts";
-import type {
-  CallBlocker,
-  CallEvent,
-  Command,
-  HangUpReason,
-  Request,
-} from "./events-and-commands.ts";
+import type { CallBlocker } from "./call-blocker.ts";
+import type { CallEvent, Command, HangUpReason, Request } from "./events-and-commands.ts";
 import { pulsesOf } from "./transitions/end-call.ts";
 import { liveLegs } from "./legs.ts";
 import type { OutboxEvent } from "./transitions/outbox-event.ts";

@@ -205,6 +205,7 @@ export interface CallEvents {
 export interface CallLegs {
   account_id: number;
   answered_at: Date | null;
+  blocker: string | null;
   call_id: number;
   cause: number | null;
   ended_at: Date | null;

@@ -4,7 +4,8 @@ import { VoiceError, type Dial, type Ending } from "../../../drivers/voice/drive
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { callName, legName } from "../../state-machine/call.ts";
 import type { Leg } from "../../state-machine/call.ts";
-import type { CallBlocker, Command } from "../../state-machine/events-and-commands.ts";
+import type { CallBlocker } from "../../state-machine/call-blocker.ts";
+import type { Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { blockerAtDial, blockerOfNumber, claimAgentLeg } from "../dialer/call-blockers.ts";
 import { prepareContent } from "./prepare-content.ts";
@@ -44,8 +45,8 @@ async function dial(
 ): Promise<void> {
   const { app, session } = leader;
   const leg = findLeg(live.call, command.leg)!;
-  const end = (ending: Ending) =>
-    leader.dispatch(live, { type: "ended", leg: leg.id, ending, at: app.clock.now() });
+  const end = (ending: Ending, blocker: CallBlocker | null = null) =>
+    leader.dispatch(live, { type: "ended", leg: leg.id, ending, blocker, at: app.clock.now() });
   const withdraw = (blocker: CallBlocker) =>
     leader.dispatch(live, { type: "withdrawn", leg: leg.id, blocker, at: app.clock.now() });
   const began_ms = performance.now();
@@ -58,7 +59,7 @@ async function dial(
     await leader.pace.acquire(isUrgent);
     if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.acquire(isUrgent);
     const barrier = leg.on_trunk ? blockerOfNumber(live, leg.number) : null;
-    if (barrier) return isPrepared || !live.call.voice ? end(canceled) : withdraw(barrier);
+    if (barrier) return isPrepared || !live.call.voice ? end(canceled, barrier) : withdraw(barrier);
     if (!isPrepared) {
       // Only now: the rate limit also limits how many calls are claimed and prepared at once.
       const paced_ms = performance.now();
@@ -79,9 +80,10 @@ async function dial(
       const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
       const blocker = await blockerAtDial(leader, live, waited_ms);
       if (blocker && live.call.voice) return withdraw(blocker);
-      if (blocker) return end(canceled);
+      if (blocker) return end(canceled, blocker);
     }
-    if (!isClaimed && (await claimAgentLeg(leader, live, leg))) return end(canceled);
+    const refusal = isClaimed ? null : await claimAgentLeg(leader, live, leg);
+    if (refusal) return end(canceled, refusal);
     isClaimed = true;
     if (!mayProceed(leader)) return;
     if (leg.role === "customer" && isAgentMissing(live)) {

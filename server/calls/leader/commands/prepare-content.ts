@@ -2,7 +2,7 @@
 import type { Utterance } from "../../../drivers/speech/driver.ts";
 import { prepareSpeech } from "../../audio/prepare-speech.ts";
 import { allBusyTexts } from "../../state-machine/agents-busy.ts";
-import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
+import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import { variablesOf } from "../../state-machine/play-to-caller.ts";
 import { promptTexts } from "../../state-machine/prompt-texts.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";

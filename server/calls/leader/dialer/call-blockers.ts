@@ -6,7 +6,7 @@ import { statement } from "../../../lib/database/database.ts";
 import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
 import type { Call, Leg } from "../../state-machine/call.ts";
 import { mayCallCustomer } from "../../customer-hours.ts";
-import type { CallBlocker } from "../../state-machine/events-and-commands.ts";
+import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { isCampaignOpen, type Claimed, type TrunkShare } from "../node/leader-statements.ts";
 

@@ -104,7 +104,7 @@ test("refuses a call beyond a cap in the endpoint's own error shape, with the re
   assert.equal(later.status, 200, later.text);
 });
 
-test("counts the phones of a group's members, and rings them no more often than the cap allows", async () => {
+test("counts the phones of a group's members, rings them no more often than the cap allows, and names the cap", async () => {
   const client = await openClient({ number: { legs_hour: 2 } });
   const group = await makeAgentGroup(fixture.app, client.account, ["919876500077"]);
   const ring = async (to_number: string, status: string) =>
@@ -120,7 +120,19 @@ test("counts the phones of a group's members, and rings them no more often than 
     );
   await ring("9876500001", "completed");
   await ring("9876500002", "completed");
-  await ring("9876500003", "canceled");
+  const refused = await ring("9876500003", "canceled");
+  assert.equal(refused.ended_reason, "number_cap");
+  const { body } = await client.ask("GET", `/api/v1/calls/${refused.call_id}`);
+  const legs = body.legs as { role: string; status: string; blocker: string | null }[];
+  assert.deepEqual(
+    legs.map(({ status, blocker }) => [status, blocker]),
+    [
+      ["busy", null],
+      ["canceled", "number_cap"],
+    ],
+  );
+  const completed = body.events.find(({ type }: { type: string }) => type === "call.completed");
+  assert.equal(completed.ended_reason, "number_cap");
   const member = { to_number: "9876500004", from_number: "9876500077" };
   assert.equal((await client.ask("POST", submit_path, member)).status, 429);
   const { rung } = await outcome(client);

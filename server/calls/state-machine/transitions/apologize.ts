@@ -2,6 +2,7 @@
 import { busyTexts } from "../agents-busy.ts";
 import type { Call } from "../call.ts";
 import type { Transition } from "../events-and-commands.ts";
+import type { Prompt } from "../menu.ts";
 import { endAnsweredCall, moveTo, play, positionOf, stopPlaying } from "../play-to-caller.ts";
 import { callbacks_max } from "../refuse-callback.ts";
 import { promiseCallback } from "./promise-callback.ts";
@@ -37,9 +38,18 @@ export function afterApology(call: Call, ok: boolean, at: Date): Transition {
   return { call: waiting, events: [], commands: [{ type: "wait", visit, ms: wait_ms }] };
 }
 
-/** Ends the call of a caller who asked for no callback. */
+/** Ends the call of a caller who asked for no callback; names the cap at which the last agent was not dialed. */
 export function endApology(call: Call, at: Date): Transition {
-  return endAnsweredCall(call, at, "transfer_not_answered");
+  const blocker = call.legs.findLast(({ role }) => role === "transfer")?.blocker;
+  return endAnsweredCall(call, at, blocker?.endsWith("_cap") ? blocker : "transfer_not_answered");
+}
+
+/** Returns the built-in prompt, for a caller without an agent, of a callback or an opt-out that has none of its own. */
+export function promptWithoutAgent(call: Call, ending: "callback" | "opt_out"): Prompt {
+  const { message, confirmation } = textsOf(call);
+  if (ending === "callback") return confirmation;
+  const { busy_audio } = call.settings;
+  return busy_audio ? { audio: busy_audio } : message;
 }
 
 /** Promises a callback on 1; other keys have no effect. */

@@ -6,7 +6,8 @@ import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
 import { wasSilent } from "../call-outcomes.ts";
 import { recipientOutcome, retryable, retryDueAt } from "./recipient-outcome.ts";
-import type { CallBlocker, Command, Transition } from "../events-and-commands.ts";
+import type { CallBlocker } from "../call-blocker.ts";
+import type { Command, Transition } from "../events-and-commands.ts";
 
 /** The outcome of a call, with the fields of its call record. */
 export type Outcome = {
@@ -135,6 +136,7 @@ export function outcomeOfAgents(call: Call): Outcome {
       ended_by: "system",
     };
   }
+  if (last.blocker) return outcomeOfBlocker(last.blocker);
   const { outcome, cause, sip_status } = last;
   return {
     status: shownStatus(outcome),

@@ -5,6 +5,8 @@ import fc from "fast-check";
 import { callValue } from "../../../../test/support/call-values.ts";
 import { runTransition } from "../../../../test/support/run-transition.ts";
 import { messageName, playbackName, stages, type Call, type Line } from "../call.ts";
+import { allBusyTexts } from "../agents-busy.ts";
+import type { CallBlocker } from "../call-blocker.ts";
 import type { Command, CallEvent, Notes } from "../events-and-commands.ts";
 import { addLeg, liveLegs } from "../legs.ts";
 import type { Menu, MenuNode, Prompt } from "../menu.ts";
@@ -24,6 +26,7 @@ const agent = (number: string) => ({
 });
 const hung_up = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
 const no_answer = { ...hung_up, outcome: "no_answer" } as const;
+const canceled = { ...hung_up, outcome: "canceled", by: "us" } as const;
 const say = (text: string): Prompt => ({ say: text, language: "en" });
 
 /** A campaign's call whose leg has just been dialed. */
@@ -459,6 +462,63 @@ test("does not cut a caller without an agent off in silence where fields are set
   const ending: MenuNode = { type: "hang_up", prompt: say("sorry") };
   const own = withoutAgent({ missed: set("missed", "ending"), ending }, "missed");
   assert.deepEqual([saidTexts(own), own.call.lead_fields], [["sorry"], { missed: "yes" }]);
+});
+
+test("does not end a call in silence where a caller without an agent reaches a callback or an opt-out without a prompt", () => {
+  const promised = withoutAgent(
+    { last: { type: "callback", prompt: null, delay_minutes: 90 } },
+    "last",
+  );
+  assert.deepEqual(saidTexts(promised), ["Thank you. We will call you back."]);
+  played(promised);
+  take(promised, { type: "ended", leg: 1, ending: hung_up });
+  assert.deepEqual(promised.call.callback_at, at(1 + 90 * 60));
+  assert.equal(promised.call.ended_reason, "callback_requested");
+  const out = withoutAgent({ last: { type: "opt_out", prompt: null } }, "last");
+  assert.equal(out.call.opted_out, true, "before the message, during which the caller may hang up");
+  assert.deepEqual(saidTexts(out), [
+    "I am sorry, all our agents are busy. Please try again later.",
+  ]);
+  played(out);
+  take(out, { type: "ended", leg: 1, ending: hung_up });
+  assert.equal(out.call.ended_reason, "opted_out");
+});
+
+test("synthesizes before the call what is said to a caller without an agent", () => {
+  const to = { agent_group_id: 7 };
+  const texts = (otherwise: MenuNode, own: boolean) => {
+    const main: MenuNode = { type: "transfer", prompt: null, to, otherwise: "last" };
+    const { content } = menu({ main, last: otherwise });
+    return allBusyTexts(content!, own).map((text) => text.say);
+  };
+  const callback: MenuNode = { type: "callback", prompt: null, delay_minutes: 30 };
+  const confirmation = "Thank you. We will call you back.";
+  assert.deepEqual(
+    [texts(callback, false), texts(callback, true)],
+    [[confirmation], [confirmation]],
+  );
+  const out: MenuNode = { type: "opt_out", prompt: null };
+  assert.equal(texts(out, false).length, 1);
+  assert.deepEqual(texts(out, true), []);
+  assert.deepEqual(texts({ ...callback, prompt: say("later") }, false), []);
+});
+
+test("names the cap at which an agent was not dialed to a caller who then gets none", () => {
+  const to = { agent_group_id: 7 };
+  const main: MenuNode = { type: "transfer", prompt: null, to, otherwise: "bye" };
+  const reasonOf = (blocker: CallBlocker) => {
+    const run = answer(menu({ main }));
+    take(run, { type: "agent_found", to: agent("101") });
+    assert.ok(take(run, { type: "ended", leg: 2, ending: canceled, blocker }));
+    take(run, { type: "agent_found", to: null });
+    played(run);
+    timeout(run);
+    take(run, { type: "ended", leg: 1, ending: hung_up });
+    return [run.call.legs[1]!.blocker, run.call.disposition, run.call.ended_reason];
+  };
+  assert.deepEqual(reasonOf("number_cap"), ["number_cap", "abandoned", "number_cap"]);
+  // Must not read as the recipient's own suppression.
+  assert.deepEqual(reasonOf("suppressed"), ["suppressed", "abandoned", "transfer_not_answered"]);
 });
 
 test("a menu can promise a callback in its own words and time", () => {

@@ -3,7 +3,8 @@ import type { AiAgentEndReason, AiAgentTool } from "../../../drivers/ai-agent/dr
 import { playbackName, type Call, type Leg } from "../call.ts";
 import { afterApology, endApology, handleApologyKey } from "./apologize.ts";
 import { endCall, outcomeOfBlocker } from "./end-call.ts";
-import type { CallBlocker, CallEvent, Command, Transition } from "../events-and-commands.ts";
+import type { CallBlocker } from "../call-blocker.ts";
+import type { CallEvent, Command, Transition } from "../events-and-commands.ts";
 import { findLeg, patchLeg } from "../legs.ts";
 import type { OutboxEvent } from "./outbox-event.ts";
 import {

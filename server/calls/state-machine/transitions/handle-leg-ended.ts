@@ -5,6 +5,7 @@ import {
   endCall,
   finishIfOver,
   outcomeOfAgents,
+  outcomeOfBlocker,
   outcomeOfCustomer,
   type Outcome,
 } from "./end-call.ts";
@@ -73,13 +74,15 @@ function afterEnd(
     status: shownStatus(outcome),
     ended_at: at,
     outcome,
+    blocker: event.blocker ?? null,
     cause: ending.cause,
     sip_status: ending.sip_status,
   });
   if (call.stage === "ending") return finishIfOver(over, at);
   if (leg.role === "transfer" && (isUnaccepted || leg.answered_at === null))
     return afterTransferFailed(over, at);
-  if (leg.role === "customer") return afterCustomerEnded(over, line, leg, ending, at);
+  if (leg.role === "customer")
+    return afterCustomerEnded(over, line, findLeg(over, leg.id)!, ending, at);
   return handleAgentEnded(over, leg, ending, at);
 }
 
@@ -122,7 +125,8 @@ function afterCustomerEnded(
     const again = dialCustomer(call, line, at);
     return { call: again.call, events: [], commands: again.commands };
   }
-  return endCall(call, at, outcomeOfCustomer(leg, ending));
+  const outcome = leg.blocker ? outcomeOfBlocker(leg.blocker) : outcomeOfCustomer(leg, ending);
+  return endCall(call, at, outcome);
 }
 
 function handleAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Transition {

@@ -1,7 +1,7 @@
 // Transfers to the extension of a key or an API request, and of a campaign's caller to an agent.
 import type { Call, Line } from "../call.ts";
 import { silentEnd } from "../agents-busy.ts";
-import { apologize } from "./apologize.ts";
+import { apologize, promptWithoutAgent } from "./apologize.ts";
 import { dialAgents } from "./dial-legs.ts";
 import type { CallEvent, Command, CreditPurpose, Transition } from "../events-and-commands.ts";
 import { liveLegs } from "../legs.ts";
@@ -86,15 +86,19 @@ function canTransferCaller(call: Call): boolean {
   return isTransferPending(call) && !liveLegs(call).some(({ role }) => role === "transfer");
 }
 
-/** Continues a menu at `otherwise`; apologizes to the caller of an AI agent, and before a silent hang-up. */
+/**
+ * Continues a menu at `otherwise`, where no end is silent; apologizes to the caller of an AI agent, and in place of a
+ * silent hang-up.
+ */
 function afterNoAgentFound(call: Call, at: Date): Transition {
   const { node: name } = positionOf(call);
   const node = name === null ? undefined : menuOf(call)?.nodes[name];
   const stop: Command = { type: "stop_ringback", leg: callerOf(call) };
   const otherwise = node?.type === "transfer" ? node.otherwise : null;
-  const setters = otherwise === null ? [] : silentEnd(menuOf(call)!, otherwise);
-  const next = setters
-    ? apologize(setters.reduce(setField, call))
-    : enterNode(call, otherwise!, at);
+  const end = otherwise === null ? null : silentEnd(menuOf(call)!, otherwise);
+  const next =
+    otherwise === null || end?.type === "hang_up"
+      ? apologize((end?.setters ?? []).reduce(setField, call))
+      : enterNode(call, otherwise, at, end && promptWithoutAgent(call, end.type));
   return { ...next, commands: [stop, ...next.commands] };
 }

@@ -2,7 +2,7 @@
 import { fillText } from "../script-text.ts";
 import { messageName, type Call } from "../call.ts";
 import type { Command, Notes, Transition } from "../events-and-commands.ts";
-import type { Menu, MenuNode, NodeName } from "../menu.ts";
+import type { Menu, MenuNode, NodeName, Prompt } from "../menu.ts";
 import {
   callerOf,
   endAnsweredCall,
@@ -30,18 +30,24 @@ export function menuOf({ voice }: Call): Menu | null {
   return voice?.content.call_type === "obd_ivr" ? voice.content.menu : null;
 }
 
-/** Enters a node of the call's menu; the 500th visit ends the call. */
-export function enterNode(call: Call, node: NodeName, at: Date): Transition {
+/** Enters a node of the call's menu; the 500th visit ends the call. `unsaid` replaces a missing prompt at its end. */
+export function enterNode(
+  call: Call,
+  node: NodeName,
+  at: Date,
+  unsaid: Prompt | null = null,
+): Transition {
   if (positionOf(call).visit >= visits_max) return endAnsweredCall(call, at, "too_long");
   const entered = walkInto(
     { ...call, position: { ...positionOf(call), node, tries: 0 } },
     node,
     at,
+    unsaid,
   );
   return withNotes(entered, { menu: [{ node, key: null }] });
 }
 
-function walkInto(call: Call, name: NodeName, at: Date): Transition {
+function walkInto(call: Call, name: NodeName, at: Date, unsaid: Prompt | null): Transition {
   const node = menuOf(call)!.nodes[name]!;
   switch (node.type) {
     case "play":
@@ -56,17 +62,18 @@ function walkInto(call: Call, name: NodeName, at: Date): Transition {
     case "callback":
       // Only campaigns place callbacks: an inbound call is reported as missed.
       if (call.direction === "inbound") return apologize({ ...call, abandoned: true });
-      return promiseCallback(call, node.delay_minutes, node.prompt, at);
+      return promiseCallback(call, node.delay_minutes, node.prompt ?? unsaid, at);
     case "opt_out":
     case "hang_up": {
       const isOptOut = node.type === "opt_out";
       const ending = { ...call, opted_out: call.opted_out || isOptOut };
       const then_end = isOptOut ? "opted_out" : "menu_ended";
-      if (!node.prompt) return endAnsweredCall(ending, at, then_end);
-      return withoutEvents(play(ending, [node.prompt], { doing: "playing", then_end }));
+      const prompt = node.prompt ?? unsaid;
+      if (!prompt) return endAnsweredCall(ending, at, then_end);
+      return withoutEvents(play(ending, [prompt], { doing: "playing", then_end }));
     }
     case "set_field":
-      return enterNode(setField(call, node), node.next, at);
+      return enterNode(setField(call, node), node.next, at, unsaid);
   }
 }
 
