@@ -39,6 +39,8 @@ for (const colorScheme of ["light", "dark"] as const)
           );
           expect(overflow, name).toBe(0);
         };
+        // It opens every page: a busy machine must not decide it.
+        test.setTimeout(180_000);
         await page.goto(`${service.url}/sign-in`);
         await page.getByRole("heading", { name: "Sign in" }).waitFor();
         await check("/sign-in");
