@@ -260,7 +260,12 @@ async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
     .execute();
   const { id: recipient_id } = await db
     .updateTable("chat_recipients")
-    .set({ state: "unknown", dispatches: 1, dispatched_at: new Date(0) })
+    .set({
+      state: "unknown",
+      dispatches: 1,
+      dispatched_at: new Date(0),
+      provider_message_id: unique("wamid"),
+    })
     .where("account_id", "=", account_id)
     .where("campaign_id", "=", id)
     .returning("id")

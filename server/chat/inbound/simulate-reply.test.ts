@@ -71,7 +71,7 @@ test("a pressed button brings its payload", async () => {
   assert.partialDeepStrictEqual(first, { text: "Yes, please", type: "button", payload: "yes" });
 });
 
-test("nobody answers for a customer of WhatsApp, before the message, or of another account", async () => {
+test("only a sandbox customer of the account who has the message is answered for", async () => {
   const real = await ask("POST", await repliesPath("whatsapp", "wamid.1"), { text: "STOP" });
   assert.equal(real.status, 409);
   const early = await ask("POST", await repliesPath("sandbox", null), { text: "STOP" });

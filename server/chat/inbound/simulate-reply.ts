@@ -1,9 +1,9 @@
 // Answers a message as its customer would, so that people can try the sandbox like a phone.
-import { randomUUID } from "node:crypto";
 import type { Kysely } from "kysely";
 import Type, { type Static } from "typebox";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
-import { simulatedReply, type SandboxWebhook } from "../../drivers/chat/sandbox/sandbox-webhook.ts";
+import type { ChatDriverName } from "../../drivers/chat/driver.ts";
+import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import { closed, optional } from "../../lib/schemas.ts";
@@ -34,10 +34,11 @@ export type SimulatedReply = Static<typeof SimulatedReply>;
  */
 export async function buildSimulatedReply(
   db: Kysely<DB>,
+  { chatDrivers }: Pick<App, "chatDrivers">,
   { account_id, campaign_id, id }: CampaignKey & { readonly id: number },
   { text, payload = null }: SimulatedReply,
   now: Date,
-): Promise<SandboxWebhook> {
+): Promise<{ readonly driver: ChatDriverName; readonly body: string }> {
   const found = await db
     .selectFrom("chat_recipients as r")
     .innerJoin("chat_campaigns as c", (join) =>
@@ -55,18 +56,14 @@ export async function buildSimulatedReply(
     .where("r.id", "=", id)
     .executeTakeFirst();
   if (!found) throw notFound();
-  const { driver, answers, phone, bsuid, phone_number_id, business_account_id } = found;
-  if (driver !== "sandbox")
+  const { answers, phone, bsuid, phone_number_id, business_account_id } = found;
+  const driver = found.driver as ChatDriverName;
+  const simulate = chatDrivers[driver]?.simulateReply;
+  if (!simulate)
     throw new Refusal("conflict", "Only customers of a sandbox number can be simulated");
   if (answers === null)
     throw new Refusal("conflict", "This recipient has no message yet that could be answered");
-  const provider_message_id = `wamid.sandbox-${randomUUID()}`;
-  const from = { from: phone, bsuid };
-  const report = simulatedReply({ ...from, provider_message_id, answers, text, payload, at: now });
-  return {
-    object: "trunkline_sandbox",
-    phone_number_id,
-    business_account_id,
-    reports: [report],
-  };
+  const from = { phone_number_id, business_account_id };
+  const reply = { from: phone, bsuid, answers, text, payload, at: now };
+  return { driver, body: JSON.stringify(simulate(from, reply)) };
 }

@@ -255,9 +255,15 @@ export type ChatDriver = {
   ): Promise<string>;
   /** Parses a stored webhook body. Reports unknown content as `unread`; never throws. */
   readWebhook(body: unknown): readonly WebhookEventBatch[];
+  /** Builds the webhook of a customer's answer; only where no customer exists. */
+  simulateReply?(from: ChatSender, reply: SimulatedReply): unknown;
   /** Closes connections and timers. */
   close(): Promise<void>;
 };
+
+/** A customer's answer to a message; with a payload, the press of a button. */
+export type SimulatedReply = WebhookPerson &
+  Readonly<{ answers: string; text: string; payload: string | null; at: Date }>;
 
 /** Authenticates the webhooks of a provider that posts them over HTTP. */
 export type WebhookGuard = {

@@ -17,12 +17,13 @@ export const simulatedReplyRoutes = [
     handle: async ({ app, caller, params: { id: campaign_id, recipientId }, body, write }) => {
       const account_id = caller.account.id;
       const recipient = { account_id, campaign_id, id: recipientId };
-      let webhook: unknown = null;
+      const webhooks: Awaited<ReturnType<typeof buildSimulatedReply>>[] = [];
       await write(async (tx) => {
-        webhook = await buildSimulatedReply(tx, recipient, body, app.clock.now());
+        webhooks.push(await buildSimulatedReply(tx, app, recipient, body, app.clock.now()));
       });
-      // A repetition with the same key has stored it before.
-      if (webhook) await app.webhookReceiver.take("sandbox", JSON.stringify(webhook), account_id);
+      // None for a repetition with the same key.
+      for (const webhook of webhooks)
+        await app.webhookReceiver.take(webhook.driver, webhook.body, account_id);
     },
   }),
 ];

@@ -15,7 +15,7 @@ import {
   type Schedule,
   type SimulatedOutcome,
 } from "./simulate-delivery.ts";
-import { readWebhook, type SandboxWebhook } from "./sandbox-webhook.ts";
+import { readWebhook, simulatedReply, type SandboxWebhook } from "./sandbox-webhook.ts";
 import { openSandboxTemplates } from "./sandbox-templates.ts";
 
 const retry_after_ms = 1_000;
@@ -98,6 +98,11 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
     findNumber: async (from) => describeNumber(from),
     uploadMedia: async () => `sandbox-media-${randomUUID()}`,
     readWebhook,
+    simulateReply: (from, reply): SandboxWebhook => ({
+      object: "trunkline_sandbox",
+      ...from,
+      reports: [simulatedReply(reply, `wamid.sandbox-${randomUUID()}`)],
+    }),
     async close() {
       closed = true;
       simulation.close();

@@ -1,7 +1,7 @@
 // The sandbox's webhooks: events of the driver interface, with times as text. They are stored like a provider's and
 // validated when they are read.
 import { isBsuid } from "../../../lib/bsuid.ts";
-import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
+import type { SimulatedReply, WebhookEvent, WebhookEventBatch } from "../driver.ts";
 
 type StatusEvent = Extract<WebhookEvent, { kind: "status" }>;
 type ReplyEvent = Extract<WebhookEvent, { kind: "reply" }>;
@@ -37,31 +37,24 @@ export function replyEvent(
   text: string,
   at: Date,
 ): SandboxEvent {
-  return simulatedReply({
-    ...(isBsuid(to) ? { from: null, bsuid: to } : { from: to, bsuid: null }),
-    provider_message_id: `${provider_message_id}-reply`,
-    answers: provider_message_id,
-    text,
-    payload: null,
-    at,
-  });
+  const person = isBsuid(to) ? { from: null, bsuid: to } : { from: to, bsuid: null };
+  return simulatedReply(
+    { ...person, answers: provider_message_id, text, payload: null, at },
+    `${provider_message_id}-reply`,
+  );
 }
 
-/** Builds a customer's answer to a message: typed, or with a payload the press of a button. */
-export function simulatedReply({
-  at,
-  ...reply
-}: {
-  readonly from: string | null;
-  readonly bsuid: string | null;
-  readonly provider_message_id: string;
-  readonly answers: string;
-  readonly text: string;
-  readonly payload: string | null;
-  readonly at: Date;
-}): SandboxEvent {
+/** Builds a customer's answer to a message. */
+export function simulatedReply({ at, ...reply }: SimulatedReply, id: string): SandboxEvent {
   const type = reply.payload === null ? "text" : "button";
-  return { kind: "reply", ...reply, at: at.toISOString(), type, content: null };
+  return {
+    kind: "reply",
+    ...reply,
+    provider_message_id: id,
+    at: at.toISOString(),
+    type,
+    content: null,
+  };
 }
 
 /** Reads a stored, parsed body; omits content that is not the sandbox's. */
