@@ -1,7 +1,9 @@
 // `npm run check [-- piece ...]`: runs every check even if one fails; the exit code shows the result.
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { routes } from "../server/api/routes.ts";
 import { checkBoundaries } from "./check/boundaries.ts";
+import { checkConsoleOperations, readConsoleSources } from "./check/console-operations.ts";
 import { checkDocs } from "./check/docs.ts";
 import { checkVocabulary } from "./check/vocabulary.ts";
 
@@ -19,6 +21,7 @@ const pieces: readonly Piece[] = [
   tool("console-types", "tsc", "--noEmit", "-p", "console"),
   tool("browser-types", "tsc", "--noEmit", "-p", "test/browser"),
   { name: "boundaries", run: boundaries },
+  { name: "console-operations", run: consoleOperations },
   tool("dead-code", "knip", "--no-progress", "--treat-config-hints-as-errors"),
   { name: "docs", run: docs },
   { name: "vocabulary", run: vocabulary },
@@ -74,6 +77,16 @@ function docs(): Verdict {
   const violations = checkDocs(root, pages);
   if (violations.length > 0) return { ok: false, text: violations.join("\n") };
   return { ok: true, text: `${pages.length} pages` };
+}
+
+function consoleOperations(): Verdict {
+  const sources = readConsoleSources(root, [
+    ...repositoryFiles("console/*.ts"),
+    ...repositoryFiles("console/*.tsx"),
+  ]);
+  const violations = checkConsoleOperations(sources, routes);
+  if (violations.length > 0) return { ok: false, text: violations.join("\n") };
+  return { ok: true, text: `${routes.length} operations` };
 }
 
 function vocabulary(): Verdict {

@@ -1,6 +1,6 @@
-import { Menu } from "@base-ui/react/menu";
-import { Check, Columns3 } from "lucide-react";
+import { Columns3 } from "lucide-react";
 import { buttonClass } from "./button.tsx";
+import { Popover } from "./popover.tsx";
 
 /** Chooses the columns of a list. */
 export function ColumnMenu({
@@ -12,38 +12,37 @@ export function ColumnMenu({
   readonly hidden: ReadonlySet<string>;
   readonly onChange: (hidden: ReadonlySet<string>) => void;
 }) {
+  const show = (column: string, shown: boolean) => {
+    const changed = new Set(hidden);
+    if (shown) changed.delete(column);
+    else changed.add(column);
+    onChange(changed);
+  };
   return (
-    <Menu.Root>
-      <Menu.Trigger className={buttonClass("plain")}>
-        <Columns3 aria-hidden className="size-4" />
-        Columns
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner sideOffset={6} align="end">
-          <Menu.Popup className="border-line bg-panel flex min-w-48 flex-col rounded-xl border p-1 shadow-lg">
-            {columns.map((column) => (
-              <Menu.CheckboxItem
-                key={column}
-                className="data-highlighted:bg-hover flex items-center gap-2 rounded-md px-3 py-2 outline-none"
-                checked={!hidden.has(column)}
-                onCheckedChange={(shown) => {
-                  const changed = new Set(hidden);
-                  if (shown) changed.delete(column);
-                  else changed.add(column);
-                  onChange(changed);
-                }}
-              >
-                <span className="size-4">
-                  <Menu.CheckboxItemIndicator>
-                    <Check aria-hidden className="size-4" />
-                  </Menu.CheckboxItemIndicator>
-                </span>
-                {column}
-              </Menu.CheckboxItem>
-            ))}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+    <Popover
+      button={
+        <>
+          <Columns3 aria-hidden className="size-4" />
+          Columns
+        </>
+      }
+      buttonClass={buttonClass("plain")}
+      panelClass="min-w-48 [position-area:bottom_span-left]"
+    >
+      {columns.map((column) => (
+        <label
+          key={column}
+          className="hover:bg-hover flex cursor-pointer items-center gap-2.5 rounded-md px-3 py-2"
+        >
+          <input
+            type="checkbox"
+            checked={!hidden.has(column)}
+            onChange={({ target }) => show(column, target.checked)}
+            className="accent-accent size-4"
+          />
+          {column}
+        </label>
+      ))}
+    </Popover>
   );
 }

@@ -43,7 +43,7 @@ test("hidden columns stay hidden in this browser", async ({ openPage, page, serv
   await createLead(service, { phone: "9876500012", name: "Mary Jackson" });
   await openPage("/leads");
   await page.getByRole("button", { name: "Columns" }).click();
-  await page.getByRole("menuitemcheckbox", { name: "Source" }).click();
+  await page.getByRole("checkbox", { name: "Source" }).uncheck();
   await expect(page.getByRole("columnheader", { name: "Source" })).toBeHidden();
   await page.reload();
   await expect(page.getByRole("columnheader", { name: "Priority" })).toBeVisible();

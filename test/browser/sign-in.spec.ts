@@ -35,9 +35,9 @@ test("a person signs in and out by keyboard alone", async ({ page, service }) =>
   await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
   await page.getByRole("button", { name: /Olivia Owner/ }).focus();
   await page.keyboard.press("Enter");
-  await expect(page.getByRole("menuitem", { name: "Your profile" })).toBeFocused();
+  await expect(page.getByRole("link", { name: "Your profile" })).toBeFocused();
   await page.keyboard.press("ArrowDown");
-  await expect(page.getByRole("menuitem", { name: "Sign out", exact: true })).toBeFocused();
+  await expect(page.getByRole("button", { name: "Sign out", exact: true })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
   await page.goto(`${service.url}/leads`);
