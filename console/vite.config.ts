@@ -8,6 +8,8 @@ export default defineConfig({
     target: "es2024",
     // Inlined files would need `data:` in the Content-Security-Policy.
     assetsInlineLimit: 0,
+    // The tests measure by it what each page loads. It is not served.
+    manifest: "chunks.json",
     modulePreload: { polyfill: false },
   },
 });

@@ -45,7 +45,9 @@ const call = /\bapi\s*\.(GET|POST|PUT|PATCH|DELETE)\(\s*["`](\/[^"`]+)["`]/g;
 /** Returns the `METHOD /path/{}` of a source's calls, links and streams. */
 function operationsOf(source: string): string[] {
   const called = Array.from(source.matchAll(call), ([, method, path]) => `${method} ${path}`);
-  const links = source.replaceAll(call, "").matchAll(/["`](\/api\/v1\/(?:\$\{[^}]*\}|[^"`?\s$])+)/g);
+  const links = source
+    .replaceAll(call, "")
+    .matchAll(/["`](\/api\/v1\/(?:\$\{[^}]*\}|[^"`?\s$])+)/g);
   return [...called, ...Array.from(links, ([, path]) => `GET ${path}`)].map(withoutNames);
 }
 

@@ -12,6 +12,7 @@ export { expect } from "@playwright/test";
 
 export type Service = {
   readonly url: string;
+  readonly data_dir: string;
   readonly demo: {
     readonly console: { readonly email: string; readonly password: string };
     readonly tokens: Readonly<Record<string, string>>;
@@ -38,7 +39,11 @@ export const test = base.extend<Fixtures, { service: Service }>({
         stdio: ["ignore", "ignore", "inherit"],
       });
       await isReady(url);
-      await use({ url, demo: JSON.parse(await readFile(join(data_dir, "demo.json"), "utf8")) });
+      await use({
+        url,
+        data_dir,
+        demo: JSON.parse(await readFile(join(data_dir, "demo.json"), "utf8")),
+      });
       server.kill("SIGTERM");
       await once(server, "exit");
       await rm(data_dir, { recursive: true });

@@ -36,7 +36,7 @@ test("a person signs in and out by keyboard alone", async ({ page, service }) =>
   await page.getByRole("button", { name: /Olivia Owner/ }).focus();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("link", { name: "Your profile" })).toBeFocused();
-  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Tab");
   await expect(page.getByRole("button", { name: "Sign out", exact: true })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
