@@ -60,7 +60,9 @@ function listenersOf(type: EventType): Set<Listener> {
 function connect(): void {
   if (source || document.hidden || listeners.size === 0) return;
   clearTimeout(retrying);
-  source = new EventSource(`/api/v1/events${last_id === null ? "" : `?last_event_id=${last_id}`}`);
+  const url = new URL("/api/v1/events", location.origin);
+  if (last_id !== null) url.searchParams.set("last_event_id", last_id);
+  source = new EventSource(url);
   for (const type of listeners.keys()) source.addEventListener(type, receive);
   source.addEventListener("error", () => {
     // The browser reconnects by itself unless the answer was not a stream, as while the server starts.

@@ -9,7 +9,8 @@ type Exceptions = readonly { readonly reason: string; readonly operations: reado
 
 /**
  * Returns each operation that no source of the console calls and no exception names, and each exception that is used,
- * repeated or unknown. A source calls an operation by `api.POST("/api/v1/groups"`, and reads one by a link,
+ * repeated or unknown. A source calls an operation by `api.POST("/api/v1/groups"`, posts a
+ * form by `upload("/api/v1/…"`, and reads by a link,
  * audio or a stream, in which its path stands alone.
  */
 export function checkConsoleOperations(
@@ -40,11 +41,14 @@ export function readConsoleSources(root: string, files: readonly string[]): stri
     .map((file) => readFileSync(join(root, file), "utf8"));
 }
 
-const call = /\bapi\s*\.(GET|POST|PUT|PATCH|DELETE)\(\s*["`](\/[^"`]+)["`]/g;
+const call = /\b(?:api\s*\.(GET|POST|PUT|PATCH|DELETE)|upload)\(\s*["`](\/[^"`]+)["`]/g;
 
 /** Returns the `METHOD /path/{}` of a source's calls, links and streams. */
 function operationsOf(source: string): string[] {
-  const called = Array.from(source.matchAll(call), ([, method, path]) => `${method} ${path}`);
+  const called = Array.from(
+    source.matchAll(call),
+    ([, method = "POST", path]) => `${method} ${path}`,
+  );
   const links = source
     .replaceAll(call, "")
     .matchAll(/["`](\/api\/v1\/(?:\$\{[^}]*\}|[^"`?\s$])+)/g);
