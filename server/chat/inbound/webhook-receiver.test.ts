@@ -4,7 +4,6 @@ import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeChatNumber, type TestChatNumber } from "../../../test/support/chat-factory.ts";
 import { messageHook, openTestWhatsapp, statusHook } from "../../../test/support/chat-webhooks.ts";
-import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { openDatabase } from "../../lib/database/database.ts";

@@ -284,11 +284,10 @@ export type WhatsappAccess = Pick<ChatDriver, "readWebhook"> & {
 export const chat_driver_names = ["sandbox", "whatsapp"] as const;
 export type ChatDriverName = (typeof chat_driver_names)[number];
 
-/** The chat drivers of this process; `whatsapp` is absent without its credentials. */
+/** The chat drivers of this process; `whatsapp` without its credentials is absent. Accounts may have their own. */
 export type ChatDrivers = {
   readonly sandbox?: ChatDriver;
   readonly whatsapp?: ChatDriver & WebhookGuard;
-  /** For accounts with credentials of their own. */
   readonly whatsappAccess?: WhatsappAccess;
 };
 
