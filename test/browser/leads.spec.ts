@@ -15,7 +15,7 @@ test("filters are in the address: reload, Back and a shared link show the same l
   await page.reload();
   await expect(page.getByRole("row", { name: /Alan Turing/ })).toBeVisible();
   await expect(page.getByRole("searchbox", { name: "Search leads" })).toHaveValue("Turing");
-  await page.getByLabel("Status").selectOption("Contacted");
+  await page.getByRole("combobox", { name: "Status" }).selectOption("Contacted");
   await expect(page.getByText("No lead matches these filters")).toBeVisible();
   await page.goBack();
   await expect(page.getByRole("row", { name: /Alan Turing/ })).toBeVisible();
