@@ -15,6 +15,7 @@ import { ErrorPage } from "./shell/error-page.tsx";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
 import { readCampaignsSearch, readRecipientSearch } from "./pages/chat/campaigns-search.ts";
+import { readTemplatesSearch } from "./pages/templates/templates-search.ts";
 import { readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
 import { readRepliesSearch } from "./pages/replies/replies-search.ts";
 import { readSuppressionsSearch } from "./pages/suppressions/suppressions-search.ts";
@@ -156,6 +157,40 @@ const chatCampaign = createRoute({
   component: lazyRouteComponent(() => import("./pages/chat/campaign-page.tsx"), "CampaignPage"),
 });
 
+const see_templates = ["chat.read", "chat.campaigns.create", "chat.manage"] as const;
+
+const templates = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/templates",
+  staticData: { title: "Templates", permission: see_templates },
+  validateSearch: readTemplatesSearch,
+  component: lazyRouteComponent(
+    () => import("./pages/templates/templates-page.tsx"),
+    "TemplatesPage",
+  ),
+});
+
+const newTemplate = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/templates/new",
+  staticData: { title: "New template", permission: "chat.manage" },
+  component: lazyRouteComponent(
+    () => import("./pages/templates/new-template-page.tsx"),
+    "NewTemplatePage",
+  ),
+});
+
+const template = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/templates/$id",
+  staticData: { title: "Template", permission: see_templates },
+  params: idParam,
+  component: lazyRouteComponent(
+    () => import("./pages/templates/template-page.tsx"),
+    "TemplatePage",
+  ),
+});
+
 const replies = createRoute({
   getParentRoute: () => shell,
   path: "/chat/replies",
@@ -229,6 +264,9 @@ export const router = createRouter({
       chatCampaigns,
       newChatCampaign,
       chatCampaign,
+      templates,
+      newTemplate,
+      template,
       replies,
       conversation,
       groups,

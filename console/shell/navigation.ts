@@ -1,4 +1,12 @@
-import { Ban, MessagesSquare, Send, UserCog, Users, UsersRound } from "lucide-react";
+import {
+  Ban,
+  LayoutTemplate,
+  MessagesSquare,
+  Send,
+  UserCog,
+  Users,
+  UsersRound,
+} from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
 
 /** The main navigation: each area with the permission without which it is not shown. */
@@ -15,6 +23,12 @@ export const navigation = [
         label: "Campaigns",
         icon: Send,
         permission: ["chat.read", "chat.campaigns.manage"],
+      },
+      {
+        to: "/chat/templates",
+        label: "Templates",
+        icon: LayoutTemplate,
+        permission: ["chat.read", "chat.campaigns.create", "chat.manage"],
       },
       { to: "/chat/replies", label: "Replies", icon: MessagesSquare, permission: "chat.read" },
     ],

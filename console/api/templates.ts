@@ -1,0 +1,56 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { paths } from "./api-types.ts";
+import type { Template } from "./chat.ts";
+import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+
+export type TemplateStatus = Template["status"];
+
+/** The body that submits a template. */
+export type NewTemplate =
+  paths["/api/v1/chat/templates"]["post"]["requestBody"]["content"]["application/json"];
+
+export const templateListQuery = (status: TemplateStatus | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ["chat-templates", "list", { status }],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      body(
+        api.GET("/api/v1/chat/templates", {
+          params: { query: { limit: 50, status, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+
+export const templateQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["chat-templates", id],
+    queryFn: ({ signal }) =>
+      body(api.GET("/api/v1/chat/templates/{id}", { params: { path: { id } }, signal })),
+  });
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ["chat-templates"] });
+
+/** Submits a template for the provider's approval; returns it. */
+export async function submitTemplate(template: NewTemplate): Promise<Template> {
+  const submitted = await body(api.POST("/api/v1/chat/templates", { body: template }));
+  await refresh();
+  return submitted;
+}
+
+/** Fetches the templates of a number's business account; returns how many the provider has. */
+export async function syncTemplates(chat_number_id: number): Promise<number> {
+  const { total } = await body(
+    api.POST("/api/v1/chat/templates/sync", { body: { chat_number_id } }),
+  );
+  await refresh();
+  return total;
+}
+
+/** Deletes a template in all its languages, also at the provider. */
+export async function deleteTemplate(id: number): Promise<void> {
+  await api.DELETE("/api/v1/chat/templates/{id}", { params: { path: { id } } });
+  await refresh();
+}
