@@ -32,6 +32,37 @@ export const leadTimelineQuery = (place: LeadPlace) =>
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
 
+/** Creates a lead and returns its ID. A repetition with the same key creates no other. Throws ApiProblem. */
+export async function createLead(
+  workspaceId: number,
+  lead: Sent<"createLead">,
+  key: string,
+): Promise<number> {
+  const { id } = await body(
+    api.POST("/api/v1/crm/workspaces/{workspaceId}/leads/create", {
+      params: { path: { workspaceId }, header: { "idempotency-key": key } },
+      body: lead,
+    }),
+  );
+  await queryClient.invalidateQueries({ queryKey: ["leads", workspaceId] });
+  return id;
+}
+
+/** Makes the same change to each of the leads; returns how many changed. Throws ApiProblem. */
+export async function changeLeads(
+  workspaceId: number,
+  patch: Sent<"updateLeads">,
+): Promise<number> {
+  const { updated } = await body(
+    api.PATCH("/api/v1/crm/workspaces/{workspaceId}/leads", {
+      params: { path: { workspaceId } },
+      body: patch,
+    }),
+  );
+  await queryClient.invalidateQueries({ queryKey: ["leads", workspaceId] });
+  return updated;
+}
+
 /** Changes a lead; what was read of it is read again. Throws ApiProblem. */
 export async function changeLead(place: LeadPlace, patch: Sent<"updateLead">): Promise<void> {
   const lead = await body(

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { paths } from "./api-types.ts";
+import type { Sent } from "./answer.ts";
 import type { Template } from "./chat.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
@@ -7,8 +7,7 @@ import { queryClient } from "./query-client.ts";
 export type TemplateStatus = Template["status"];
 
 /** The body that submits a template. */
-export type NewTemplate =
-  paths["/api/v1/chat/templates"]["post"]["requestBody"]["content"]["application/json"];
+export type NewTemplate = Sent<"createChatTemplate">;
 
 export const templateListQuery = (status: TemplateStatus | undefined) =>
   infiniteQueryOptions({

@@ -10,7 +10,8 @@ export type Column<Row> = {
   readonly numeric?: boolean;
 };
 
-type Selection = {
+/** The rows that are ticked, by key. */
+export type Selection = {
   readonly selected: ReadonlySet<number>;
   readonly onChange: (selected: ReadonlySet<number>) => void;
 };
@@ -25,7 +26,7 @@ type Props<Row> = {
   readonly loading: boolean;
   /** Loads the next page when the end comes near; absent when there is none. */
   readonly loadMore?: (() => void) | undefined;
-  readonly selection?: Selection;
+  readonly selection?: Selection | undefined;
 };
 
 const row_px = 49;
@@ -73,7 +74,9 @@ export function DataTable<Row>(props: Props<Row>) {
               ref={virtualizer.measureElement}
               className="border-line hover:bg-hover relative border-b *:px-4 *:py-2.5 last:border-0"
             >
-              {selection && <SelectCell id={keyOf(rows[index]!)} selection={selection} />}
+              {selection && (
+                <SelectCell id={keyOf(rows[index]!)} row={index + 1} selection={selection} />
+              )}
               {columns.map((column, at) => (
                 <Cell key={column.header} column={column} row={rows[index]!} heads={at === 0} />
               ))}
@@ -106,6 +109,7 @@ function TableHead<Row>({
             <input
               type="checkbox"
               aria-label="Select all rows that are loaded"
+              className="accent-accent size-4"
               checked={all}
               onChange={() => selection.onChange(new Set(all ? [] : rows.map(keyOf)))}
             />
@@ -121,14 +125,22 @@ function TableHead<Row>({
   );
 }
 
-function SelectCell({ id, selection }: { readonly id: number; readonly selection: Selection }) {
+function SelectCell({
+  id,
+  row,
+  selection,
+}: {
+  readonly id: number;
+  readonly row: number;
+  readonly selection: Selection;
+}) {
   const { selected, onChange } = selection;
   return (
     <td className="w-0">
       <input
         type="checkbox"
-        aria-label="Select"
-        className="relative z-1"
+        aria-label={`Select row ${row}`}
+        className="accent-accent relative z-1 size-4"
         checked={selected.has(id)}
         onChange={() => {
           const changed = new Set(selected);

@@ -39,12 +39,9 @@ export const operations_without_page: readonly {
   {
     reason: "Leads, people and the account: the page is still to be built",
     operations: [
-      "createLead",
-      "updateLeads",
       "importLeads",
       "listLeadImports",
       "listLeadRejects",
-      "exportLeads",
       "listContacts",
       "readContact",
       "updateContact",

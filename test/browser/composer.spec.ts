@@ -1,4 +1,36 @@
+import type { Locator } from "@playwright/test";
 import { expect, test } from "./console-fixture.ts";
+
+test("from the sign-in, a lead, a campaign to it and its completion take at most twelve clicks", async ({
+  page,
+  service,
+}) => {
+  let clicks = 0;
+  const click = async (target: Locator) => {
+    clicks++;
+    await target.click();
+  };
+  const { email, password } = service.demo.console;
+  await page.goto(service.url);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await click(page.getByRole("button", { name: "Sign in" }));
+  await click(page.getByRole("button", { name: "New lead" }));
+  await page.getByLabel("Phone number").fill("9812345001");
+  await page.getByLabel("Name", { exact: true }).fill("Dorothy Vaughan");
+  await click(page.getByRole("button", { name: "Create lead" }));
+  await expect(page.getByRole("heading", { name: "Dorothy Vaughan" })).toBeFocused();
+  await click(page.getByRole("link", { name: "Campaigns" }));
+  await click(page.getByRole("link", { name: "New campaign" }).first());
+  await page.getByLabel("Campaign name").fill("Welcome");
+  clicks++;
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  await page.getByLabel("Numbers").fill("919812345001,Dorothy");
+  await click(page.getByRole("button", { name: "Check with a dry run" }));
+  await click(page.getByRole("button", { name: "Send to 1", exact: true }));
+  await expect(page.getByRole("heading", { name: "Welcome", level: 1 })).toContainText("Completed");
+  expect(clicks).toBeLessThanOrEqual(12);
+});
 
 test("a campaign is composed, checked by a dry run and sent, and a reload keeps the draft", async ({
   openPage,

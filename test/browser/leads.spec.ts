@@ -22,3 +22,33 @@ test("filters are in the address: reload, Back and a shared link show the same l
   await page.goBack();
   await expect(page.getByRole("row", { name: /Grace Hopper/ })).toBeVisible();
 });
+
+test("leads that are ticked get a status and an agent at once, and a refused number is at its field", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  for (const [phone, name] of [
+    ["9876500021", "Annie Easley"],
+    ["9876500022", "Mary Golda Ross"],
+  ])
+    await createLead(service, { phone, name });
+  await openPage("/leads?q=98765000");
+  await page
+    .getByRole("row", { name: /Annie Easley/ })
+    .getByRole("checkbox")
+    .check();
+  await page
+    .getByRole("row", { name: /Mary Golda Ross/ })
+    .getByRole("checkbox")
+    .check();
+  await expect(page.getByText("2 selected")).toBeVisible();
+  await page.getByRole("combobox", { name: "Change status" }).selectOption("Contacted");
+  await expect(page.getByRole("row", { name: /Annie Easley.*Contacted/ })).toBeVisible();
+  await expect(page.getByRole("row", { name: /Mary Golda Ross.*Contacted/ })).toBeVisible();
+  await page.getByRole("button", { name: "New lead" }).click();
+  await page.getByLabel("Phone number").fill("12");
+  await page.getByRole("button", { name: "Create lead" }).click();
+  await expect(page.getByLabel("Phone number")).toBeFocused();
+  await expect(page.getByLabel("Phone number")).toHaveAttribute("aria-invalid", "true");
+});

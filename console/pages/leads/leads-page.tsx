@@ -1,17 +1,21 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import type { Row } from "../../api/answer.ts";
 import { useRefresh } from "../../api/live.ts";
 import { agentsQuery, leadsQuery, picklistsQuery, workspacesQuery } from "../../api/leads.ts";
+import { buttonClass } from "../../ui/button.tsx";
 import { ColumnMenu } from "../../ui/column-menu.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DataTable, type Column, type Selection } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
+import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { useColumnChoice } from "../../ui/use-column-choice.ts";
+import { BulkChange } from "./bulk-change.tsx";
 import { LeadFilters } from "./lead-filters.tsx";
+import { NewLeadDialog } from "./new-lead-dialog.tsx";
 
 type Lead = Row<"listLeads">;
 
@@ -51,7 +55,7 @@ export function LeadsPage() {
   const workspaces = useQuery(workspacesQuery);
   const workspace = search.workspace ?? workspaces.data?.[0]?.id;
   return (
-    <Page title="Leads">
+    <Page title="Leads" actions={workspace !== undefined && <Actions workspace={workspace} />}>
       <FormError error={workspaces.error} />
       {workspaces.data?.length === 0 && (
         <EmptyState title="There is no workspace yet" text="Leads live in workspaces." />
@@ -61,11 +65,43 @@ export function LeadsPage() {
   );
 }
 
+function Actions({ workspace }: { readonly workspace: number }) {
+  const mayCreate = useMay("crm.leads.create");
+  const mayExport = useMay("crm.export");
+  const { status, source, priority, agent, q } = route.useSearch();
+  const filters = {
+    statusId: status,
+    sourceId: source,
+    priorityId: priority,
+    assignedAgentId: agent,
+    q,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters))
+    if (value !== undefined) query.set(name, String(value));
+  return (
+    <>
+      {mayExport && (
+        <a
+          href={`/api/v1/crm/workspaces/${workspace}/leads/export?${query}`}
+          download
+          className={buttonClass("plain")}
+        >
+          Export
+        </a>
+      )}
+      {mayCreate && <NewLeadDialog workspace={workspace} />}
+    </>
+  );
+}
+
 function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
   const { workspace: _, ...filter } = route.useSearch();
   const { data: picklists } = useQuery(picklistsQuery(workspace));
   const { data: agents = no_agents } = useQuery(agentsQuery(workspace));
   const { hidden, onChange } = useColumnChoice("leads");
+  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
+  const mayChange = useMay("crm.write");
   const columns = useMemo(() => columnsOf(agents), [agents]);
   return (
     <>
@@ -80,9 +116,19 @@ function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
           />
         </div>
       </div>
+      {selected.size > 0 && (
+        <BulkChange
+          workspace={workspace}
+          ids={[...selected]}
+          picklists={picklists}
+          agents={agents}
+          onDone={() => setSelected(new Set())}
+        />
+      )}
       <LeadTable
         workspace={workspace}
         filter={filter}
+        selection={mayChange ? { selected, onChange: setSelected } : undefined}
         columns={columns.filter(({ header }) => !hidden.has(header))}
       />
     </>
@@ -95,10 +141,12 @@ function LeadTable({
   workspace,
   filter,
   columns,
+  selection,
 }: {
   readonly workspace: number;
   readonly filter: Parameters<typeof leadsQuery>[1];
   readonly columns: readonly Column<Lead>[];
+  readonly selection: Selection | undefined;
 }) {
   const leads = useInfiniteQuery(leadsQuery(workspace, filter));
   useRefresh(["lead.created", "lead.updated"], ["leads", workspace]);
@@ -124,6 +172,7 @@ function LeadTable({
         rows={rows}
         keyOf={({ id }) => id}
         loading={leads.isPending}
+        selection={selection}
         loadMore={
           leads.hasNextPage && !leads.isFetchingNextPage
             ? () => void leads.fetchNextPage()

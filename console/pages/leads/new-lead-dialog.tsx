@@ -1,0 +1,95 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useForm } from "react-hook-form";
+import { createLead } from "../../api/lead.ts";
+import { picklistsQuery } from "../../api/leads.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
+import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { TextField } from "../../ui/text-field.tsx";
+import { optionsOf } from "./lead-options.ts";
+
+const empty = { phone: "", name: "", email: "", sourceId: "" };
+
+/** Creates a lead and goes to its page, where the other fields are. */
+export function NewLeadDialog({ workspace }: { readonly workspace: number }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Dialog
+      title="New lead"
+      trigger={<Button kind="primary">New lead</Button>}
+      open={open}
+      onOpenChange={setOpen}
+    >
+      <NewLeadForm workspace={workspace} onCancel={() => setOpen(false)} />
+    </Dialog>
+  );
+}
+
+function NewLeadForm({
+  workspace,
+  onCancel,
+}: {
+  readonly workspace: number;
+  readonly onCancel: () => void;
+}) {
+  const navigate = useNavigate();
+  const [error, setError] = useState<Error | null>(null);
+  // One key for the dialog, so that a second press or a lost answer creates one lead.
+  const [key, setKey] = useState(() => crypto.randomUUID());
+  const { data: picklists } = useQuery(picklistsQuery(workspace));
+  const form = useForm({ defaultValues: empty });
+  const { register, handleSubmit, formState, setError: setFieldError } = form;
+  const { errors } = formState;
+  const submit = handleSubmit(async ({ phone, name, email, sourceId }) => {
+    setError(null);
+    try {
+      const lead = {
+        phone,
+        ...(name === "" ? {} : { name }),
+        ...(email === "" ? {} : { email }),
+        ...(sourceId === "" ? {} : { sourceId: Number(sourceId) }),
+      };
+      const id = await createLead(workspace, lead, key);
+      const params = { leadId: String(id) };
+      await navigate({ to: "/leads/$leadId", params, search: { workspace } });
+    } catch (caught) {
+      const fields = Object.keys(empty) as (keyof typeof empty)[];
+      const rest = showFieldErrors(caught as Error, fields, setFieldError);
+      setError(rest);
+      // A refused body was not stored: the corrected one is another request.
+      if (rest === null) setKey(crypto.randomUUID());
+    }
+  });
+  return (
+    <form noValidate className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
+      <TextField
+        {...register("phone")}
+        label="Phone number"
+        inputMode="tel"
+        placeholder="9876543210"
+        hint="Ten digits, in the account’s country."
+        error={errors.phone?.message}
+      />
+      <TextField {...register("name")} label="Name" error={errors.name?.message} />
+      <TextField {...register("email")} label="Email" error={errors.email?.message} />
+      <SelectField
+        {...register("sourceId")}
+        label="Source"
+        placeholder="None"
+        options={optionsOf(picklists?.source ?? [])}
+        error={errors.sourceId?.message}
+      />
+      <FormError error={error} />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" kind="primary" busy={formState.isSubmitting}>
+          Create lead
+        </Button>
+      </div>
+    </form>
+  );
+}
