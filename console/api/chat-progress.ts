@@ -27,6 +27,7 @@ export function useCampaignProgress(): void {
       "chat.campaign.resumed",
       "chat.campaign.failed",
       "chat.campaign.cancelled",
+      "chat.campaign.created",
     ],
     ["chat-campaigns"],
   );

@@ -13,6 +13,8 @@ export { expect } from "@playwright/test";
 export type Service = {
   readonly url: string;
   readonly data_dir: string;
+  /** Ends the process and starts another one with the same data; resolves when it answers. */
+  readonly restart: () => Promise<void>;
   readonly demo: {
     readonly console: { readonly email: string; readonly password: string };
     readonly tokens: Readonly<Record<string, string>>;
@@ -33,19 +35,29 @@ export const test = base.extend<Fixtures, { service: Service }>({
       const data_dir = await mkdtemp(join(tmpdir(), "trunkline-browser-"));
       const port = await freePort();
       const url = `http://127.0.0.1:${port}`;
-      const server = spawn(process.execPath, ["server/main.ts"], {
-        cwd: join(import.meta.dirname, "../.."),
-        env: { ...process.env, DATA_DIR: data_dir, PORT: String(port), LOG_LEVEL: "error" },
-        stdio: ["ignore", "ignore", "inherit"],
-      });
+      const start = () =>
+        spawn(process.execPath, ["server/main.ts"], {
+          cwd: join(import.meta.dirname, "../.."),
+          env: { ...process.env, DATA_DIR: data_dir, PORT: String(port), LOG_LEVEL: "error" },
+          stdio: ["ignore", "ignore", "inherit"],
+        });
+      let server = start();
+      const stop = async () => {
+        server.kill("SIGTERM");
+        await once(server, "exit");
+      };
       await isReady(url);
       await use({
         url,
         data_dir,
+        async restart() {
+          await stop();
+          server = start();
+          await isReady(url);
+        },
         demo: JSON.parse(await readFile(join(data_dir, "demo.json"), "utf8")),
       });
-      server.kill("SIGTERM");
-      await once(server, "exit");
+      await stop();
       await rm(data_dir, { recursive: true });
     },
     { scope: "worker", timeout: 120_000 },

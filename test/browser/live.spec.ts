@@ -1,0 +1,46 @@
+// What is shown stays true: after a restart of the service, and in many tabs.
+import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
+
+test("after a restart of the service a page shows what happens without being loaded again", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/leads?q=Johnson");
+  await expect(page.getByText("No lead matches these filters")).toBeVisible();
+  await service.restart();
+  await createLead(service, { phone: "9876500031", name: "Katherine Johnson" });
+  await expect(page.getByRole("row", { name: /Katherine Johnson/ })).toBeVisible({
+    timeout: 30_000,
+  });
+});
+
+test("a campaign that another program creates appears in the list while one looks at it", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/chat/campaigns");
+  await expect(page.getByRole("heading", { name: "Chat campaigns" })).toBeFocused();
+  await createCampaign(service, "From elsewhere", ["919812345090"]);
+  await expect(page.getByRole("link", { name: "From elsewhere" })).toBeVisible();
+});
+
+test("twelve tabs all load, because only those in view hold a stream", async ({
+  context,
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/leads");
+  for (let tab = 2; tab <= 12; tab++) {
+    const other = await context.newPage();
+    await other.bringToFront();
+    await other.goto(`${service.url}/chat/campaigns`);
+    await expect(other.getByRole("heading", { name: "Chat campaigns" })).toBeVisible();
+    await expect(other.getByRole("table", { name: "Chat campaigns" })).toBeVisible();
+  }
+  await page.bringToFront();
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "Leads" })).toBeVisible();
+});
