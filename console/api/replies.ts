@@ -4,7 +4,7 @@ import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
 
 export type Reply = Row<"listChatReplies">;
-export type SentAnswer = Answer<"answerChatReply">;
+export type SentAnswer = Answer<"sendChatAnswer">;
 
 export type ReplyFilter = {
   readonly phone_number?: string;

@@ -46,6 +46,10 @@ const tags = [
   ["Calls", "Click-to-call, call records, recordings and call control"],
   ["Extensions", "The phones of agents"],
   ["Agent groups", "Ordered groups of agents that are rung when an agent does not answer"],
+  [
+    "Agent numbers",
+    "The phones that may be rung as agents, beside extensions and members of groups",
+  ],
   ["Voice nodes", "The telephone switches that place calls; for operators"],
   ["Trunks", "The connections to carriers; for operators"],
   ["Phone numbers", "Phone numbers assigned to accounts, and where their incoming calls go"],

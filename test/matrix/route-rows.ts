@@ -457,7 +457,7 @@ const campaigns: Record<string, RouteRow> = {
       `${account}/chat/replies?limit=2&campaign_id=${ids.campaign_id}` +
       `&phone_number=919876543210&opted_out=false`,
   })),
-  answerChatReply: ofChat(create_campaigns, (ids) => ({
+  sendChatAnswer: ofChat(create_campaigns, (ids) => ({
     path: `${account}/chat/replies/${ids.reply_id}/answers`,
     json: { text: "On its way" },
   })),
@@ -468,7 +468,7 @@ const campaigns: Record<string, RouteRow> = {
     path: `${placeOf(ids)}/recipients/${ids.recipient_id}/resend`,
     json: { may_duplicate: true },
   })),
-  simulateChatReply: ofChat(manage_campaigns, (ids) => ({
+  createSimulatedReply: ofChat(manage_campaigns, (ids) => ({
     path: `${placeOf(ids)}/recipients/${ids.recipient_id}/simulated-replies`,
     json: { text: "STOP" },
   })),

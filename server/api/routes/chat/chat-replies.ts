@@ -75,7 +75,7 @@ export const chatReplyRoutes = [
   route({
     method: "POST",
     url: "/api/v1/chat/replies/:id/answers",
-    id: "answerChatReply",
+    id: "sendChatAnswer",
     summary: "Answer a reply with a text, within 24 hours of the person's last message",
     tag: "Chat replies",
     access: { features: ["bulk_chat"], anyOf: ["chat.campaigns.create"] },

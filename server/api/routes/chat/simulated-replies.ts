@@ -7,7 +7,7 @@ export const simulatedReplyRoutes = [
   route({
     method: "POST",
     url: "/api/v1/chat/campaigns/:id/recipients/:recipientId/simulated-replies",
-    id: "simulateChatReply",
+    id: "createSimulatedReply",
     summary: "Answer a message as its customer, on a number of the sandbox",
     tag: "Chat replies",
     access: { features: ["bulk_chat"], anyOf: ["chat.campaigns.manage"] },
