@@ -5,22 +5,44 @@ import { queryClient } from "./query-client.ts";
 type EventType = keyof webhooks | "chat.campaign.progress" | "voice.campaign.progress";
 type Listener = (data: Record<string, unknown>) => void;
 
+/** Messages between the tabs of a browser. */
+type Message =
+  | { readonly kind: "event"; readonly event: StreamedEvent }
+  /** A new tab asks for the types that the others listen to. */
+  | { readonly kind: "hello" }
+  | { readonly kind: "wants"; readonly types: readonly string[] }
+  /** Another tab has begun to stream; without an ID to resume at, events may be missing. */
+  | { readonly kind: "opened"; readonly resumed: boolean };
+type StreamedEvent = { readonly type: string; readonly data: string; readonly id: string };
+
 const retry_ms = 3_000;
 const refresh_ms = 500;
-const listeners = new Map<EventType, Set<Listener>>();
+const name_of_lock = "trunkline-live";
+const listeners = new Map<string, Set<Listener>>();
+/** The types that any tab listens to: the one that streams must know them. */
+const wanted = new Set<string>();
+const channel = new BroadcastChannel(name_of_lock);
+/** Ends this tab's wait for the stream, or its stream. */
+let holding: AbortController | null = null;
 let source: EventSource | null = null;
 let last_id: string | null = null;
 let retrying: ReturnType<typeof setTimeout> | undefined;
 
+// oxlint-disable-next-line require-post-message-target-origin -- A channel is of one origin; windows have targets.
+const broadcast = (message: Message) => channel.postMessage(message);
+
 /**
- * Calls `listener` with the data of each event of a type while the component is shown. All listeners of a tab share one
- * stream. A tab that is hidden closes it, because a browser has six connections to a host, and resumes where it was.
+ * Calls `listener` with the data of each event of a type while the component is shown. One tab of the browser streams
+ * for all, because a browser has six connections to a host. A hidden tab ends its stream, and one in view resumes at
+ * the last event.
  */
 export function useEvents(types: readonly EventType[], listener: Listener): void {
   const key = types.join();
   useEffect(() => {
     for (const type of types) listenersOf(type).add(listener);
-    connect();
+    broadcast({ kind: "wants", types });
+    listenTo(types);
+    holdStream();
     return () => {
       for (const type of types) listenersOf(type).delete(listener);
     };
@@ -44,26 +66,60 @@ export function useRefresh(types: readonly EventType[], key: readonly unknown[])
   useEvents(types, refresh);
 }
 
-document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
+channel.addEventListener("message", ({ data: message }: MessageEvent<Message>) => {
+  if (message.kind === "event") dispatch(message.event);
+  else if (message.kind === "hello") broadcast({ kind: "wants", types: [...wanted] });
+  else if (message.kind === "wants") listenTo(message.types);
+  else if (!message.resumed) void queryClient.invalidateQueries();
+});
+broadcast({ kind: "hello" });
 
-function listenersOf(type: EventType): Set<Listener> {
-  let found = listeners.get(type);
-  if (!found) {
-    found = new Set();
-    listeners.set(type, found);
-    // A type that the open stream does not listen to yet.
-    source?.addEventListener(type, receive);
-  }
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) return holdStream();
+  holding?.abort();
+  holding = null;
+});
+
+function listenersOf(type: string): Set<Listener> {
+  const found = listeners.get(type) ?? new Set();
+  listeners.set(type, found);
   return found;
 }
 
+function listenTo(types: readonly string[]): void {
+  for (const type of types) {
+    if (wanted.has(type)) continue;
+    wanted.add(type);
+    source?.addEventListener(type, receive);
+  }
+}
+
+/** Streams as soon as no other tab does, until this one is hidden. */
+function holdStream(): void {
+  if (holding || document.hidden || listeners.size === 0) return;
+  holding = new AbortController();
+  const { signal } = holding;
+  const ended = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => {
+      disconnect();
+      resolve();
+    });
+  });
+  navigator.locks
+    .request(name_of_lock, { signal }, () => {
+      connect();
+      return ended;
+    })
+    // Hidden before the stream was free.
+    .catch(() => {});
+}
+
 function connect(): void {
-  if (source || document.hidden || listeners.size === 0) return;
-  clearTimeout(retrying);
   const url = new URL("/api/v1/events", location.origin);
   if (last_id !== null) url.searchParams.set("last_event_id", last_id);
+  broadcast({ kind: "opened", resumed: last_id !== null });
   source = new EventSource(url);
-  for (const type of listeners.keys()) source.addEventListener(type, receive);
+  for (const type of wanted) source.addEventListener(type, receive);
   source.addEventListener("error", () => {
     // The browser reconnects by itself unless the answer was not a stream, as while the server starts.
     if (source?.readyState !== EventSource.CLOSED) return;
@@ -78,8 +134,14 @@ function disconnect(): void {
   source = null;
 }
 
-function receive({ type, data, lastEventId }: MessageEvent<string>): void {
-  if (lastEventId !== "") last_id = lastEventId;
+function receive({ type, data, lastEventId: id }: MessageEvent<string>): void {
+  const event = { type, data, id };
+  broadcast({ kind: "event", event });
+  dispatch(event);
+}
+
+function dispatch({ type, data, id }: StreamedEvent): void {
+  if (id !== "") last_id = id;
   const event = JSON.parse(data) as { data: Record<string, unknown> };
-  for (const listener of listeners.get(type as EventType) ?? []) listener(event.data);
+  for (const listener of listeners.get(type) ?? []) listener(event.data);
 }
