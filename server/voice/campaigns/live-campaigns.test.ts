@@ -278,6 +278,8 @@ test("plays to an answering machine, hangs up or calls again, as configured", as
   const retries = await launch([to("205")], { answering_machine: "retry" }, { max_retry: 1 });
   await settled(plays, "machine");
   await settled(hangsUp, "machine", "answered");
+  await settled(retries, "waiting");
+  fixture.api.clock.advance(61_000);
   await settled(retries, "machine");
   const seen = async (campaign: TestVoiceCampaign) =>
     (await calls(campaign)).map((call) =>
