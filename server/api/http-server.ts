@@ -11,6 +11,7 @@ import { systemTimers, type Timers } from "../lib/timers.ts";
 import type { ApiApp } from "./api-app.ts";
 import type { Console } from "../console/open-console.ts";
 import { isNavigation, registerConsole, sendConsolePage } from "../console/serve-console.ts";
+import { buildSerializer } from "./compile-serializer.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { openIdempotency, type KeyedRequest, type StoredResponse } from "./checks/idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
@@ -95,6 +96,7 @@ export async function buildHttpServer(
     forceCloseConnections: "idle",
     return503OnClosing: false,
     http: { headersTimeout: limits.headers_timeout_ms, connectionsCheckingInterval: 500 },
+    schemaController: { compilersFactory: { buildSerializer } },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       // No hook runs for a path that cannot be decoded.

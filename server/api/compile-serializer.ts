@@ -1,0 +1,15 @@
+import { SerializerSelector } from "@fastify/fast-json-stringify-compiler";
+
+const openCompiler = SerializerSelector();
+
+/**
+ * Fastify's factory of serializer compilers. Compiles on first use: compiling the answers of all routes took a third
+ * of the startup time.
+ */
+export const buildSerializer: typeof openCompiler = (shared, options) => {
+  const compile = openCompiler(shared, options);
+  return (route) => {
+    let serialize: ReturnType<typeof compile> | undefined;
+    return (data) => (serialize ??= compile(route))(data);
+  };
+};
