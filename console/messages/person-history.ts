@@ -7,7 +7,7 @@ type Entry = Row<"listPersonTimeline">;
 const no_names = { user: () => undefined, option: () => undefined, field: () => undefined };
 
 const channels: Readonly<Record<string, string>> = {
-  all: "messages and calls",
+  all: "messages or calls",
   chat: "messages",
   voice: "calls",
 };

@@ -28,6 +28,14 @@ export const template_statuses: Readonly<
   },
 };
 
+/** WhatsApp's rating of a template, from what recipients do with it. */
+export const template_qualities: Readonly<Record<string, string>> = {
+  GREEN: "High",
+  YELLOW: "Medium",
+  RED: "Low",
+  UNKNOWN: "Not rated yet",
+};
+
 /** Meta's reasons for a rejection, in a sentence. */
 export const rejection_reasons: Readonly<Record<string, string>> = {
   ABUSIVE_CONTENT: "It reads as threatening or abusive.",

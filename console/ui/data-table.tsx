@@ -109,7 +109,7 @@ function TableHead<Row>({
             <input
               type="checkbox"
               aria-label="Select all rows that are loaded"
-              className="accent-accent size-4"
+              className="accent-accent block size-4"
               checked={all}
               onChange={() => selection.onChange(new Set(all ? [] : rows.map(keyOf)))}
             />
@@ -140,7 +140,7 @@ function SelectCell({
       <input
         type="checkbox"
         aria-label={`Select row ${row}`}
-        className="accent-accent relative z-1 size-4"
+        className="accent-accent relative z-1 block size-4"
         checked={selected.has(id)}
         onChange={() => {
           const changed = new Set(selected);

@@ -18,8 +18,8 @@ test("an angry customer is found by number and suppressed within three clicks", 
   await page.getByRole("button", { name: "Suppress", exact: true }).click();
   await page.getByRole("button", { name: "Suppress number" }).click();
   const suppressions = page.getByRole("list", { name: "Suppressions in force" });
-  await expect(suppressions).toContainText("No messages and calls");
-  await expect(timeline.getByRole("listitem").first()).toContainText("No messages and calls");
+  await expect(suppressions).toContainText("No messages or calls");
+  await expect(timeline.getByRole("listitem").first()).toContainText("No messages or calls");
   await page.getByRole("button", { name: "Lift" }).click();
   await expect(suppressions).toBeHidden();
   expect(problems).toEqual([]);

@@ -11,7 +11,7 @@ export function suppressionColumns(may_lift: boolean): readonly Column<Suppressi
   return [
     { header: "Number", cell: (row) => <Who {...row} /> },
     {
-      header: "Forbids",
+      header: "Effect",
       cell: ({ channel, scope, active }) => (
         <span className="flex flex-wrap items-center gap-2">
           {describeSuppression(channel, scope)}

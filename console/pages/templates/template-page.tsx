@@ -3,7 +3,11 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import type { Template } from "../../api/chat.ts";
 import { useRefresh } from "../../api/live.ts";
 import { deleteTemplate, templateQuery } from "../../api/templates.ts";
-import { rejection_reasons, template_statuses } from "../../messages/template-statuses.ts";
+import {
+  rejection_reasons,
+  template_qualities,
+  template_statuses,
+} from "../../messages/template-statuses.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -77,7 +81,7 @@ function Details({ template }: { readonly template: Template }) {
         <dt className="text-muted">Category</dt>
         <dd>{category_words[template.category]}</dd>
         <dt className="text-muted">Quality</dt>
-        <dd>{template.quality.toLowerCase()}</dd>
+        <dd>{template_qualities[template.quality] ?? template.quality}</dd>
         <dt className="text-muted">Variables</dt>
         <dd>
           {variables.length === 0

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Template } from "../../api/chat.ts";
 import { useRefresh } from "../../api/live.ts";
 import { templateListQuery } from "../../api/templates.ts";
+import { template_qualities } from "../../messages/template-statuses.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -39,7 +40,7 @@ const columns: readonly Column<Template>[] = [
   { header: "State", cell: ({ status }) => <TemplateStatus status={status} /> },
   { header: "Language", cell: ({ language }) => language },
   { header: "Category", wide: true, cell: ({ category }) => category_words[category] },
-  { header: "Quality", wide: true, cell: ({ quality }) => quality.toLowerCase() },
+  { header: "Quality", wide: true, cell: ({ quality }) => template_qualities[quality] ?? quality },
   { header: "Changed", wide: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
 ];
 
