@@ -25,6 +25,29 @@ test("an angry customer is found by number and suppressed within three clicks", 
   expect(problems).toEqual([]);
 });
 
+test("a person is reached from a lead, and erased when the number is typed", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500023", name: "Mary Jackson" });
+  await openPage("/leads");
+  await page.getByRole("link", { name: "Mary Jackson" }).click();
+  await page.getByRole("link", { name: "Messages and calls of 9876500023" }).click();
+  await expect(page.getByRole("list", { name: "Timeline" })).toContainText("Mary Jackson");
+  await page.getByRole("button", { name: "Erase" }).click();
+  const number = page.getByLabel("Type the number to confirm");
+  await number.fill("9876500024");
+  await page.getByRole("button", { name: "Erase for good" }).click();
+  await expect(page.getByText("Type 9876500023 to confirm.")).toBeVisible();
+  await number.fill("9876500023");
+  await page.getByRole("button", { name: "Erase for good" }).click();
+  await expect(page.getByText(/^Erased: leads 1, contacts 1/)).toBeVisible();
+  await expect(page.getByText("Mary Jackson")).toBeHidden();
+  expect(problems).toEqual([]);
+});
+
 test("a person is found and suppressed by keyboard alone", async ({ openPage, page, service }) => {
   await createLead(service, { phone: "9876500022", name: "Annie Easley" });
   await openPage("/leads");

@@ -49,6 +49,14 @@ function LeadAt({ place }: { readonly place: LeadPlace }) {
         lead && (
           <>
             Created <Time at={lead.createdAt} />
+            {" · "}
+            <Link
+              to="/people/$phone"
+              params={{ phone: lead.phone }}
+              className="text-accent underline"
+            >
+              Messages and calls of {lead.phone}
+            </Link>
           </>
         )
       }

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import { liftSuppression, personTimelineQuery, suppressionsQuery } from "../../api/people.ts";
 import {
   describePersonEntry,
@@ -13,20 +14,30 @@ import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
+import { EraseDialog } from "./erase-dialog.tsx";
+import { ErasureProgress } from "./erasure-progress.tsx";
 import { SuppressDialog } from "./suppress-dialog.tsx";
 
 const route = getRouteApi("/shell/people/$phone");
 
 export function PersonPage() {
   const { phone } = route.useParams();
+  const [erasure, setErasure] = useState<number | null>(null);
+  const may_erase = useMay("people.erase");
   const may_suppress = useMay("suppressions.manage");
   const may_see = useMay("suppressions.read") || may_suppress;
   return (
     <Page
       title={phone}
       text="Everything that is known under this number, in each of its spellings."
-      actions={may_suppress && <SuppressDialog phone={phone} />}
+      actions={
+        <>
+          {may_suppress && <SuppressDialog phone={phone} />}
+          {may_erase && <EraseDialog phone={phone} onRequested={setErasure} />}
+        </>
+      }
     >
+      {erasure !== null && <ErasureProgress id={erasure} />}
       {may_see && <Suppressions phone={phone} may_lift={may_suppress} />}
       <PersonHistory phone={phone} />
     </Page>

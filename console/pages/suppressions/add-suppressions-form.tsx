@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useForm, type FieldErrors, type UseFormRegister } from "react-hook-form";
+import { useForm } from "react-hook-form";
 import { suppress } from "../../api/people.ts";
 import {
   importSuppressions,
@@ -13,20 +13,15 @@ import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
-import { SelectField } from "../../ui/select-field.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
-import { channel_options, scope_options } from "./suppressions-search.ts";
+import { default_rule, RuleFields, type Rule } from "./rule-fields.tsx";
 
-type Values = {
+type Values = Rule & {
   readonly phone_number: string;
   readonly file?: FileList;
   readonly phone_number_column: string;
-  readonly channel: "all" | "chat" | "voice";
-  readonly scope: "all" | "marketing";
-  readonly reason: string;
-  readonly expires_at: string;
 };
 
 const fields = [
@@ -43,7 +38,7 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
   const [error, setError] = useState<Error | null>(null);
   const [percent, setPercent] = useState<number | null>(null);
   const [result, setResult] = useState<SuppressionImport | null>(null);
-  const form = useForm<Values>({ defaultValues: { channel: "all", scope: "all" } });
+  const form = useForm<Values>({ defaultValues: default_rule });
   const { register, handleSubmit, formState, setError: setFieldError, watch } = form;
   const { errors, isSubmitting } = formState;
   const has_file = (watch("file")?.length ?? 0) > 0;
@@ -79,7 +74,7 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
           error={errors.phone_number_column?.message}
         />
       )}
-      <RuleFields register={register} errors={errors} />
+      <RuleFields form={form} />
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={error} />
       <div className="flex justify-end gap-2">
@@ -89,45 +84,6 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
         </Button>
       </div>
     </form>
-  );
-}
-
-/** What is forbidden, why and for how long. */
-function RuleFields({
-  register,
-  errors,
-}: {
-  readonly register: UseFormRegister<Values>;
-  readonly errors: FieldErrors<Values>;
-}) {
-  return (
-    <div className="grid gap-4 sm:grid-cols-2">
-      <SelectField
-        {...register("channel")}
-        label="Channel"
-        error={errors.channel?.message}
-        options={channel_options}
-      />
-      <SelectField
-        {...register("scope")}
-        label="Scope"
-        error={errors.scope?.message}
-        options={scope_options}
-      />
-      <TextField
-        {...register("reason")}
-        label="Reason"
-        placeholder="Asked by phone"
-        error={errors.reason?.message}
-      />
-      <TextField
-        {...register("expires_at")}
-        type="datetime-local"
-        label="Until"
-        hint="Empty: until someone lifts it."
-        error={errors.expires_at?.message}
-      />
-    </div>
   );
 }
 

@@ -1,0 +1,22 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { Answer } from "./answer.ts";
+import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+
+export type Erasure = Answer<"readErasure">;
+
+/** An erasure, read again each second until it is done. */
+export const erasureQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["erasure", id],
+    queryFn: ({ signal }) =>
+      body(api.GET("/api/v1/erasures/{id}", { params: { path: { id } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.state === "done" ? false : 1_000),
+  });
+
+/** Requests the erasure of everything known about a person; returns its ID. */
+export async function erasePerson(phone_number: string): Promise<number> {
+  const erasure = await body(api.POST("/api/v1/erasures", { body: { phone_number } }));
+  queryClient.setQueryData(erasureQuery(erasure.id).queryKey, erasure);
+  return erasure.id;
+}
