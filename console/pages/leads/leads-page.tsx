@@ -16,6 +16,7 @@ import { useColumnChoice } from "../../ui/use-column-choice.ts";
 import { BulkChange } from "./bulk-change.tsx";
 import { LeadFilters } from "./lead-filters.tsx";
 import { NewLeadDialog } from "./new-lead-dialog.tsx";
+import { SavedViews } from "./saved-views.tsx";
 
 type Lead = Row<"listLeads">;
 
@@ -96,24 +97,30 @@ function Actions({ workspace }: { readonly workspace: number }) {
 }
 
 function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
-  const { workspace: _, ...filter } = route.useSearch();
+  const { workspace: _, view: _view, columns: shown, ...filter } = route.useSearch();
+  const navigate = route.useNavigate();
   const { data: picklists } = useQuery(picklistsQuery(workspace));
   const { data: agents = no_agents } = useQuery(agentsQuery(workspace));
-  const { hidden, onChange } = useColumnChoice("leads");
+  const own = useColumnChoice("leads");
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
   const mayChange = useMay("crm.write");
   const columns = useMemo(() => columnsOf(agents), [agents]);
+  const choices = columns.slice(1).map(({ header }) => header);
+  const shownOf = (hidden: ReadonlySet<string>) => choices.filter((name) => !hidden.has(name));
+  const hidden = shown ? new Set(choices.filter((name) => !shown.includes(name))) : own.hidden;
+  // The columns of a view are in the address, as its filters are.
+  const onHide = (changed: ReadonlySet<string>) =>
+    shown
+      ? void navigate({ search: (old) => ({ ...old, columns: shownOf(changed) }) })
+      : own.onChange(changed);
   return (
     <>
+      <SavedViews workspace={workspace} columns={shownOf(hidden)} />
       <div className="flex flex-wrap items-start justify-between gap-2">
         <LeadFilters workspace={workspace} picklists={picklists} agents={agents} />
         {/* A phone has the columns that fit. */}
         <div className="max-md:hidden">
-          <ColumnMenu
-            columns={columns.slice(1).map(({ header }) => header)}
-            hidden={hidden}
-            onChange={onChange}
-          />
+          <ColumnMenu columns={choices} hidden={hidden} onChange={onHide} />
         </div>
       </div>
       {selected.size > 0 && (

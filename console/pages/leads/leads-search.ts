@@ -7,21 +7,30 @@ export type LeadsSearch = {
   /** The user that the leads are assigned to. */
   readonly agent?: number;
   readonly q?: string;
+  /** The saved view that was chosen; the filters and columns beside it are what is shown. */
+  readonly view?: number;
+  /** The columns shown, by their headers; without them, this browser's choice. */
+  readonly columns?: readonly string[];
 };
 
-const ids = ["workspace", "status", "source", "priority", "agent"] as const;
+const filters = ["workspace", "status", "source", "priority", "agent"] as const;
 
-export function readLeadsSearch(search: Record<string, unknown>): LeadsSearch {
-  const { q } = search;
+export function readLeadsSearch({ columns, ...search }: Record<string, unknown>): LeadsSearch {
+  const ids = ["view", ...filters].filter((id) => isId(search[id]));
   return {
-    ...Object.fromEntries(ids.filter((id) => isId(search[id])).map((id) => [id, search[id]])),
-    // The address of a search for a number holds a number.
-    ...((typeof q === "string" && q !== "") || typeof q === "number" ? { q: String(q) } : {}),
+    ...Object.fromEntries(ids.map((id) => [id, search[id]])),
+    ...readText(search["q"]),
+    ...(Array.isArray(columns) ? { columns: columns.map(String) } : {}),
   };
 }
 
 export function readLeadSearch({ workspace }: Record<string, unknown>): { workspace?: number } {
   return isId(workspace) ? { workspace } : {};
+}
+
+/** The address of a search for a number holds a number. */
+function readText(q: unknown): { q?: string } {
+  return (typeof q === "string" && q !== "") || typeof q === "number" ? { q: String(q) } : {};
 }
 
 function isId(value: unknown): value is number {
