@@ -99,7 +99,7 @@ begin
 
   -- One row per campaign and minute, in a ring of one day.
   insert into chat_minutes as n (account_id, campaign_id, slot, minute_of_day, minute, sent, delivered, failed)
-  select p_account_id, d.campaign_id, p_slot, (extract(epoch from p_now)::bigint / 60) % 1440,
+  select p_account_id, d.campaign_id, p_slot, (floor(extract(epoch from p_now) / 60)::bigint) % 1440,
     date_trunc('minute', p_now), d.sent, d.delivered, d.failed
   from (
     select v.campaign_id,

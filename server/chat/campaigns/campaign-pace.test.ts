@@ -93,7 +93,8 @@ test("the pace has what was sent, delivered and failed in each minute, each mess
   const id = await fixture.campaign(10);
   const other = await fixture.campaign(1);
   await move(fixture, id, [0, 4], "2026-03-01T10:00:10Z", ["dispatching"], ["accepted"]);
-  await move(fixture, id, [4, 6], "2026-03-01T10:00:50Z", ["dispatching"], ["accepted"]);
+  await move(fixture, id, [4, 6], "2026-03-01T10:00:59.900Z", ["dispatching"], ["accepted"]);
+  await move(fixture, id, [7, 8], "2026-03-01T10:01:10Z", ["dispatching"], ["accepted"]);
   await move(fixture, other, [0, 1], "2026-03-01T10:00:50Z", ["dispatching"], ["accepted"]);
   await move(fixture, id, [0, 3], "2026-03-01T10:02:00Z", ["sent"], ["delivered"], ["read"]);
   await move(fixture, id, [3, 4], "2026-03-01T10:02:59Z", ["undelivered", "undeliverable"]);
@@ -101,13 +102,14 @@ test("the pace has what was sent, delivered and failed in each minute, each mess
   fixture.api.clock.set(new Date("2026-03-01T10:03:30Z"));
   const minutes = [
     { minute: "2026-03-01T10:00:00.000Z", sent: 6, delivered: 0, failed: 0 },
+    { minute: "2026-03-01T10:01:00.000Z", sent: 1, delivered: 0, failed: 0 },
     { minute: "2026-03-01T10:02:00.000Z", sent: 0, delivered: 3, failed: 2 },
   ];
   const { status, body } = await fixture.ask("GET", `/${id}/pace`);
   assert.equal(status, 200);
   assert.deepEqual(body.data, minutes);
   const recent = await fixture.ask("GET", `/${id}/pace?minutes=2`);
-  assert.deepEqual(recent.body.data, minutes.slice(1));
+  assert.deepEqual(recent.body.data, minutes.slice(2));
   const wrong = await fixture.ask("GET", `/${id}/pace?minutes=1441`);
   assert.equal(wrong.status, 422);
 });
