@@ -12,6 +12,7 @@ import { meQuery } from "./api/me.ts";
 import { ApiProblem } from "./api/problem.ts";
 import { queryClient } from "./api/query-client.ts";
 import { ErrorPage } from "./shell/error-page.tsx";
+import { navigation, see_overview, type NavigationLink } from "./shell/navigation.ts";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
 import { readCampaignsSearch, readRecipientSearch } from "./pages/chat/campaigns-search.ts";
@@ -99,10 +100,18 @@ const shell = createRoute({
 const home = createRoute({
   getParentRoute: () => shell,
   path: "/",
-  beforeLoad: () => {
+  staticData: { title: "Overview", permission: see_overview },
+  // Someone without any of its parts begins with the first page that their role covers.
+  beforeLoad: ({ context: { me } }) => {
+    const allowed = (permission: Permission) => me.permissions.includes(permission);
+    if (see_overview.some(allowed)) return;
+    const first = navigation
+      .flatMap<NavigationLink>(({ links }) => links)
+      .find(({ permission }) => [permission].flat().some(allowed));
     // oxlint-disable-next-line only-throw-error -- The same.
-    throw redirect({ to: "/leads" });
+    throw redirect({ to: first?.to ?? "/settings/profile" });
   },
+  component: lazyRouteComponent(() => import("./pages/overview/overview-page.tsx"), "OverviewPage"),
 });
 
 const leads = createRoute({

@@ -13,6 +13,7 @@ import { listCreditLedger } from "../server/credits/credit-ledger.ts";
 import { parts } from "../server/people/people-access.ts";
 import { readPersonTimeline } from "../server/people/person-timeline.ts";
 import { searchPeople } from "../server/people/search-people.ts";
+import { readOverview } from "../server/reports/read-overview.ts";
 import type { App } from "../server/engine/app.ts";
 import { default_settings } from "../server/worker.ts";
 import { makeAccount, type TestAccount } from "./support/account-factory.ts";
@@ -111,6 +112,13 @@ test("a person's timeline and the search for a person read only their rows", asy
     const read = await rowsRead(api.app, (app) => searchPeople(app, caller, q));
     assert.ok(read < rows_max, `read ${read} rows for ${q}`);
   }
+});
+
+test("the overview reads the rows of today", async () => {
+  const account = { id: heavy.account_id, time_zone: "UTC", features: new Set(features) };
+  const caller = { account, permissions: new Set(permissionNames) } as never;
+  const read = await rowsRead(api.app, (app) => readOverview(app, caller));
+  assert.ok(read > 0 && read < 1_000, `read ${read} rows`);
 });
 
 test("the filters of recipients by state and error read at most the campaign", async () => {

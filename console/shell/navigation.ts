@@ -1,5 +1,6 @@
 import {
   Ban,
+  LayoutDashboard,
   LayoutTemplate,
   MessagesSquare,
   Send,
@@ -9,8 +10,25 @@ import {
 } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
 
+/** Any of these shows a part of the overview. */
+export const see_overview = [
+  "chat.read",
+  "chat.campaigns.manage",
+  "calls.read",
+  "calls.manage",
+  "voice.campaigns.read",
+  "voice.campaigns.manage",
+  "credits.read",
+  "callbacks.read",
+  "callbacks.manage",
+] as const;
+
 /** The main navigation: each area with the permission without which it is not shown. */
 export const navigation = [
+  {
+    label: "Today",
+    links: [{ to: "/", label: "Overview", icon: LayoutDashboard, permission: see_overview }],
+  },
   {
     label: "CRM",
     links: [{ to: "/leads", label: "Leads", icon: Users, permission: "crm.read" }],
@@ -53,3 +71,4 @@ export const navigation = [
     readonly permission: Permission | readonly Permission[];
   }[];
 }[];
+export type NavigationLink = (typeof navigation)[number]["links"][number];

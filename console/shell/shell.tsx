@@ -66,6 +66,7 @@ function Navigation({ me, onLeave }: { readonly me: Me; readonly onLeave?: () =>
               <Link
                 key={to}
                 to={to}
+                activeOptions={{ exact: to === "/" }}
                 onClick={onLeave}
                 className="hover:bg-hover flex items-center gap-2.5 rounded-lg px-3 py-1.5"
                 activeProps={{ className: "bg-hover font-medium text-accent" }}

@@ -53,6 +53,7 @@ import { voiceMenuRoutes } from "./routes/voice/voice-menus.ts";
 import { creditRoutes } from "./routes/credits.ts";
 import { erasureRoutes } from "./routes/erasures.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { overviewRoutes } from "./routes/overview.ts";
 import { peopleRoutes } from "./routes/people.ts";
 import { reportRoutes } from "./routes/reports.ts";
 import { systemRoutes } from "./routes/system.ts";
@@ -105,6 +106,7 @@ export const routes: readonly Route[] = [
   ...callbackDeliveryRoutes,
   ...callbackReplayRoutes,
   // People
+  ...overviewRoutes,
   ...peopleRoutes,
   // Reports
   ...reportRoutes,

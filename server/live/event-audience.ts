@@ -1,7 +1,8 @@
 // Which event types a caller receives: those of the resources that the caller may read by other routes,
 // given the account's features and the caller's permissions.
 import type { Caller } from "../accounts/caller.ts";
-import type { Feature, Permission } from "../accounts/permissions.ts";
+import { maySee, type Need } from "../accounts/may-see.ts";
+import type { Permission } from "../accounts/permissions.ts";
 import { eventCatalogue, type EventType } from "../engine/event-catalogue.ts";
 import type { FieldError } from "../lib/errors.ts";
 
@@ -12,19 +13,14 @@ export type ProgressType = (typeof progress_types)[number];
 type LiveType = EventType | ProgressType;
 type KindOf<Type extends string> = Type extends `${infer Kind}.${string}` ? Kind : never;
 
-/** By the first word of a type: one of the features, unless null, and one of the permissions is required. */
-const audiences: Readonly<
-  Record<
-    KindOf<LiveType>,
-    { readonly features: readonly Feature[] | null; readonly anyOf: readonly Permission[] }
-  >
-> = {
+/** By the first word of a type. */
+const audiences: Readonly<Record<KindOf<LiveType>, Need>> = {
   lead: { features: ["crm"], anyOf: ["crm.read"] },
   chat: { features: ["bulk_chat"], anyOf: ["chat.read", "chat.campaigns.manage", "chat.manage"] },
   voice: { features: ["voice"], anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
   call: { features: ["calls", "voice"], anyOf: ["calls.read", "calls.manage"] },
-  credit: { features: null, anyOf: ["credits.read"] },
-  callback: { features: null, anyOf: ["callbacks.read", "callbacks.manage"] },
+  credit: { anyOf: ["credits.read"] },
+  callback: { anyOf: ["callbacks.read", "callbacks.manage"] },
 };
 
 const live_types: readonly LiveType[] = [
@@ -38,15 +34,9 @@ export const stream_permissions: readonly Permission[] = Object.values(audiences
 );
 
 /** Returns those of `types` that the caller may receive. */
-export function visibleTypes(
-  { account, permissions }: Caller,
-  types: ReadonlySet<string>,
-): ReadonlySet<string> {
-  const isVisible = (type: LiveType) => {
-    const { features, anyOf } = audiences[type.slice(0, type.indexOf(".")) as KindOf<LiveType>];
-    const hasFeature = features === null || features.some((one) => account.features.has(one));
-    return hasFeature && anyOf.some((permission) => permissions.has(permission));
-  };
+export function visibleTypes(caller: Caller, types: ReadonlySet<string>): ReadonlySet<string> {
+  const isVisible = (type: LiveType) =>
+    maySee(caller, audiences[type.slice(0, type.indexOf(".")) as KindOf<LiveType>]);
   return new Set(live_types.filter((type) => types.has(type) && isVisible(type)));
 }
 

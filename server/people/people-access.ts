@@ -1,20 +1,14 @@
 // Which parts of a person's history a caller may see: each part needs its own feature and permission.
 import type { Caller } from "../accounts/caller.ts";
-import type { Feature, Permission } from "../accounts/permissions.ts";
-
-type Need = {
-  /** Any of these; none needed if empty. */
-  readonly features: readonly Feature[];
-  /** Any of these. */
-  readonly anyOf: readonly Permission[];
-};
+import { maySee, type Need } from "../accounts/may-see.ts";
+import type { Permission } from "../accounts/permissions.ts";
 
 const needs = {
   leads: { features: ["crm"], anyOf: ["crm.read"] },
   messages: { features: ["bulk_chat"], anyOf: ["chat.read"] },
   calls: { features: ["calls", "voice"], anyOf: ["calls.read", "calls.manage"] },
-  suppressions: { features: [], anyOf: ["suppressions.read", "suppressions.manage"] },
-  groups: { features: [], anyOf: ["groups.read", "groups.manage"] },
+  suppressions: { anyOf: ["suppressions.read", "suppressions.manage"] },
+  groups: { anyOf: ["groups.read", "groups.manage"] },
 } as const satisfies Record<string, Need>;
 
 /** A part of a person's history. */
@@ -25,16 +19,6 @@ export const parts = Object.keys(needs) as readonly Part[];
 export const people_permissions: readonly Permission[] = parts.flatMap((part) => needs[part].anyOf);
 
 /** Returns the parts that the caller may see. */
-export function visibleParts({
-  account,
-  permissions,
-}: Pick<Caller, "account" | "permissions">): ReadonlySet<Part> {
-  return new Set(
-    parts.filter((part) => {
-      const { features, anyOf }: Need = needs[part];
-      const has_feature =
-        features.length === 0 || features.some((feature) => account.features.has(feature));
-      return has_feature && anyOf.some((permission) => permissions.has(permission));
-    }),
-  );
+export function visibleParts(caller: Pick<Caller, "account" | "permissions">): ReadonlySet<Part> {
+  return new Set(parts.filter((part) => maySee(caller, needs[part])));
 }

@@ -63,7 +63,7 @@ function countsOf(row: CountedRow): CallReport["totals"] {
 }
 
 /** The outcome of a call: an answered call counts as answered, whatever ended it. */
-const outcome = sql`case
+export const callOutcome = sql`case
   when c.stage <> 'ended' then 'in_progress'
   when c.ended_reason = 'playback_failed' or c.disposition = 'failed' then 'failed'
   when c.answered_at is not null then case c.answered_by when 'machine' then 'machine' else 'answered' end
@@ -89,7 +89,7 @@ function countingOf(query: CallReportQuery): Counting {
       select min(id) as first, max(id) as last from (select c.id from calls c where ${sorted} offset 0) c
     ),
     found as (
-      select ${parts}, ${outcome} as outcome, count(*) as calls,
+      select ${parts}, ${callOutcome} as outcome, count(*) as calls,
         count(*) filter (
           where c.answered_at is not null and (c.recipient_id is null and c.direction = 'outbound' or a.call_id is not null)) as connected,
         count(c.talk_seconds) as talks, sum(c.talk_seconds) as talk_seconds,

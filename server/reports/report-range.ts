@@ -44,7 +44,7 @@ export function readReportRange(
 }
 
 /** Returns the beginning, in the zone, of the day `days` days before `at`. */
-function midnightBefore(at: Date, days: number, timeZone: string): Date {
+export function midnightBefore(at: Date, days: number, timeZone: string): Date {
   const wall = new Date(at.getTime() + zoneOffset(timeZone, at.getTime()) - days * day_ms);
   return parseTimeOrDay(wall.toISOString().slice(0, 10), timeZone) as Date;
 }

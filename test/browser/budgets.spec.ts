@@ -13,7 +13,7 @@ type Chunk = {
 
 const kilobyte = 1_000;
 /** The page that most people see first. */
-const home = "pages/leads/leads-page.tsx";
+const home = "pages/overview/overview-page.tsx";
 
 test("the first page loads at most 180 kB of JavaScript and 20 kB of CSS, and each further page 60 kB", async ({
   service,

@@ -3,6 +3,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
 
 const pages = [
+  { path: "/", heading: "Overview" },
   { path: "/leads", heading: "Leads" },
   { path: "/leads/1", heading: "Ada Lovelace" },
   { path: "/people/+919876543210", heading: "+919876543210" },

@@ -32,7 +32,7 @@ test("a person signs in and out by keyboard alone", async ({ page, service }) =>
   await page.keyboard.press("Tab");
   await page.keyboard.type(password);
   await page.keyboard.press("Enter");
-  await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeFocused();
   await page.getByRole("button", { name: /Olivia Owner/ }).focus();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("link", { name: "Your profile" })).toBeFocused();
@@ -60,7 +60,7 @@ test("a link signs in once, and disappears from the address bar", async ({ page,
   await expect(page.getByText("at least 10 characters", { exact: false }).first()).toBeVisible();
   await page.getByLabel("New password").fill("");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Leads" }).waitFor();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page.context().clearCookies();
   await page.goto("about:blank");
   await page.goto(service.url + path);

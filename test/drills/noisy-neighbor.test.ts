@@ -24,7 +24,7 @@ const requests_of_round = 40;
 /** Between two requests of the other account. */
 const pause_ms = 5;
 /** Below this, a response is fast enough whatever it took without the attack: a busy machine's noise. */
-const floor_ms = 500;
+const floor_ms = 300;
 /** Two of an account's texts are never synthesized at once; the rest is for polls of a busy machine. */
 const texts_max = 5;
 /** The attacks took gigabytes, or 900 MB, without their limits. */

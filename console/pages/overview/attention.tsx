@@ -1,0 +1,156 @@
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { CircleCheck, TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
+import type { Overview } from "../../api/overview.ts";
+import { queryClient } from "../../api/query-client.ts";
+import { hold_words } from "../../messages/hold-reasons.ts";
+import { rejection_reasons, template_statuses } from "../../messages/template-statuses.ts";
+import { Button, buttonClass } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { Time } from "../../ui/time.tsx";
+import { resumeCampaign } from "../chat/change-campaign.ts";
+
+type ChatHold = NonNullable<Overview["chat_holds"]>[number];
+
+/** What does not go on without a person, each with what helps. */
+export function Attention({ overview }: { readonly overview: Overview }) {
+  const { chat_holds, voice_holds, failing_callbacks, refused_templates } = overview;
+  const items = [
+    ...(chat_holds ?? []).map((hold) => (
+      <Hold key={`hold ${hold.scope} ${hold.subject_id} ${hold.reason}`} hold={hold} />
+    )),
+    ...(voice_holds ?? []).map(({ campaign_id, name, reason, set_at }) => (
+      <Item
+        key={`voice ${campaign_id} ${reason}`}
+        title={`${name}: ${hold_words[reason].label}`}
+        text={
+          <>
+            This voice campaign places no calls since <Time at={set_at} />.
+          </>
+        }
+      />
+    )),
+    ...(refused_templates ?? []).map((template) => (
+      <Template key={`template ${template.id}`} {...template} />
+    )),
+    ...(failing_callbacks ?? []).map((endpoint) => (
+      <Callback key={`callback ${endpoint.id}`} {...endpoint} />
+    )),
+  ];
+  return (
+    <Panel title="Needs attention">
+      {items.length === 0 ? (
+        <p className="text-muted flex items-center gap-2">
+          <CircleCheck aria-hidden className="text-good size-4" />
+          Nothing waits for you.
+        </p>
+      ) : (
+        <ul aria-label="Needs attention" className="divide-line flex flex-col divide-y">
+          {items}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function Item({
+  title,
+  text,
+  children,
+}: {
+  readonly title: ReactNode;
+  readonly text: ReactNode;
+  readonly children?: ReactNode;
+}) {
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-3 py-3 first:pt-0 last:pb-0">
+      <div className="flex min-w-0 flex-1 basis-64 gap-3">
+        <TriangleAlert aria-hidden className="text-warning mt-0.5 size-4 shrink-0" />
+        <div className="min-w-0">
+          <p className="font-medium wrap-anywhere">{title}</p>
+          <p className="text-muted wrap-anywhere">{text}</p>
+        </div>
+      </div>
+      {children && <div className="flex gap-2">{children}</div>}
+    </li>
+  );
+}
+
+function Hold({ hold: { scope, subject_id, reason, name, set_at } }: { readonly hold: ChatHold }) {
+  const { label, advice, ends } = hold_words[reason];
+  const may_resume = useMay("chat.campaigns.manage");
+  const resume = useMutation({
+    mutationFn: async () => {
+      await resumeCampaign(subject_id);
+      await queryClient.invalidateQueries({ queryKey: ["overview"] });
+    },
+  });
+  return (
+    <Item
+      title={name === null ? label : `${name}: ${label}`}
+      text={
+        <>
+          {advice} Since <Time at={set_at} />.
+          <FormError error={resume.error} />
+        </>
+      }
+    >
+      {scope === "campaign" && ends === "resume" && may_resume && (
+        <Button busy={resume.isPending} onClick={() => resume.mutate()}>
+          Resume
+        </Button>
+      )}
+      {scope === "campaign" ? (
+        <Link to="/chat/campaigns/$id" params={{ id: subject_id }} className={buttonClass()}>
+          Open
+        </Link>
+      ) : scope === "template" ? (
+        <Link to="/chat/templates/$id" params={{ id: subject_id }} className={buttonClass()}>
+          Open
+        </Link>
+      ) : null}
+    </Item>
+  );
+}
+
+function Template({
+  id,
+  name,
+  status,
+  rejection_reason,
+}: NonNullable<Overview["refused_templates"]>[number]) {
+  const { label, text } = template_statuses[status];
+  const reason = rejection_reason === null ? null : rejection_reasons[rejection_reason];
+  return (
+    <Item title={`Template ${name}: ${label}`} text={reason ?? text}>
+      <Link to="/chat/templates/$id" params={{ id }} className={buttonClass()}>
+        Open
+      </Link>
+    </Item>
+  );
+}
+
+function Callback({
+  url,
+  disabled_reason,
+  failing_since,
+}: NonNullable<Overview["failing_callbacks"]>[number]) {
+  return (
+    <Item
+      title={`Events do not arrive at ${url}`}
+      text={
+        disabled_reason === null ? (
+          <>
+            It has failed since {failing_since && <Time at={failing_since} />}. Events are sent
+            again at growing intervals.
+          </>
+        ) : (
+          "It failed for too long and was switched off. Events since then can be replayed once it answers."
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,38 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { overviewQuery, useOverviewRefresh } from "../../api/overview.ts";
+import { buttonClass } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Page } from "../../ui/page.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { Attention } from "./attention.tsx";
+import { RunningCampaigns } from "./running-campaigns.tsx";
+import { Today } from "./today.tsx";
+
+export function OverviewPage() {
+  const { data: overview, error } = useQuery(overviewQuery);
+  useOverviewRefresh();
+  const may_send = useMay("chat.campaigns.create");
+  return (
+    <Page
+      title="Overview"
+      text="Today, and what waits for you."
+      actions={
+        may_send && (
+          <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
+            New campaign
+          </Link>
+        )
+      }
+    >
+      <FormError error={error} />
+      {overview && (
+        <>
+          <Today overview={overview} />
+          <Attention overview={overview} />
+          {overview.chat && <RunningCampaigns />}
+        </>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,84 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Overview } from "../../api/overview.ts";
+import { formatCount, formatShare } from "../../ui/numbers.ts";
+import { Stat } from "../../ui/stat.tsx";
+
+/** Today's numbers, as far as the user may see them. */
+export function Today({ overview: { chat, calls, credits } }: { readonly overview: Overview }) {
+  return (
+    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      {chat && <Messages {...chat} />}
+      {calls && <Calls {...calls} />}
+      {credits && <Credits {...credits} />}
+    </dl>
+  );
+}
+
+function Messages({ sent, delivered, failed, replies }: NonNullable<Overview["chat"]>) {
+  return (
+    <>
+      <Stat
+        label="Messages sent today"
+        hint={
+          <>
+            {formatCount(delivered)} delivered
+            {failed > 0 && `, ${formatCount(failed)} failed`}
+          </>
+        }
+      >
+        {formatCount(sent)}
+      </Stat>
+      <Stat
+        label="Replies today"
+        hint={
+          <Link to="/chat/replies" className="text-accent underline">
+            Read them
+          </Link>
+        }
+      >
+        {formatCount(replies)}
+      </Stat>
+    </>
+  );
+}
+
+function Calls({ calls, answered, ended, in_progress }: NonNullable<Overview["calls"]>) {
+  return (
+    <Stat
+      label="Calls today"
+      hint={
+        <>
+          {ended === 0 ? "None has ended yet" : `${formatShare(answered, ended)} answered`}
+          {in_progress > 0 && `, ${formatCount(in_progress)} in progress`}
+        </>
+      }
+    >
+      {formatCount(calls)}
+    </Stat>
+  );
+}
+
+function Credits({ chat, call }: NonNullable<Overview["credits"]>) {
+  return (
+    <Stat
+      label="Credit for messages"
+      hint={
+        <>
+          {formatCount(call.available)} for calls
+          {low("chat", chat.is_low)}
+          {low("call", call.is_low)}
+        </>
+      }
+    >
+      {formatCount(chat.available)}
+    </Stat>
+  );
+}
+
+const low = (kind: "chat" | "call", is_low: boolean): ReactNode =>
+  is_low && (
+    <span className="text-warning block">
+      {kind === "chat" ? "Few are left for messages." : "Few are left for calls."}
+    </span>
+  );

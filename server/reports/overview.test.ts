@@ -1,0 +1,188 @@
+// The overview of the day, and what waits for a person.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeCredits,
+  type TestAccount,
+} from "../../test/support/account-factory.ts";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { failed, makeCall } from "../../test/support/call-factory.ts";
+import { makeEndpoint } from "../../test/support/callback-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../test/support/chat-factory.ts";
+import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
+import { hold } from "../chat/holds/holds.ts";
+import { moveRecipients } from "../chat/recipients/move-recipients.ts";
+import type { RecipientState } from "../chat/recipients/recipient-states.ts";
+
+const midnight = new Date("2026-03-20T18:30:00Z");
+const at = (minutes: number) => new Date(midnight.getTime() + minutes * 60_000);
+const yesterday = at(-1);
+const now = at(600);
+
+let api: TestApi;
+let account: TestAccount;
+let other: TestAccount;
+before(async () => {
+  api = await startApi();
+  api.clock.set(now);
+  [account, other] = [await makeAccount(api.app), await makeAccount(api.app)];
+  for (const { account_id } of [account, other])
+    await api.app.db.query
+      .updateTable("accounts")
+      .set({ time_zone: "Asia/Kolkata" })
+      .where("account_id", "=", account_id)
+      .execute();
+});
+after(() => api.close());
+
+async function overview(token = account.token) {
+  const { status, body, text } = await api.send("GET", "/api/v1/overview", { token });
+  assert.equal(status, 200, text);
+  return body;
+}
+
+const nothing = {
+  since: midnight.toISOString(),
+  chat: { sent: 0, delivered: 0, failed: 0, replies: 0 },
+  calls: { calls: 0, answered: 0, ended: 0, in_progress: 0 },
+  credits: { chat: { available: 0, is_low: true }, call: { available: 0, is_low: true } },
+  chat_holds: [],
+  voice_holds: [],
+  failing_callbacks: [],
+  refused_templates: [],
+};
+
+test("counts the messages, replies and calls since midnight in the account's time zone, and of no other account", async () => {
+  const { app } = api;
+  const { account_id } = account;
+  assert.deepEqual(await overview(), nothing);
+  await makeCredits(app, account, { chat: 1_000, call: 50 });
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const phones = ["919800000001", "919800000002", "919800000003"];
+  const campaign_id = await makeChatCampaign(
+    app,
+    account,
+    number,
+    template,
+    phones.map((phone) => ({ phone })),
+  );
+  const recipients = await app.db.query
+    .selectFrom("chat_recipients")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .orderBy("id")
+    .execute();
+  const move = async (index: number, time: Date, ...states: RecipientState[]) => {
+    for (const state of states) {
+      const dispatches = state === "dispatching" ? 0 : 1;
+      const moves = [{ campaign_id, id: recipients[index]!.id, dispatches, state }];
+      assert.equal((await moveRecipients(app.db.pool, account_id, moves, time)).length, 1, state);
+    }
+  };
+  await move(0, yesterday, "dispatching", "accepted");
+  await move(1, at(0), "dispatching", "accepted", "delivered");
+  await move(2, at(1), "dispatching", "refused");
+  for (const received_at of [yesterday, at(0)])
+    await app.db.query
+      .insertInto("chat_replies")
+      .values({
+        account_id,
+        chat_number_id: number.id,
+        provider_message_id: received_at.toISOString(),
+        phone: phones[0]!,
+        type: "text",
+        text: "Yes",
+        opted_out: false,
+        received_at,
+      })
+      .execute();
+  const answered = {
+    stage: "ended",
+    status: "completed",
+    disposition: "answered",
+    ended_reason: "hung_up",
+    answered_by: "human",
+    answered_at: now,
+  };
+  await makeCall(app, account, { call: { ...answered, queued_at: yesterday } });
+  await makeCall(app, account, { call: { ...answered, queued_at: at(0) } });
+  await makeCall(app, account, { call: { ...failed, queued_at: at(1) } });
+  await makeCall(app, account);
+  const read = await overview();
+  assert.deepEqual(read.chat, { sent: 1, delivered: 1, failed: 1, replies: 1 });
+  assert.deepEqual(read.calls, { calls: 3, answered: 1, ended: 2, in_progress: 0 });
+  assert.deepEqual(read.credits.chat, { available: 998, is_low: false });
+  assert.deepEqual(read.credits.call, { available: 48, is_low: true });
+  assert.deepEqual(await overview(other.token), nothing);
+});
+
+test("lists what waits for a person, and not what ends by itself or was done by a person", async () => {
+  const { app } = api;
+  const { account_id } = account;
+  const number = await makeChatNumber(app, account);
+  const template_id = await makeChatTemplate(app, account, number, { status: "REJECTED" });
+  await makeChatTemplate(app, account, number);
+  const sending = await makeChatTemplate(app, account, number);
+  const campaign = await makeChatCampaign(app, account, number, sending, [
+    { phone: "919811111111" },
+  ]);
+  await app.db.query.transaction().execute(async (tx) => {
+    const failing = { scope: "campaign", subject_id: campaign, reason: "error_threshold" } as const;
+    await hold(tx, { account_id, ...failing, detail: null }, now);
+    const throttled = { scope: "number", subject_id: number.id, reason: "throttled" } as const;
+    await hold(tx, { account_id, ...throttled, detail: null, ends_at: at(700) }, now);
+  });
+  const voice = await makeVoiceCampaign(app, account);
+  const ended = await makeVoiceCampaign(app, account, { campaign: { finished_at: now } });
+  for (const campaign_id of [voice.id, ended.id])
+    await app.db.query
+      .insertInto("voice_holds")
+      .values({ account_id, campaign_id, reason: "credit", set_at: now })
+      .execute();
+  const failing = await makeEndpoint(app, account);
+  await makeEndpoint(app, account);
+  await makeEndpoint(app, account, { enabled: false });
+  await app.db.query
+    .updateTable("callback_endpoints")
+    .set({ failing_since: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", failing.id)
+    .execute();
+  const read = await overview();
+  assert.deepEqual(
+    read.chat_holds.map(({ scope, subject_id, reason, name }: Record<string, unknown>) => [
+      scope,
+      subject_id,
+      reason,
+      name,
+    ]),
+    [["campaign", campaign, "error_threshold", "Test campaign"]],
+  );
+  assert.deepEqual(
+    read.voice_holds.map(({ campaign_id }: { campaign_id: number }) => campaign_id),
+    [voice.id],
+  );
+  assert.deepEqual(read.failing_callbacks, [
+    { id: failing.id, url: failing.url, disabled_reason: null, failing_since: now.toISOString() },
+  ]);
+  assert.deepEqual(
+    read.refused_templates.map(({ id, status }: Record<string, unknown>) => [id, status]),
+    [[template_id, "REJECTED"]],
+  );
+  assert.deepEqual(await overview(other.token), nothing);
+});
+
+test("shows a user only the parts that their permissions cover", async () => {
+  const token = await makeAgentToken(api.app, account, ["credits.read"]);
+  const { since, credits, ...others } = await overview(token);
+  assert.equal(since, midnight.toISOString());
+  assert.equal(credits.chat.available > 0, true);
+  assert.deepEqual(new Set(Object.values(others)), new Set([null]));
+});

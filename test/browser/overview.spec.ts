@@ -1,0 +1,30 @@
+import { createCampaign, expect, test } from "./console-fixture.ts";
+
+test("a paused campaign appears on the overview without a reload, and resumes from there", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await openPage("/");
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeFocused();
+  const phones = Array.from({ length: 4_000 }, (_, at) => String(919_500_000_000 + at));
+  const id = await createCampaign(service, "Interrupted", phones);
+  await fetch(`${service.url}/api/v1/chat/campaigns/${id}/pause`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.demo.tokens["account"]}` },
+  });
+  const item = page
+    .getByRole("list", { name: "Needs attention" })
+    .getByRole("listitem")
+    .filter({ hasText: "Interrupted: Paused by a person" });
+  await expect(item).toBeVisible();
+  await expect(page.getByRole("list", { name: "Newest campaigns" })).toContainText("Interrupted");
+  await item.getByRole("button", { name: "Resume" }).click();
+  await expect(item).toBeHidden();
+  await page.getByRole("link", { name: "Interrupted" }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel the campaign" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
+  expect(problems).toEqual([]);
+});
