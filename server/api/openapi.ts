@@ -118,7 +118,7 @@ export const openApiDocument = openSharedReads(
 /** The schemas by which Fastify validates, serializes and documents a route. */
 export function openApiSchema(route: Route): FastifySchema {
   const isWrite = route.method !== "GET" && route.access !== "public";
-  const takesKey = isWrite && (!route.multipart || route.key_required === true);
+  const takesKey = isWrite && (!route.multipart || route.parse !== undefined);
   return {
     operationId: route.id,
     summary: route.summary,

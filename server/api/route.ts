@@ -92,6 +92,11 @@ export type RequestContext<P, Q, B> = {
     statement_seconds: number,
     effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
   ): Promise<Answer>;
+  /** The same for a file that is parsed meanwhile: within csvParsing, which limits how many run at once. */
+  writeFromFile<Answer>(
+    statement_seconds: number,
+    effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
+  ): Promise<Answer>;
 };
 
 /** A request whose body is not read yet. */

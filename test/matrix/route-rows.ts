@@ -279,6 +279,10 @@ const imports: Record<string, RouteRow> = {
     path: `${crm}/${ids.workspace_id}/leads/import`,
     form: uploadOf("Phone,Name\n9876543210,Ann\n12,Bob\n", { phone: "Phone", name: "Name" }),
   })),
+  previewLeadImport: ofCrm(["crm.import"], (ids) => ({
+    path: `${crm}/${ids.workspace_id}/leads/import/preview`,
+    form: uploadOf("Phone,Name\n9876543210,Ann\n12,Bob\n", { phone: "Phone", name: "Name" }),
+  })),
   listLeadImports: ofCrm(["crm.import"], (ids) => ({
     path: `${crm}/${ids.workspace_id}/leads/imports?limit=2`,
   })),

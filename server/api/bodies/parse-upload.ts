@@ -16,7 +16,8 @@ export async function parseUpload<Body>(
   const parsed = Promise.withResolvers<Omit<ParsedBody<Body>, "release">>();
   const released = Promise.withResolvers<void>();
   const closed = receiveUpload(caller.account.id, request, expected, async (upload) => {
-    const fingerprint = await digestOfForm(upload.fields, upload.file?.fd ?? null);
+    const isKeyed = request.headers["idempotency-key"] !== undefined;
+    const fingerprint = isKeyed && (await digestOfForm(upload.fields, upload.file?.fd ?? null));
     parsed.resolve({ body: bodyOf(upload), fingerprint });
     await released.promise;
   });

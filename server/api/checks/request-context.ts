@@ -53,6 +53,8 @@ export function contextFactory(
       },
       writeWithClient: (statement_seconds, effect) =>
         once(transactions.long(caller.account.id, statement_seconds), effect),
+      writeFromFile: (statement_seconds, effect) =>
+        once(transactions.file(statement_seconds), effect),
     };
     return context as RequestContext<never, never, never>;
   };

@@ -20,6 +20,8 @@ export type Transactions = {
    * `statement_seconds`. 503 when too many wait already.
    */
   long(accountId: number, statement_seconds: number): Begin<[client: pg.PoolClient]>;
+  /** The same for a file that is being parsed: csvParsing limits those, so they take no slot of other writes. */
+  file(statement_seconds: number): Begin<[client: pg.PoolClient]>;
 };
 
 /**
@@ -49,5 +51,6 @@ export function openTransactions(db: Database): Transactions {
       accounts.use(accountId, () =>
         longWrites.use(() => clientTransaction(db, statement_seconds, work)),
       ),
+    file: (statement_seconds) => (work) => clientTransaction(db, statement_seconds, work),
   };
 }

@@ -529,3 +529,119 @@ test("an option archived while an import waits is not used", async () => {
   const done = await finished(of, started.body.id);
   assert.deepEqual([done.createdCount, done.rejectedCount], [1, 1]);
 });
+
+const preview = (of: TestAccount, content: string, columns?: unknown) =>
+  api.send("POST", `${base(of)}/leads/import/preview`, {
+    token: of.token,
+    raw: form(file(content), ...(columns === undefined ? [] : [map(columns)])),
+  });
+
+test("a preview shows the columns and the first rows, and guesses the map by headers and numbers", async () => {
+  const of = await makeAccount(api.app);
+  await makeCustomField(api.app, of, { key: "remark", type: "text" });
+  const named = await preview(
+    of,
+    "Mobile No.,Full Name,E-mail,Stage,REMARK,Other\n98765 43210,Ada,a@b.example,New,x,y\n",
+  );
+  assert.equal(named.status, 200, named.text);
+  assert.deepEqual(named.body, {
+    header: ["Mobile No.", "Full Name", "E-mail", "Stage", "REMARK", "Other"],
+    rows: [{ row: 2, cells: ["98765 43210", "Ada", "a@b.example", "New", "x", "y"] }],
+    columnMap: {
+      phone: "Mobile No.",
+      name: "Full Name",
+      email: "E-mail",
+      statusId: "Stage",
+      "customFields.remark": "REMARK",
+    },
+    check: null,
+  });
+  const unnamed = await preview(of, "Who,Where\nAda,9876543210\nBob,+91 9876543211\n");
+  assert.deepEqual(unnamed.body.columnMap, { phone: "Where" });
+  const doubled = await preview(of, "phone,phone\n1,2\n");
+  assert.deepEqual(doubled.body.columnMap, {});
+});
+
+test("a preview reports exactly the rejects of the import, and stores nothing", async () => {
+  const of = await makeAccount(api.app);
+  const columns = { phone: "Phone", email: "Mail", assignedAgentId: "Agent", statusId: "Status" };
+  const content = [
+    "Phone,Mail,Agent,Status",
+    "9876543210,a@example.com,,new",
+    "12,b@example.com,nobody@example.com,new",
+    "",
+    "9876543211,not an address,,Unheard of",
+    "13,,,",
+    "9876543212,,,,surplus",
+  ].join("\n");
+  const { body } = await preview(of, content, columns);
+  assert.equal(body.check.checkedCount, 5);
+  assert.equal(body.check.rejectedCount, 4);
+  assert.equal(body.check.complete, true);
+  assert.deepEqual(body.check.reasons[0], {
+    field: "phone",
+    reason: "must be 10 digits, with or without +91 or 0 before them",
+    count: 2,
+  });
+  assert.equal(await countRows("lead_imports", of), 0);
+  assert.equal(await countRows("leads", of), 0);
+  const { rejects, done } = await importCsv(of, content, columns);
+  assert.equal(done.rejectedCount, body.check.rejectedCount);
+  assert.deepEqual(body.check.rejects, rejects);
+});
+
+test("a preview of a long file checks its beginning and says so", async () => {
+  const of = await makeAccount(api.app);
+  const rows = Array.from({ length: 20_000 }, (_, i) => (i % 1_000 === 0 ? "12" : "9876543210"));
+  const whole = await preview(of, ["phone", ...rows].join("\n"), { phone: "phone" });
+  assert.deepEqual(
+    [whole.body.check.checkedCount, whole.body.check.rejectedCount, whole.body.check.complete],
+    [20_000, 20, true],
+  );
+  const longer = await preview(of, ["phone", ...rows, "12", ""].join("\n"), { phone: "phone" });
+  assert.deepEqual(
+    [longer.body.check.checkedCount, longer.body.check.rejectedCount, longer.body.check.complete],
+    [20_000, 20, false],
+  );
+});
+
+test("a preview refuses what the import would refuse, with every violation", async () => {
+  const of = await makeAccount(api.app);
+  const wrong = await preview(of, "phone\n9876543210", { phone: "Number", nme: "phone" });
+  assert.deepEqual(
+    wrong.body.errors.map(({ field }: { field: string }) => field),
+    ["columnMap.nme"],
+  );
+  const absent = await preview(of, "phone\n9876543210", { phone: "Number" });
+  assert.deepEqual(absent.body.errors, [
+    { field: "columnMap.phone", reason: "is not a column of the file" },
+  ]);
+  for (const [content, reason] of [
+    ["", "is empty"],
+    ["phone\n", "has no rows below its header"],
+    ['phone\n"98', "row 2: a quote is never closed"],
+  ] as const)
+    assert.deepEqual((await preview(of, content)).body.errors, [{ field: "file", reason }]);
+});
+
+test("an import that is repeated under its Idempotency-Key is one import with the same response", async () => {
+  const of = await makeAccount(api.app);
+  const headers = { "idempotency-key": "import-1" };
+  const send = (content: string) => post(of, form(file(content), map({ phone: "phone" })), headers);
+  const content = "phone\n9876543210";
+  const both = await Promise.all([send(content), send(content)]);
+  const late = await send(content);
+  assert.deepEqual(
+    [...both, late].map(({ status }) => status),
+    [202, 202, 202],
+  );
+  assert.equal(new Set([...both, late].map(({ text }) => text)).size, 1);
+  assert.equal(late.headers.get("idempotency-replayed"), "true");
+  assert.equal(await countRows("lead_imports", of), 1);
+  const other = await send("phone\n9876543211");
+  assert.deepEqual(other.body.errors, [
+    { field: "Idempotency-Key", reason: "was already used for another request" },
+  ]);
+  await finished(of, late.body.id);
+  assert.equal(await countRows("leads", of), 1);
+});

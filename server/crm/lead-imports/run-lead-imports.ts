@@ -4,7 +4,6 @@
 import { sql, type Kysely, type Selectable } from "kysely";
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
-import { cellText } from "../../lib/csv/cell-text.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { isDatabaseUnavailable, isOfOneStatement } from "../../lib/database/database-errors.ts";
 import type { FieldError } from "../../lib/errors.ts";
@@ -116,14 +115,7 @@ async function createLeadsOf(
     .where("account_id", "=", found.account_id)
     .executeTakeFirstOrThrow();
   const { columns } = locateColumns(found.column_map as ColumnMap, found.header);
-  const agentColumn = columns.get("assignedAgentId");
-  const agents = await findAgents(
-    tx,
-    found.account_id,
-    agentColumn === undefined
-      ? []
-      : rows.map(({ cells }) => cellText(cells[agentColumn]).toLowerCase()),
-  );
+  const agents = await findAgents(tx, found.account_id, columns, rows);
   const creator = { user_id: found.created_by, country_code };
   for (let attempt = 1; attempt <= attempts_max; attempt++) {
     const schema = await readWorkspaceSchema(tx, found.account_id, found.workspace_id);

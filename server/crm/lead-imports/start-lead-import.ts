@@ -3,8 +3,8 @@
 import { fstatSync } from "node:fs";
 import { validateStorage } from "../../accounts/accounts/storage.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
+import type pg from "pg";
 import type { App } from "../../engine/app.ts";
-import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import { copyCsvRows } from "../../lib/csv/copy-csv-rows.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import type { Tx } from "../../lib/database/database.ts";
@@ -25,6 +25,12 @@ export type LeadUpload = {
   readonly column_map: string | undefined;
 };
 
+/** Runs a write in one transaction with its connection; repeated under one idempotency key, it runs once. */
+type WriteFromFile = <Answer>(
+  statement_seconds: number,
+  effect: (tx: Tx, client: pg.PoolClient) => Promise<Answer>,
+) => Promise<Answer>;
+
 /**
  * Creates an import in state processing. Throws validation-failed for a missing or unreadable file, for
  * a column map that does not fit the workspace or the file, for too many rows, and for a file that does not fit
@@ -35,6 +41,7 @@ export async function startLeadImport(
   actor: UserActor,
   schema: WorkspaceSchema,
   upload: LeadUpload,
+  write: WriteFromFile,
 ): Promise<LeadImportResponse> {
   const { map, violations } = readColumnMap(upload.column_map, schema);
   if (upload.fd === null) violations.unshift({ field: "file", reason: "is required" });
@@ -44,7 +51,7 @@ export async function startLeadImport(
   const full = await validateStorage(app.db.pool, actor.account_id, "file", size);
   if (full.length > 0) throw invalid(full);
   const started = await csvParsing.use(actor.account_id, () =>
-    clientTransaction(app.db, seconds_max, async (tx, client) => {
+    write(seconds_max, async (tx, client) => {
       let import_id = 0;
       const { account_id } = actor;
       const file = { fd, copy_sql, rows_max, seconds_max };
@@ -54,17 +61,18 @@ export async function startLeadImport(
         import_id = await insertImport(app, tx, actor, { schema, map, header, upload });
         return [account_id, import_id];
       });
-      return tx
+      const row = await tx
         .updateTable("lead_imports")
         .set({ total_rows: total, file_bytes: size })
         .where("account_id", "=", account_id)
         .where("id", "=", import_id)
         .returningAll()
         .executeTakeFirstOrThrow();
+      return leadImportAnswerOf(row);
     }),
   );
   app.notifications.send("lead_import", `${actor.account_id}:${started.id}`);
-  return leadImportAnswerOf(started);
+  return started;
 }
 
 async function insertImport(

@@ -1,4 +1,6 @@
 import {
+  LeadImportPreview,
+  LeadImportPreviewUpload,
   LeadImportResponse,
   LeadImportUpload,
   leadImportAnswerOf,
@@ -9,10 +11,12 @@ import {
   listLeadRejects,
   openLeadRejectsCsv,
 } from "../../../crm/lead-imports/list-lead-rejects.ts";
+import { previewLeadImport } from "../../../crm/lead-imports/preview-lead-import.ts";
 import { startLeadImport } from "../../../crm/lead-imports/start-lead-import.ts";
 import Type from "typebox";
 import { closed, crmPageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { acceptsCsv } from "../shared/accepts-csv.ts";
+import { parseUpload } from "../../bodies/parse-upload.ts";
 import { receiveUpload } from "../../bodies/receive-upload.ts";
 import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
@@ -25,6 +29,7 @@ const importParams = closed({ workspaceId, importId: pathId("The import") });
 const workspace = "/api/v1/crm/workspaces/:workspaceId";
 const imports = `${workspace}/leads/imports`;
 const access = { features: ["crm"], anyOf: ["crm.import"] } as const;
+const parts = { file: "file", fields: ["columnMap"] };
 
 export const leadImportRoutes = [
   route({
@@ -38,15 +43,37 @@ export const leadImportRoutes = [
     multipart: true,
     body: LeadImportUpload,
     success: { 202: LeadImportResponse },
+    parse: (context) =>
+      parseUpload(context, parts, ({ fields, file }) => ({
+        fd: file?.fd ?? null,
+        file_name: file?.name ?? "",
+        column_map: fields.get("columnMap"),
+      })),
     precheck: ({ app, caller, params }) =>
       requireWorkspace(app, caller.account.id, params.workspaceId),
-    handle: async ({ app, caller, actor, params, request }) => {
+    handle: async ({ app, caller, actor, params, body, writeFromFile }) => {
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
-      const parts = { file: "file", fields: ["columnMap"] };
-      return receiveUpload(caller.account.id, request, parts, ({ fields, file }) =>
-        startLeadImport(app, actor, schema, {
+      return startLeadImport(app, actor, schema, body, writeFromFile);
+    },
+  }),
+  route({
+    method: "POST",
+    url: `${workspace}/leads/import/preview`,
+    id: "previewLeadImport",
+    summary: "Inspect a CSV file of leads and preview its rejects without importing it",
+    tag: "Import and export",
+    access,
+    params: workspaceParams,
+    multipart: true,
+    body: LeadImportPreviewUpload,
+    success: { 200: LeadImportPreview },
+    precheck: ({ app, caller, params }) =>
+      requireWorkspace(app, caller.account.id, params.workspaceId),
+    handle: async ({ app, caller: { account }, params, request }) => {
+      const schema = await requireWorkspace(app, account.id, params.workspaceId);
+      return receiveUpload(account.id, request, parts, ({ fields, file }) =>
+        previewLeadImport(app, account, schema, {
           fd: file?.fd ?? null,
-          file_name: file?.name ?? "",
           column_map: fields.get("columnMap"),
         }),
       );
