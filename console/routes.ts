@@ -4,7 +4,6 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  notFound,
   redirect,
 } from "@tanstack/react-router";
 import type { Permission } from "../server/accounts/permissions.ts";
@@ -12,12 +11,13 @@ import { meQuery } from "./api/me.ts";
 import { ApiProblem } from "./api/problem.ts";
 import { queryClient } from "./api/query-client.ts";
 import { ErrorPage } from "./shell/error-page.tsx";
+import { idParam } from "./shell/id-param.ts";
 import { navigation, see_overview, type NavigationLink } from "./shell/navigation.ts";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
 import { readCampaignsSearch, readRecipientSearch } from "./pages/chat/campaigns-search.ts";
 import { readTemplatesSearch } from "./pages/templates/templates-search.ts";
-import { readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
+import { readImportSearch, readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
 import { readRepliesSearch } from "./pages/replies/replies-search.ts";
 import { readSuppressionsSearch } from "./pages/suppressions/suppressions-search.ts";
 import { readPhoneSearch } from "./ui/read-phone-search.ts";
@@ -33,17 +33,6 @@ declare module "@tanstack/react-router" {
     permission?: Permission | readonly Permission[];
   }
 }
-
-/** The id of what a page shows. */
-const idParam = {
-  parse: ({ id }: { id: string }) => {
-    if (!/^[1-9]\d{0,14}$/.test(id))
-      // oxlint-disable-next-line only-throw-error -- The router's own way.
-      throw notFound();
-    return { id: Number(id) };
-  },
-  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
-};
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFoundPage });
 
@@ -120,6 +109,14 @@ const leads = createRoute({
   staticData: { title: "Leads", permission: "crm.read" },
   validateSearch: readLeadsSearch,
   component: lazyRouteComponent(() => import("./pages/leads/leads-page.tsx"), "LeadsPage"),
+});
+
+const importLeads = createRoute({
+  getParentRoute: () => shell,
+  path: "/leads/import",
+  staticData: { title: "Import leads", permission: "crm.import" },
+  validateSearch: readImportSearch,
+  component: lazyRouteComponent(() => import("./pages/leads/import-page.tsx"), "ImportPage"),
 });
 
 const lead = createRoute({
@@ -268,6 +265,7 @@ export const router = createRouter({
     shell.addChildren([
       home,
       leads,
+      importLeads,
       lead,
       person,
       chatCampaigns,

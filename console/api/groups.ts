@@ -75,7 +75,10 @@ export async function importMembers(
   parts: Readonly<Record<string, string | Blob | undefined>>,
   onProgress: (percent: number) => void,
 ): Promise<MemberImport> {
-  const done = await upload("/api/v1/groups/{id}/members/import", parts, { id, onProgress });
+  const done = await upload("/api/v1/groups/{id}/members/import", parts, {
+    params: { id },
+    onProgress,
+  });
   await refresh();
   return done;
 }

@@ -3,23 +3,39 @@ import { readProblem } from "./client.ts";
 import { ApiProblem } from "./problem.ts";
 
 type Uploaded<Path extends keyof paths> = paths[Path] extends {
-  post: { responses: { 200: { content: { "application/json": infer Body } } } };
+  post: { responses: infer Responses };
 }
-  ? Body
+  ? Responses extends
+      | { 200: { content: { "application/json": infer Body } } }
+      | { 202: { content: { "application/json": infer Body } } }
+    ? Body
+    : never
   : never;
+
+type Sending = {
+  /** The values of the path's names. */
+  readonly params?: Readonly<Record<string, number>>;
+  /** A repetition with the same idempotency key has no second effect. */
+  readonly key?: string;
+  readonly onProgress: (percent: number) => void;
+};
 
 /** Sends a form with a file and reports how much of it has arrived, 0 to 100. Throws ApiProblem. */
 export function upload<Path extends keyof paths>(
   path: Path,
   parts: Readonly<Record<string, string | Blob | undefined>>,
-  { id, onProgress }: { readonly id?: number; readonly onProgress: (percent: number) => void },
+  { params = {}, key, onProgress }: Sending,
 ): Promise<Uploaded<Path>> {
   const form = new FormData();
   for (const [name, part] of Object.entries(parts))
     if (part !== undefined && part !== "") form.append(name, part);
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", path.replace("{id}", String(id)));
+    request.open(
+      "POST",
+      path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(params[name])),
+    );
+    if (key !== undefined) request.setRequestHeader("idempotency-key", key);
     request.upload.addEventListener("progress", ({ loaded, total }) =>
       onProgress(total === 0 ? 100 : Math.round((loaded / total) * 100)),
     );

@@ -30,7 +30,6 @@ export const operations_without_page: readonly {
       "readPhoneNumber",
       "readToken",
       "readCallbackEndpoint",
-      "readLeadImport",
       "readCallbackReplay",
       "listLeadCollaborators",
     ],
@@ -38,9 +37,6 @@ export const operations_without_page: readonly {
   {
     reason: "Leads, people and the account: the page is still to be built",
     operations: [
-      "importLeads",
-      "listLeadImports",
-      "listLeadRejects",
       "listContacts",
       "readContact",
       "updateContact",

@@ -68,6 +68,7 @@ export function LeadsPage() {
 
 function Actions({ workspace }: { readonly workspace: number }) {
   const mayCreate = useMay("crm.leads.create");
+  const mayImport = useMay("crm.import");
   const mayExport = useMay("crm.export");
   const { status, source, priority, agent, q } = route.useSearch();
   const filters = {
@@ -82,6 +83,11 @@ function Actions({ workspace }: { readonly workspace: number }) {
     if (value !== undefined) query.set(name, String(value));
   return (
     <>
+      {mayImport && (
+        <Link to="/leads/import" search={{ workspace }} className={buttonClass("plain")}>
+          Import
+        </Link>
+      )}
       {mayExport && (
         <a
           href={`/api/v1/crm/workspaces/${workspace}/leads/export?${query}`}

@@ -28,6 +28,15 @@ export function readLeadSearch({ workspace }: Record<string, unknown>): { worksp
   return isId(workspace) ? { workspace } : {};
 }
 
+/** The workspace that leads are imported to, and the import that is shown. */
+export function readImportSearch(search: Record<string, unknown>): {
+  workspace?: number;
+  import?: number;
+} {
+  const ids = ["workspace", "import"].filter((id) => isId(search[id]));
+  return Object.fromEntries(ids.map((id) => [id, search[id]]));
+}
+
 /** The address of a search for a number holds a number. */
 function readText(q: unknown): { q?: string } {
   return (typeof q === "string" && q !== "") || typeof q === "number" ? { q: String(q) } : {};

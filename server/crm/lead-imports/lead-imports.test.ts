@@ -568,7 +568,7 @@ test("a preview reports exactly the rejects of the import, and stores nothing", 
   const content = [
     "Phone,Mail,Agent,Status",
     "9876543210,a@example.com,,new",
-    "12,b@example.com,nobody@example.com,new",
+    "12,b@example.com,unknown@example.com,new",
     "",
     "9876543211,not an address,,Unheard of",
     "13,,,",

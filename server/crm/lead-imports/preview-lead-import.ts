@@ -6,7 +6,7 @@ import { openLineThread } from "../../lib/csv/open-line-thread.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
 import { openFindOption } from "../leads/read-cell.ts";
 import type { WorkspaceSchema } from "../workspaces/workspace-schema.ts";
-import { locateColumns, readColumnMap, type ColumnMap } from "./internal/column-map.ts";
+import { locateColumns, readColumnMap } from "./internal/column-map.ts";
 import { findAgents } from "./internal/find-agents.ts";
 import { guessColumnMap } from "./internal/guess-column-map.ts";
 import { validateRow, type RowContext } from "./internal/validate-row.ts";
