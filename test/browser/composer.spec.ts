@@ -15,6 +15,7 @@ test("from the sign-in, a lead, a campaign to it and its completion take at most
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
   await click(page.getByRole("button", { name: "Sign in" }));
+  await click(page.getByRole("link", { name: "Leads" }));
   await click(page.getByRole("button", { name: "New lead" }));
   await page.getByLabel("Phone number").fill("9812345001");
   await page.getByLabel("Name", { exact: true }).fill("Dorothy Vaughan");

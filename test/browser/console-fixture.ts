@@ -92,12 +92,12 @@ export async function signIn(
   await page.getByRole("link", { name: "Trunkline" }).waitFor();
 }
 
-/** Creates a lead in the demo's workspace, as a form on a website does. */
+/** Creates a lead in the demo's workspace, as a form on a website does; returns its ID. */
 export async function createLead(
   { url, demo }: Service,
   lead: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  const { ok, status } = await fetch(`${url}/api/v1/crm/workspaces/1/leads/create`, {
+): Promise<number> {
+  const answer = await fetch(`${url}/api/v1/crm/workspaces/1/leads/create`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${demo.tokens["account"]}`,
@@ -105,7 +105,8 @@ export async function createLead(
     },
     body: JSON.stringify(lead),
   });
-  if (!ok) throw new Error(`the lead was refused with ${status}`);
+  if (!answer.ok) throw new Error(`the lead was refused with ${answer.status}`);
+  return ((await answer.json()) as { id: number }).id;
 }
 
 async function freePort(): Promise<number> {

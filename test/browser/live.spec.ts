@@ -6,11 +6,11 @@ test("after a restart of the service a page shows what happens without being loa
   page,
   service,
 }) => {
-  await openPage("/leads?q=Johnson");
+  await openPage("/leads?q=Rudolph");
   await expect(page.getByText("No lead matches these filters")).toBeVisible();
   await service.restart();
-  await createLead(service, { phone: "9876500031", name: "Katherine Johnson" });
-  await expect(page.getByRole("row", { name: /Katherine Johnson/ })).toBeVisible({
+  await createLead(service, { phone: "9876500031", name: "Wilma Rudolph" });
+  await expect(page.getByRole("row", { name: /Wilma Rudolph/ })).toBeVisible({
     timeout: 30_000,
   });
 });

@@ -5,7 +5,8 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   outputDir: "../../.cache/browser",
   reporter: [["list"]],
-  workers: 1,
+  // Each has a service of its own.
+  workers: 2,
   forbidOnly: true,
   retries: 0,
   timeout: 60_000,
@@ -15,6 +16,6 @@ export default defineConfig({
       args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
     },
     screenshot: "only-on-failure",
-    trace: "retain-on-failure",
+    trace: "off",
   },
 });
