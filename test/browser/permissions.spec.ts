@@ -148,8 +148,8 @@ test("without a permission its pages refuse by name, and its links and buttons a
 });
 
 test("a second account sees nothing of the first", async ({ openPage, page, service }) => {
-  await createLead(service, { phone: "9876500041", name: "Valerie Thomas" });
-  const campaign = await createCampaign(service, "Private", ["919876500001"]);
+  const lead = await createLead(service, { phone: "9876500041", name: "Valerie Thomas" });
+  const campaign = await createCampaign(service, "Private", ["919876500041"]);
   const token = service.demo.tokens["other_account"]!;
   const me = await call(service, token, "me");
   await openPage("/leads");
@@ -157,8 +157,8 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
   await signInAs(page, service, token, me.user.id);
   for (const path of [
     "/leads",
-    "/leads/1",
-    "/people/+919876500001",
+    `/leads/${lead}`,
+    "/people/+919876500041",
     "/chat/campaigns",
     `/chat/campaigns/${campaign}`,
     "/settings/users",
