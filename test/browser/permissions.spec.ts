@@ -54,6 +54,7 @@ const controls: readonly Control[] = [
     role: "link",
     name: "New campaign",
   },
+  { permissions: ["crm.import"], path: "/leads", role: "link", name: "Import" },
   { permissions: ["users.manage"], path: "/settings/users", role: "button", name: "Invite" },
   {
     permissions: ["suppressions.manage"],
