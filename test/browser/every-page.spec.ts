@@ -6,7 +6,6 @@ const pages = [
   { path: "/", heading: "Overview" },
   { path: "/leads", heading: "Leads" },
   { path: "/leads/import", heading: "Import leads" },
-  { path: "/leads/import", heading: "Import leads" },
   { path: "/people/+919876543210", heading: "+919876543210" },
   { path: "/chat/campaigns", heading: "Chat campaigns" },
   { path: "/chat/campaigns/new", heading: "New chat campaign" },

@@ -1,5 +1,6 @@
 // The rows of routes for reports and exports.
 import type { Feature, Permission } from "../../server/accounts/permissions.ts";
+import { overview_permissions } from "../../server/reports/read-overview.ts";
 import type { RouteRow } from "./route-rows.ts";
 
 const base = "/api/v1";
@@ -16,6 +17,7 @@ const row = (
 
 /** The rows by route ID. */
 export const reportRows: Record<string, RouteRow> = {
+  readOverview: row(null, overview_permissions, () => ({ path: `${base}/overview` })),
   readChatReport: row(["bulk_chat"], ["reports.read"], (ids) => ({
     path: `${base}/reports/chat?group_by=campaign&${span}&campaign_id=${ids.campaign_id}`,
   })),
