@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs tools for benchmarks that npm does not provide: wrk, pgbench and Redis, and the key that verifies
-# Asterisk's packages (Debian and derivatives). Does nothing if they are present; names the missing package if it
+# Installs tools that npm does not provide: wrk, pgbench and Redis for benchmarks, curl for tests, and the key that
+# verifies Asterisk's packages (Debian and derivatives). Does nothing if they are present; names the missing package if it
 # cannot install it. Asterisk itself: npm run asterisk:install.
 set -euo pipefail
 
 missing=()
+command -v curl >/dev/null || missing+=(curl)
 command -v wrk >/dev/null || missing+=(wrk)
 command -v redis-server >/dev/null || missing+=(redis-server)
 if ! command -v pgbench >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/pgbench' >/dev/null; then
@@ -12,7 +13,7 @@ if ! command -v pgbench >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/pg
 fi
 [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
 if [ "${#missing[@]}" -eq 0 ]; then
-  echo "wrk, pgbench, redis-server and Debian's keyring are installed"
+  echo "curl, wrk, pgbench, redis-server and Debian's keyring are installed"
   exit 0
 fi
 

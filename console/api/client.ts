@@ -1,5 +1,6 @@
 import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./api-types.ts";
+import { holdWhileDescribed } from "./described-write.ts";
 import { ApiProblem } from "./problem.ts";
 
 /** Makes every failure an ApiProblem, so that no caller looks at a status. */
@@ -13,9 +14,23 @@ const problems: Middleware = {
   },
 };
 
+/** A write that is described is not sent. */
+const description: Middleware = {
+  async onRequest({ request }) {
+    if (request.method === "GET") return;
+    await holdWhileDescribed(async () => ({
+      method: request.method,
+      url: request.url,
+      headers: [...request.headers].filter(([name]) => described_headers.has(name)),
+      body: (await request.clone().text()) || null,
+    }));
+  },
+};
+const described_headers: ReadonlySet<string> = new Set(["content-type", "idempotency-key"]);
+
 /** The API, with the session's cookie and the types of its OpenAPI document. Throws ApiProblem. */
 export const api = createClient<paths>({ baseUrl: location.origin });
-api.use(problems);
+api.use(problems, description);
 
 /** Returns the body of an answer. */
 export async function body<Data>(

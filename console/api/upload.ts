@@ -1,5 +1,6 @@
 import type { paths } from "./api-types.ts";
 import { readProblem } from "./client.ts";
+import { holdWhileDescribed } from "./described-write.ts";
 import { ApiProblem } from "./problem.ts";
 
 type Uploaded<Path extends keyof paths> = paths[Path] extends {
@@ -21,7 +22,7 @@ type Sending = {
 };
 
 /** Sends a form with a file and reports how much of it has arrived, 0 to 100. Throws ApiProblem. */
-export function upload<Path extends keyof paths>(
+export async function upload<Path extends keyof paths>(
   path: Path,
   parts: Readonly<Record<string, string | Blob | undefined>>,
   { params = {}, key, onProgress }: Sending,
@@ -29,12 +30,16 @@ export function upload<Path extends keyof paths>(
   const form = new FormData();
   for (const [name, part] of Object.entries(parts))
     if (part !== undefined && part !== "") form.append(name, part);
+  const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
+  await holdWhileDescribed(() => ({
+    method: "POST",
+    url: new URL(url, location.origin).href,
+    headers: key === undefined ? [] : [["idempotency-key", key]],
+    body: form,
+  }));
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open(
-      "POST",
-      path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(params[name])),
-    );
+    request.open("POST", url);
     if (key !== undefined) request.setRequestHeader("idempotency-key", key);
     request.upload.addEventListener("progress", ({ loaded, total }) =>
       onProgress(total === 0 ? 100 : Math.round((loaded / total) * 100)),

@@ -1,7 +1,7 @@
 /** A CSV file of pasted text, one value a line, under a header. Commas and semicolons also separate. */
-export function csvOfLines(header: string, text: string): Blob {
+export function csvOfLines(header: string, text: string): File {
   const lines = linesOf(text).map((line) => `"${line.replaceAll('"', '""')}"`);
-  return new Blob([[header, ...lines].join("\n")], { type: "text/csv" });
+  return new File([[header, ...lines].join("\n")], "numbers.csv", { type: "text/csv" });
 }
 
 export function linesOf(text: string): readonly string[] {

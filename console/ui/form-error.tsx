@@ -1,8 +1,9 @@
+import { NotSent } from "../api/described-write.ts";
 import { ApiProblem } from "../api/problem.ts";
 
 /** An error that belongs to no field, with the request to name in a report. */
 export function FormError({ error }: { readonly error: Error | null }) {
-  if (!error) return null;
+  if (!error || error instanceof NotSent) return null;
   const request_id = error instanceof ApiProblem && error.status >= 500 ? error.request_id : null;
   return (
     <p role="alert" className="text-danger">

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createLead, expect, test } from "./console-fixture.ts";
 
 test("filters are in the address: reload, Back and a shared link show the same leads", async ({
@@ -29,13 +30,13 @@ test("leads that are ticked get a status and an agent at once, and a refused num
   service,
 }) => {
   for (const [phone, name] of [
-    ["9876500021", "Annie Easley"],
-    ["9876500022", "Mary Golda Ross"],
+    ["9876500061", "Gladys West"],
+    ["9876500062", "Mary Golda Ross"],
   ])
     await createLead(service, { phone, name });
-  await openPage("/leads?q=98765000");
+  await openPage("/leads?q=987650006");
   await page
-    .getByRole("row", { name: /Annie Easley/ })
+    .getByRole("row", { name: /Gladys West/ })
     .getByRole("checkbox")
     .check();
   await page
@@ -44,11 +45,36 @@ test("leads that are ticked get a status and an agent at once, and a refused num
     .check();
   await expect(page.getByText("2 selected")).toBeVisible();
   await page.getByRole("combobox", { name: "Change status" }).selectOption("Contacted");
-  await expect(page.getByRole("row", { name: /Annie Easley.*Contacted/ })).toBeVisible();
+  await expect(page.getByRole("row", { name: /Gladys West.*Contacted/ })).toBeVisible();
   await expect(page.getByRole("row", { name: /Mary Golda Ross.*Contacted/ })).toBeVisible();
   await page.getByRole("button", { name: "New lead" }).click();
   await page.getByLabel("Phone number").fill("12");
   await page.getByRole("button", { name: "Create lead" }).click();
   await expect(page.getByLabel("Phone number")).toBeFocused();
   await expect(page.getByLabel("Phone number")).toHaveAttribute("aria-invalid", "true");
+});
+
+test("a form shows the curl command of its own request, which together with the form has one effect", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await openPage("/leads");
+  await page.getByRole("button", { name: "New lead" }).click();
+  await page.getByLabel("Phone number").fill("9876500071");
+  await page.getByLabel("Name", { exact: true }).fill("Sinéad O'Connor");
+  await page.getByRole("button", { name: "Show as curl" }).click();
+  const command = await page
+    .getByRole("region", { name: "As a curl command" })
+    .getByText("curl --request POST")
+    .innerText();
+  const env = { ...process.env, TRUNKLINE_TOKEN: service.demo.tokens["account"] };
+  const lead = JSON.parse(
+    execFileSync("sh", ["-c", command], { encoding: "utf8", env, stdio: "pipe" }),
+  );
+  expect(lead.name).toBe("Sinéad O'Connor");
+  await page.getByRole("button", { name: "Create lead" }).click();
+  await expect(page).toHaveURL(new RegExp(`/leads/${lead.id}\\b`));
+  expect(problems).toEqual([]);
 });

@@ -15,6 +15,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Phone } from "../../ui/phone.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { TextField } from "../../ui/text-field.tsx";
 import { simulateReply } from "./change-campaign.ts";
 import { StateBadge } from "./status-badge.tsx";
@@ -117,6 +118,7 @@ function RecipientPhone({
         </Button>
       </form>
       <FormError error={answer.error} />
+      {isThere && text !== "" && <ShowCurl submit={() => answer.mutateAsync({ text })} />}
     </div>
   );
 }

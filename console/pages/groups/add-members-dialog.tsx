@@ -9,6 +9,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
@@ -76,6 +77,7 @@ function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: 
       {has_file && <ColumnFields register={register} errors={errors} />}
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={error} />
+      <ShowCurl submit={submit} />
       <div className="flex justify-end gap-2">
         <Button onClick={onDone}>Cancel</Button>
         <Button type="submit" kind="primary" busy={isSubmitting}>

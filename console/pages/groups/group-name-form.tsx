@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -37,6 +38,7 @@ export function GroupNameForm({
         error={formState.errors.name?.message}
       />
       <FormError error={error} />
+      <ShowCurl submit={submit} />
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" kind="primary" busy={formState.isSubmitting}>

@@ -5,6 +5,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { useImportFields } from "./import-fields.ts";
 import { RejectTable } from "./reject-table.tsx";
@@ -29,6 +30,7 @@ export function ImportCheck({ workspace, draft }: Props) {
       )}
       {isSending && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={errorOf(check.error ?? start.error)} />
+      {found && <ShowCurl submit={() => start.mutateAsync(draft.draft!)} />}
       <div className="flex justify-end">
         {found ? (
           <StartButton check={found} draft={draft} />

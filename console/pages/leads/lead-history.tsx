@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
 import type { Row } from "../../api/answer.ts";
 import { addNote, leadTimelineQuery, type LeadPlace } from "../../api/lead.ts";
 import { agentsQuery, customFieldsQuery, picklistsQuery } from "../../api/leads.ts";
@@ -7,6 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
 
@@ -43,22 +45,32 @@ function itemOf(entry: Row<"listLeadTimeline">, names: Names) {
 }
 
 function NoteForm({ place }: { readonly place: LeadPlace }) {
-  const add = useMutation({ mutationFn: (text: string) => addNote(place, text) });
+  const form = useRef<HTMLFormElement>(null);
+  const add = useMutation({
+    mutationFn: () => addNote(place, new FormData(form.current!).get("text") as string),
+    onSuccess: () => form.current?.reset(),
+  });
   return (
     <form
+      ref={form}
       className="flex flex-col items-start gap-2 *:first:w-full"
       onSubmit={(event) => {
         event.preventDefault();
-        const form = event.currentTarget;
-        const text = new FormData(form).get("text") as string;
-        add.mutate(text, { onSuccess: () => form.reset() });
+        add.mutate();
       }}
     >
       <TextAreaField label="Note" name="text" rows={2} required maxLength={5_000} />
       <FormError error={add.error} />
-      <Button type="submit" busy={add.isPending}>
-        Add note
-      </Button>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" busy={add.isPending}>
+          Add note
+        </Button>
+        <ShowCurl
+          submit={async () => {
+            if (form.current!.reportValidity()) await add.mutateAsync();
+          }}
+        />
+      </div>
     </form>
   );
 }

@@ -8,6 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { optionsOf } from "./lead-options.ts";
@@ -84,6 +85,7 @@ function NewLeadForm({
         error={errors.sourceId?.message}
       />
       <FormError error={error} />
+      <ShowCurl submit={submit} />
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" kind="primary" busy={formState.isSubmitting}>

@@ -4,6 +4,7 @@ import { erasePerson } from "../../api/erasures.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { TextField } from "../../ui/text-field.tsx";
 
 /** Erases a person. Their number must be typed: nothing brings the data back. */
@@ -66,6 +67,7 @@ function EraseForm({
         error={errors.typed?.message}
       />
       <FormError error={error} />
+      <ShowCurl submit={submit} />
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" kind="danger" busy={isSubmitting}>

@@ -7,6 +7,7 @@ import { permissionsQuery, type Permissions, type Role } from "../../api/users.t
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -74,6 +75,7 @@ function RoleForm({ role, onDone }: { readonly role: Role | null; readonly onDon
         ))}
       </fieldset>
       <FormError error={formError ?? error} />
+      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
       <div className="flex justify-end gap-2">
         <Button onClick={onDone}>Cancel</Button>
         <Button kind="primary" type="submit" busy={save.isPending}>

@@ -9,6 +9,7 @@ import { CopyField } from "../../ui/copy-field.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { readRole, roleOptions } from "./role-options.ts";
@@ -81,6 +82,7 @@ function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void
         />
       )}
       <FormError error={formError} />
+      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
       <Button kind="primary" type="submit" className="self-end" busy={save.isPending}>
         Save
       </Button>

@@ -13,6 +13,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
@@ -77,6 +78,7 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
       <RuleFields form={form} />
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={error} />
+      <ShowCurl submit={submit} />
       <div className="flex justify-end gap-2">
         <Button onClick={onDone}>Cancel</Button>
         <Button type="submit" kind="danger" busy={isSubmitting}>

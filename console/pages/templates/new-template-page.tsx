@@ -10,6 +10,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Phone } from "../../ui/phone.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
@@ -45,6 +46,7 @@ export function NewTemplatePage() {
           <TemplateFields form={form} />
           <MessageFields form={form} />
           <FormError error={error} />
+          <ShowCurl submit={submit} />
           <Button type="submit" kind="primary" busy={formState.isSubmitting} className="self-start">
             Submit for approval
           </Button>

@@ -6,6 +6,7 @@ import { Button } from "../../../ui/button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
 import { formatCount } from "../../../ui/numbers.ts";
 import { Panel } from "../../../ui/panel.tsx";
+import { ShowCurl } from "../../../ui/show-curl.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { DryRunSamples } from "./dry-run-samples.tsx";
 import type { Composer } from "./use-composer.ts";
@@ -60,6 +61,7 @@ export function DryRun({
         </dl>
         {template && <DryRunSamples template={template} samples={samples} />}
         <SendError error={send.error} />
+        <ShowCurl submit={() => send.mutateAsync()} />
         <div className="flex flex-wrap gap-2">
           <Button
             kind="primary"
