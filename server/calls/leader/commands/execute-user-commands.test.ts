@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
+import { setCalling } from "../../../../test/support/telephony-factory.ts";
 
 let fixture: CallFixture;
 
 before(async () => {
   fixture = await openCallFixture();
+  // As long as an account may choose: a transfer rings until everything was requested.
+  await setCalling(fixture.app, fixture.account, { agent_ring_seconds: 120 });
 });
 after(() => fixture.close());
 
@@ -64,7 +67,7 @@ test("reserves no further credit when a transfer is requested while one rings", 
   await eventually(
     async () => (await fixture.callRecords(campaign))[0].legs[2]?.status === "ringing",
   );
-  for (let i = 0; i < 3; i++) await fixture.ask("POST", path, { extension: "480" });
+  await Promise.all([1, 2, 3].map(() => fixture.ask("POST", path, { extension: "480" })));
   await noCommandLeft();
   assert.equal(await reserved(), reserved_before + 1);
   await hangUp(campaign);
