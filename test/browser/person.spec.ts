@@ -31,11 +31,11 @@ test("a person is reached from a lead, and erased when the number is typed", asy
   problems,
   service,
 }) => {
-  await createLead(service, { phone: "9876500023", name: "Mary Jackson" });
+  await createLead(service, { phone: "9876500023", name: "Christine Darden" });
   await openPage("/leads");
-  await page.getByRole("link", { name: "Mary Jackson" }).click();
+  await page.getByRole("link", { name: "Christine Darden" }).click();
   await page.getByRole("link", { name: "Messages and calls of 9876500023" }).click();
-  await expect(page.getByRole("list", { name: "Timeline" })).toContainText("Mary Jackson");
+  await expect(page.getByRole("list", { name: "Timeline" })).toContainText("Christine Darden");
   await page.getByRole("button", { name: "Erase" }).click();
   const number = page.getByLabel("Type the number to confirm");
   await number.fill("9876500024");
@@ -44,7 +44,7 @@ test("a person is reached from a lead, and erased when the number is typed", asy
   await number.fill("9876500023");
   await page.getByRole("button", { name: "Erase for good" }).click();
   await expect(page.getByText(/^Erased: leads 1, contacts 1/)).toBeVisible();
-  await expect(page.getByText("Mary Jackson")).toBeHidden();
+  await expect(page.getByText("Christine Darden")).toBeHidden();
   expect(problems).toEqual([]);
 });
 

@@ -61,7 +61,6 @@ export function DryRun({
         </dl>
         {template && <DryRunSamples template={template} samples={samples} />}
         <SendError error={send.error} />
-        <ShowCurl submit={() => send.mutateAsync()} />
         <div className="flex flex-wrap gap-2">
           <Button
             kind="primary"
@@ -73,6 +72,7 @@ export function DryRun({
           </Button>
           <Button onClick={reset}>Change</Button>
         </div>
+        <ShowCurl submit={() => send.mutateAsync()} />
       </Panel>
     </div>
   );
