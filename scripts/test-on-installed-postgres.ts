@@ -1,5 +1,5 @@
-// Runs a command (by default the tests that use the database) on the machine's installed PostgreSQL instead of the
-// embedded one: the oldest supported version must pass like the newest. The server lives as long as the command.
+// Runs a command (by default npm run test:of-database) on the machine's installed PostgreSQL instead of the embedded
+// one: the oldest supported version must pass like the newest. The server lives as long as the command.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { chownSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";

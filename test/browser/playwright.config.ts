@@ -9,7 +9,9 @@ export default defineConfig({
   workers: 2,
   forbidOnly: true,
   retries: 0,
-  timeout: 60_000,
+  // A busy machine is slow, not wrong.
+  timeout: 180_000,
+  expect: { timeout: 30_000 },
   use: {
     launchOptions: {
       executablePath: "/usr/bin/chromium",
