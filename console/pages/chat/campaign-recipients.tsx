@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { recipientsQuery, type CampaignDetail, type Recipient } from "../../api/chat.ts";
 import { useRefresh } from "../../api/live.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { recipient_reasons } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { useMay } from "../../ui/permission.ts";
@@ -33,7 +34,7 @@ export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDe
   const recipients = useInfiniteQuery(recipientsQuery(id, { state, error }));
   useRefresh(["chat.campaign.progress"], ["chat-recipients", id]);
   const columns = useColumns(id, name);
-  const rows = recipients.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(recipients);
   const change = (search: { state?: typeof state; error?: string }) =>
     void navigate({ search: { state, error, ...search }, resetScroll: false });
   return (
@@ -60,7 +61,7 @@ export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDe
         </div>
       </div>
       <FormError error={recipients.error} />
-      {recipients.isSuccess && rows.length === 0 ? (
+      {recipients.isSuccess && table.rows.length === 0 ? (
         <EmptyState
           title="No recipient matches these filters"
           text="Choose another state or reason."
@@ -69,14 +70,8 @@ export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDe
         <DataTable
           label="Recipients"
           columns={columns}
-          rows={rows}
+          {...table}
           keyOf={({ id: recipientId }) => recipientId}
-          loading={recipients.isPending}
-          loadMore={
-            recipients.hasNextPage && !recipients.isFetchingNextPage
-              ? () => void recipients.fetchNextPage()
-              : undefined
-          }
         />
       )}
     </section>

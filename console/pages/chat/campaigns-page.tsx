@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { campaignsQuery, templatesQuery, type Campaign } from "../../api/chat.ts";
 import { useCampaignProgress } from "../../api/chat-progress.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { useMay } from "../../ui/permission.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -64,7 +65,7 @@ export function CampaignsPage() {
   const campaigns = useInfiniteQuery(campaignsQuery(status));
   const { data: templates = [] } = useQuery(templatesQuery);
   useCampaignProgress();
-  const rows = campaigns.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(campaigns);
   return (
     <Page title="Chat campaigns" actions={<NewCampaign />}>
       <div className="flex flex-wrap gap-2">
@@ -77,20 +78,14 @@ export function CampaignsPage() {
         />
       </div>
       <FormError error={campaigns.error} />
-      {campaigns.isSuccess && rows.length === 0 ? (
+      {campaigns.isSuccess && table.rows.length === 0 ? (
         <NoCampaigns filtered={status !== undefined} />
       ) : (
         <DataTable
           label="Chat campaigns"
           columns={columns(new Map(templates.map(({ id, name }) => [id, name])))}
-          rows={rows}
+          {...table}
           keyOf={({ id }) => id}
-          loading={campaigns.isPending}
-          loadMore={
-            campaigns.hasNextPage && !campaigns.isFetchingNextPage
-              ? () => void campaigns.fetchNextPage()
-              : undefined
-          }
         />
       )}
     </Page>

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { X } from "lucide-react";
 import { membersQuery, removeMember, type Member } from "../../api/groups.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -23,7 +24,7 @@ export function GroupMembers({
   const { phone_number } = route.useSearch();
   const navigate = route.useNavigate();
   const members = useInfiniteQuery(membersQuery(id, phone_number));
-  const rows = members.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(members);
   return (
     <>
       <SearchField
@@ -35,7 +36,7 @@ export function GroupMembers({
         }
       />
       <FormError error={members.error} />
-      {members.isSuccess && rows.length === 0 ? (
+      {members.isSuccess && table.rows.length === 0 ? (
         <EmptyState
           title={phone_number === undefined ? "No members yet" : "Nobody with this number"}
           text="Add members by pasting numbers or from a CSV file."
@@ -45,14 +46,8 @@ export function GroupMembers({
           <DataTable
             label="Members"
             columns={columnsOf(id, may_manage)}
-            rows={rows}
+            {...table}
             keyOf={(row) => row.id}
-            loading={members.isPending}
-            loadMore={
-              members.hasNextPage && !members.isFetchingNextPage
-                ? () => void members.fetchNextPage()
-                : undefined
-            }
           />
         )
       )}

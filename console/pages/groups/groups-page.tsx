@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { groupListQuery, type Group } from "../../api/groups.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -35,7 +36,7 @@ const columns: readonly Column<Group>[] = [
 export function GroupsPage() {
   const groups = useInfiniteQuery(groupListQuery);
   const may_manage = useMay("groups.manage");
-  const rows = groups.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(groups);
   return (
     <Page
       title="Groups"
@@ -43,25 +44,14 @@ export function GroupsPage() {
       actions={may_manage && <NewGroupDialog />}
     >
       <FormError error={groups.error} />
-      {groups.isSuccess && rows.length === 0 ? (
+      {groups.isSuccess && table.rows.length === 0 ? (
         <EmptyState
           title="No groups yet"
           text="Create one and add people by pasting numbers or from a CSV file."
         />
       ) : (
         !groups.error && (
-          <DataTable
-            label="Groups"
-            columns={columns}
-            rows={rows}
-            keyOf={({ id }) => id}
-            loading={groups.isPending}
-            loadMore={
-              groups.hasNextPage && !groups.isFetchingNextPage
-                ? () => void groups.fetchNextPage()
-                : undefined
-            }
-          />
+          <DataTable label="Groups" columns={columns} {...table} keyOf={({ id }) => id} />
         )
       )}
     </Page>

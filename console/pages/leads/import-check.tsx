@@ -97,7 +97,7 @@ function CheckResult({ workspace, check }: { readonly workspace: number; readonl
                 : "Rows that would be rejected"
             }
             workspace={workspace}
-            rejects={rejects}
+            rows={rejects}
           />
         </>
       )}

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useRefresh } from "../../api/live.ts";
 import { leadImportQuery, leadRejectsQuery, type LeadImport } from "../../api/lead-imports.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -71,17 +72,7 @@ function Rejects({ workspace, found }: { readonly workspace: number; readonly fo
         Download them as a CSV file, correct them, and import that file with the same columns.
       </p>
       <FormError error={rejects.error} />
-      <RejectTable
-        label="Rejected rows"
-        workspace={workspace}
-        rejects={rejects.data?.pages.flatMap(({ data }) => data) ?? []}
-        loading={rejects.isPending}
-        loadMore={
-          rejects.hasNextPage && !rejects.isFetchingNextPage
-            ? () => void rejects.fetchNextPage()
-            : undefined
-        }
-      />
+      <RejectTable label="Rejected rows" workspace={workspace} {...pagedRows(rejects)} />
     </Panel>
   );
 }

@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import type { Row } from "../../api/answer.ts";
 import { useRefresh } from "../../api/live.ts";
 import { agentsQuery, leadsQuery, picklistsQuery, workspacesQuery } from "../../api/leads.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { ColumnMenu } from "../../ui/column-menu.tsx";
 import { DataTable, type Column, type Selection } from "../../ui/data-table.tsx";
@@ -163,9 +164,9 @@ function LeadTable({
 }) {
   const leads = useInfiniteQuery(leadsQuery(workspace, filter));
   useRefresh(["lead.created", "lead.updated"], ["leads", workspace]);
-  const rows = leads.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(leads);
   const filtered = Object.keys(filter).length > 0;
-  if (leads.isSuccess && rows.length === 0)
+  if (leads.isSuccess && table.rows.length === 0)
     return (
       <EmptyState
         title={filtered ? "No lead matches these filters" : "No leads yet"}
@@ -182,15 +183,9 @@ function LeadTable({
       <DataTable
         label="Leads"
         columns={columns}
-        rows={rows}
+        {...table}
         keyOf={({ id }) => id}
-        loading={leads.isPending}
         selection={selection}
-        loadMore={
-          leads.hasNextPage && !leads.isFetchingNextPage
-            ? () => void leads.fetchNextPage()
-            : undefined
-        }
       />
     </>
   );

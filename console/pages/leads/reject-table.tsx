@@ -6,13 +6,13 @@ import { useImportFields } from "./import-fields.ts";
 export function RejectTable({
   label,
   workspace,
-  rejects,
+  rows,
   loading = false,
   loadMore,
 }: {
   readonly label: string;
   readonly workspace: number;
-  readonly rejects: readonly LeadReject[];
+  readonly rows: readonly LeadReject[];
   readonly loading?: boolean;
   readonly loadMore?: (() => void) | undefined;
 }) {
@@ -20,7 +20,7 @@ export function RejectTable({
   return (
     <DataTable
       label={label}
-      rows={rejects}
+      rows={rows}
       keyOf={({ row }) => row}
       loading={loading}
       loadMore={loadMore}

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { rolesQuery, usersQuery, type Role, type User } from "../../api/users.ts";
 import { useMay } from "../../ui/permission.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -19,7 +20,7 @@ export function UsersPage() {
   const { me } = shell.useRouteContext();
   const users = useInfiniteQuery(usersQuery);
   const { data: roles = [], error } = useQuery(rolesQuery);
-  const rows = users.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(users);
   return (
     <Page
       title="Users"
@@ -31,14 +32,8 @@ export function UsersPage() {
       <DataTable
         label="Users"
         columns={columnsOf({ roles, may_manage, own_id: me.user.id })}
-        rows={rows}
+        {...table}
         keyOf={({ id }) => id}
-        loading={users.isPending}
-        loadMore={
-          users.hasNextPage && !users.isFetchingNextPage
-            ? () => void users.fetchNextPage()
-            : undefined
-        }
       />
       <RoleList roles={roles} />
     </Page>

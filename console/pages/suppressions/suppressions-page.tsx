@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { pagedRows } from "../../api/paged-rows.ts";
 import {
   suppressionListQuery,
   type Suppression,
@@ -24,7 +25,7 @@ export function SuppressionsPage() {
   const navigate = route.useNavigate();
   const may_manage = useMay("suppressions.manage");
   const list = useInfiniteQuery(suppressionListQuery(filter));
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(list);
   const change = (changed: {
     [Key in keyof SuppressionFilter]: SuppressionFilter[Key] | undefined;
   }) => void navigate({ search: { ...filter, ...changed } as SuppressionFilter });
@@ -36,7 +37,7 @@ export function SuppressionsPage() {
     >
       <Filters filter={filter} change={change} />
       <FormError error={list.error} />
-      {list.isSuccess && rows.length === 0 ? (
+      {list.isSuccess && table.rows.length === 0 ? (
         <NoSuppressions
           filtered={Object.keys(filter).length > 0}
           clear={() => void navigate({ search: {} })}
@@ -46,14 +47,8 @@ export function SuppressionsPage() {
           <DataTable<Suppression>
             label="Suppressions"
             columns={suppressionColumns(may_manage)}
-            rows={rows}
+            {...table}
             keyOf={({ id }) => id}
-            loading={list.isPending}
-            loadMore={
-              list.hasNextPage && !list.isFetchingNextPage
-                ? () => void list.fetchNextPage()
-                : undefined
-            }
           />
         )
       )}

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Template } from "../../api/chat.ts";
 import { useRefresh } from "../../api/live.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { templateListQuery } from "../../api/templates.ts";
 import { template_qualities } from "../../messages/template-statuses.ts";
 import { buttonClass } from "../../ui/button.tsx";
@@ -50,7 +51,7 @@ export function TemplatesPage() {
   const templates = useInfiniteQuery(templateListQuery(status));
   const mayManage = useMay("chat.manage");
   useRefresh(["chat.template.updated"], ["chat-templates"]);
-  const rows = templates.data?.pages.flatMap(({ data }) => data) ?? [];
+  const table = pagedRows(templates);
   return (
     <Page
       title="Templates"
@@ -67,24 +68,13 @@ export function TemplatesPage() {
         />
       </div>
       <FormError error={templates.error} />
-      {templates.isSuccess && rows.length === 0 ? (
+      {templates.isSuccess && table.rows.length === 0 ? (
         <EmptyState
           title={status ? "No template is in this state" : "No templates yet"}
           text="Submit one for WhatsApp’s approval, or fetch those that the business account already has."
         />
       ) : (
-        <DataTable
-          label="Templates"
-          columns={columns}
-          rows={rows}
-          keyOf={({ id }) => id}
-          loading={templates.isPending}
-          loadMore={
-            templates.hasNextPage && !templates.isFetchingNextPage
-              ? () => void templates.fetchNextPage()
-              : undefined
-          }
-        />
+        <DataTable label="Templates" columns={columns} {...table} keyOf={({ id }) => id} />
       )}
     </Page>
   );
