@@ -33,7 +33,7 @@ const CallsToday = Type.Object(
 const CreditLevel = Type.Object(
   {
     available: Type.Integer({ format: "int64" }),
-    is_low: Type.Boolean({ description: "At or below the account's credit-low limit" }),
+    is_low: Type.Boolean({ description: "Below the account's low-credit threshold" }),
   },
   { title: "CreditLevel" },
 );
@@ -41,7 +41,9 @@ const CreditLevel = Type.Object(
 const HeldChat = Type.Object(
   {
     ...HoldResponse.properties,
-    name: nullable(Type.String({ description: "Of the campaign or template; null otherwise" })),
+    name: nullable(
+      Type.String({ description: "Of the campaign, template or number; null for the account" }),
+    ),
   },
   { title: "HeldChat" },
 );
@@ -75,7 +77,6 @@ const RejectedTemplate = Type.Object(
   {
     id: id("The template"),
     name: Type.String(),
-    status: Type.Enum(["REJECTED", "PAUSED"], { type: "string" }),
     rejection_reason: nullable(Type.String()),
   },
   { title: "RejectedTemplate" },
@@ -96,9 +97,9 @@ export const Overview = Type.Object(
     ),
     voice_holds: nullable(Type.Array(HeldVoice, { description: "Newest first" })),
     failing_callbacks: nullable(Type.Array(FailingEndpoint)),
-    refused_templates: nullable(
+    rejected_templates: nullable(
       Type.Array(RejectedTemplate, {
-        description: "Rejected or paused by WhatsApp in the last thirty days, newest first",
+        description: "Rejected by WhatsApp in the last thirty days, newest first",
       }),
     ),
   },

@@ -55,7 +55,7 @@ const nothing = {
   chat_holds: [],
   voice_holds: [],
   failing_callbacks: [],
-  refused_templates: [],
+  rejected_templates: [],
 };
 
 test("counts the messages, replies and calls since midnight in the account's time zone, and of no other account", async () => {
@@ -128,7 +128,7 @@ test("lists what waits for a person, and not what ends by itself or was done by 
   const { account_id } = account;
   const number = await makeChatNumber(app, account);
   const template_id = await makeChatTemplate(app, account, number, { status: "REJECTED" });
-  await makeChatTemplate(app, account, number);
+  const paused = await makeChatTemplate(app, account, number, { status: "PAUSED" });
   const sending = await makeChatTemplate(app, account, number);
   const campaign = await makeChatCampaign(app, account, number, sending, [
     { phone: "919811111111" },
@@ -138,6 +138,10 @@ test("lists what waits for a person, and not what ends by itself or was done by 
     await hold(tx, { account_id, ...failing, detail: null }, now);
     const throttled = { scope: "number", subject_id: number.id, reason: "throttled" } as const;
     await hold(tx, { account_id, ...throttled, detail: null, ends_at: at(700) }, now);
+    for (const subject_id of [template_id, paused]) {
+      const held = { scope: "template", subject_id, reason: "template_paused" } as const;
+      await hold(tx, { account_id, ...held, detail: null }, at(-1));
+    }
   });
   const voice = await makeVoiceCampaign(app, account);
   const ended = await makeVoiceCampaign(app, account, { campaign: { finished_at: now } });
@@ -157,14 +161,17 @@ test("lists what waits for a person, and not what ends by itself or was done by 
     .execute();
   const read = await overview();
   assert.deepEqual(
-    read.chat_holds.map(({ scope, subject_id, reason, name }: Record<string, unknown>) => [
+    read.chat_holds.map(({ scope, subject_id, reason }: Record<string, unknown>) => [
       scope,
       subject_id,
       reason,
-      name,
     ]),
-    [["campaign", campaign, "error_threshold", "Test campaign"]],
+    [
+      ["campaign", campaign, "error_threshold"],
+      ["template", paused, "template_paused"],
+    ],
   );
+  assert.equal(read.chat_holds[0].name, "Test campaign");
   assert.deepEqual(
     read.voice_holds.map(({ campaign_id }: { campaign_id: number }) => campaign_id),
     [voice.id],
@@ -173,8 +180,8 @@ test("lists what waits for a person, and not what ends by itself or was done by 
     { id: failing.id, url: failing.url, disabled_reason: null, failing_since: now.toISOString() },
   ]);
   assert.deepEqual(
-    read.refused_templates.map(({ id, status }: Record<string, unknown>) => [id, status]),
-    [[template_id, "REJECTED"]],
+    read.rejected_templates.map(({ id }: { id: number }) => id),
+    [template_id],
   );
   assert.deepEqual(await overview(other.token), nothing);
 });

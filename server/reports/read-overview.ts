@@ -13,8 +13,8 @@ import { callOutcome } from "./call-report.ts";
 import { midnightBefore } from "./report-range.ts";
 import { counted_max, listed_max, type Overview } from "./overview-schema.ts";
 
-/** A template that was refused longer ago has been dealt with. */
-const refused_days = 30;
+/** A template that was rejected longer ago has been dealt with. */
+const rejected_days = 30;
 
 const needs = {
   chat: { features: ["bulk_chat"], anyOf: ["chat.read", "chat.campaigns.manage"] },
@@ -46,7 +46,7 @@ export async function readOverview(
     chat_holds: see(needs.chat) ? await listChatHolds(db, id) : null,
     voice_holds: see(needs.voice) ? await listVoiceHolds(db, id) : null,
     failing_callbacks: see(needs.callbacks) ? await listFailingEndpoints(db, id) : null,
-    refused_templates: see(needs.chat) ? await listRefusedTemplates(db, id, now) : null,
+    rejected_templates: see(needs.chat) ? await listRejectedTemplates(db, id, now) : null,
   }));
 }
 
@@ -97,7 +97,7 @@ async function readCredits(
 ): Promise<NonNullable<Overview["credits"]>> {
   const { rows } = await sql<{ kind: CreditKind; available: number; is_low: boolean }>`
     select k.kind, coalesce(b.available, 0) as available,
-      coalesce(b.available, 0) <= case k.kind when 'chat' then a.chat_credit_low else a.call_credit_low end as is_low
+      coalesce(b.available, 0) < case k.kind when 'chat' then a.chat_credit_low else a.call_credit_low end as is_low
     from accounts a
     cross join (values ('chat'), ('call')) k (kind)
     left join credit_balances b on b.account_id = ${accountId} and b.kind = k.kind
@@ -106,6 +106,7 @@ async function readCredits(
   return Object.fromEntries(levels) as NonNullable<Overview["credits"]>;
 }
 
+/** Of a rejected template the rejection is listed, and a review ends without the account's help. */
 async function listChatHolds(
   db: Kysely<DB>,
   accountId: number,
@@ -118,6 +119,7 @@ async function listChatHolds(
     left join chat_campaigns c on h.scope = 'campaign' and c.account_id = ${accountId} and c.id = h.subject_id
     left join chat_templates t on h.scope = 'template' and t.account_id = ${accountId} and t.id = h.subject_id
     left join chat_numbers n on h.scope = 'number' and n.account_id = ${accountId} and n.id = h.subject_id
+    where h.reason <> 'template_paused' or t.status in ('PAUSED', 'DISABLED')
     order by h.set_at desc`.execute(db);
   return rows.map(({ name, ...row }) => ({ ...holdResponseOf(row), name }));
 }
@@ -169,19 +171,18 @@ async function listFailingEndpoints(
   }));
 }
 
-async function listRefusedTemplates(
+async function listRejectedTemplates(
   db: Kysely<DB>,
   accountId: number,
   now: Date,
-): Promise<NonNullable<Overview["refused_templates"]>> {
-  const rows = await db
+): Promise<NonNullable<Overview["rejected_templates"]>> {
+  return db
     .selectFrom("chat_templates")
-    .select(["id", "name", "status", "rejection_reason"])
+    .select(["id", "name", "rejection_reason"])
     .where("account_id", "=", accountId)
-    .where("status", "in", ["REJECTED", "PAUSED"])
-    .where("updated_at", ">", new Date(now.getTime() - refused_days * 86_400_000))
+    .where("status", "=", "REJECTED")
+    .where("updated_at", ">", new Date(now.getTime() - rejected_days * 86_400_000))
     .orderBy("updated_at", "desc")
     .limit(listed_max)
     .execute();
-  return rows.map((row) => ({ ...row, status: row.status as "REJECTED" | "PAUSED" }));
 }

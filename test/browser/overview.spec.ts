@@ -28,3 +28,24 @@ test("a paused campaign appears on the overview without a reload, and resumes fr
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
   expect(problems).toEqual([]);
 });
+
+test("a hold whose cause was resolved is lifted from the overview, and the campaign is completed", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  // The sandbox restricts the sending number.
+  const id = await createCampaign(service, "Held back", ["919500777006"]);
+  await openPage("/");
+  const item = page
+    .getByRole("list", { name: "Needs attention" })
+    .getByRole("listitem")
+    .filter({ hasText: "The sending number is restricted" });
+  await item.getByRole("button", { name: "It is resolved" }).click();
+  await page.getByRole("button", { name: "Continue sending" }).click();
+  await expect(item).toBeHidden();
+  await page.goto(`${service.url}/chat/campaigns/${id}`);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+  expect(problems).toEqual([]);
+});

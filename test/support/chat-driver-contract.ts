@@ -121,6 +121,7 @@ const throttled = "919000777002";
 const silent = "919000777003";
 const says_stop = "919000777004";
 const says_yes = "919000777005";
+const restricted = "919000777006";
 
 /** Registers the suite; `open` opens a driver whose outcomes the numbers above decide. */
 export function chatDriverContract(name: string, open: () => Promise<ChatDriverUnderTest>): void {
@@ -188,14 +189,18 @@ export function chatDriverContract(name: string, open: () => Promise<ChatDriverU
       assert.deepEqual(new Set(statuses), new Set(["sent", "delivered", "read"]));
     });
 
-    test("events a message to an undeliverable number as failed, with code 131026", async () => {
-      const message = outgoing(undeliverable);
-      await send(message);
-      await eventually(() => statusesOf(message).length > 0);
-      const [report] = statusesOf(message);
-      assert.ok(report?.kind === "status");
-      assert.deepEqual([report.status, report.code], ["failed", 131_026]);
-    });
+    for (const [to, code] of [
+      [undeliverable, 131_026],
+      [restricted, 131_048],
+    ] as const)
+      test(`events a message that failed after it was accepted, with code ${code}`, async () => {
+        const message = outgoing(to);
+        await send(message);
+        await eventually(() => statusesOf(message).length > 0);
+        const [report] = statusesOf(message);
+        assert.ok(report?.kind === "status");
+        assert.deepEqual([report.status, report.code], ["failed", code]);
+      });
 
     test("events how long a message is throttled and accepts it afterwards", async () => {
       const error = await failureOf(send(outgoing(throttled)));

@@ -1,10 +1,7 @@
 import type { CampaignDetail } from "../../api/chat.ts";
 import { hold_words } from "../../messages/hold-reasons.ts";
-import { useMay } from "../../ui/permission.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Time } from "../../ui/time.tsx";
-import { liftHold, type LiftedHold } from "./change-campaign.ts";
+import { LiftHold } from "./lift-hold.tsx";
 
 type Hold = CampaignDetail["holds"][number];
 
@@ -25,8 +22,7 @@ function Notice({
   readonly reason: Hold["reason"];
   readonly hold?: Hold | undefined;
 }) {
-  const { label, text, advice, ends } = hold_words[reason];
-  const may = useMay("chat.manage");
+  const { label, text, advice } = hold_words[reason];
   return (
     <section
       aria-label={`Paused: ${label}`}
@@ -49,16 +45,7 @@ function Notice({
           </p>
         )}
       </div>
-      {hold && ends === "lift" && may && (
-        <ConfirmDialog
-          title="Is the cause resolved?"
-          text="Sending continues at once. If the cause remains, it stops again."
-          action="Continue sending"
-          kind="primary"
-          trigger={<Button>It is resolved</Button>}
-          act={() => liftHold(hold as LiftedHold)}
-        />
-      )}
+      {hold && <LiftHold {...hold} />}
     </section>
   );
 }

@@ -38,3 +38,8 @@ export function readRecipientSearch({ state, error }: Record<string, unknown>): 
     ...(typeof error === "string" && /^[a-z_]{1,64}$/.test(error) ? { error } : {}),
   };
 }
+
+/** The number of a new campaign to one person. */
+export function readComposerSearch({ to }: Record<string, unknown>): { readonly to?: string } {
+  return typeof to === "string" && /^\+\d{5,15}$/.test(to) ? { to } : {};
+}

@@ -61,12 +61,3 @@ export async function suppressPhone(phone: string, reason: string): Promise<void
     body: { phone_number: `+${phone}`, channel: "chat", reason },
   });
 }
-
-export type LiftedHold = Pick<CampaignDetail["holds"][number], "scope" | "subject_id"> & {
-  readonly reason: "sender_restricted" | "auth" | "template_paused" | "error_threshold";
-};
-
-export async function liftHold(hold: LiftedHold): Promise<void> {
-  await api.POST("/api/v1/chat/holds/lift", { body: hold });
-  await queryClient.invalidateQueries({ queryKey: ["chat-campaigns"] });
-}

@@ -12,12 +12,13 @@ import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { resumeCampaign } from "../chat/change-campaign.ts";
+import { LiftHold } from "../chat/lift-hold.tsx";
 
 type ChatHold = NonNullable<Overview["chat_holds"]>[number];
 
 /** What does not go on without a person, each with what helps. */
 export function Attention({ overview }: { readonly overview: Overview }) {
-  const { chat_holds, voice_holds, failing_callbacks, refused_templates } = overview;
+  const { chat_holds, voice_holds, failing_callbacks, rejected_templates } = overview;
   const items = [
     ...(chat_holds ?? []).map((hold) => (
       <Hold key={`hold ${hold.scope} ${hold.subject_id} ${hold.reason}`} hold={hold} />
@@ -33,7 +34,7 @@ export function Attention({ overview }: { readonly overview: Overview }) {
         }
       />
     )),
-    ...(refused_templates ?? []).map((template) => (
+    ...(rejected_templates ?? []).map((template) => (
       <Template key={`template ${template.id}`} {...template} />
     )),
     ...(failing_callbacks ?? []).map((endpoint) => (
@@ -98,6 +99,7 @@ function Hold({ hold: { scope, subject_id, reason, name, set_at } }: { readonly 
         </>
       }
     >
+      <LiftHold scope={scope} subject_id={subject_id} reason={reason} />
       {scope === "campaign" && ends === "resume" && may_resume && (
         <Button busy={resume.isPending} onClick={() => resume.mutate()}>
           Resume
@@ -119,10 +121,9 @@ function Hold({ hold: { scope, subject_id, reason, name, set_at } }: { readonly 
 function Template({
   id,
   name,
-  status,
   rejection_reason,
-}: NonNullable<Overview["refused_templates"]>[number]) {
-  const { label, text } = template_statuses[status];
+}: NonNullable<Overview["rejected_templates"]>[number]) {
+  const { label, text } = template_statuses.REJECTED;
   const reason = rejection_reason === null ? null : rejection_reasons[rejection_reason];
   return (
     <Item title={`Template ${name}: ${label}`} text={reason ?? text}>

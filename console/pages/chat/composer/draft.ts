@@ -18,10 +18,11 @@ export type Draft = {
 
 const storage_key = "chat-campaign-draft";
 
-/** Returns the draft of this tab, or a new one. */
-export function readDraft(): Draft {
-  const kept = sessionStorage.getItem(storage_key);
-  if (kept !== null) return JSON.parse(kept) as Draft;
+/** Returns the draft of this tab, or a new one. With `to`, a draft to this number alone. */
+export function readDraft(to = ""): Draft {
+  const stored = sessionStorage.getItem(storage_key);
+  const kept = stored === null ? null : (JSON.parse(stored) as Draft);
+  if (kept && (to === "" || kept.list === to)) return kept;
   const draft: Draft = {
     key: crypto.randomUUID(),
     name: "",
@@ -29,7 +30,7 @@ export function readDraft(): Draft {
     template_id: "",
     source: "list",
     group_id: "",
-    list: "",
+    list: to,
     mapping: {},
     scheduled_at: "",
   };

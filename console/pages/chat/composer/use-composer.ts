@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { templatesQuery } from "../../../api/chat.ts";
 import { api, body } from "../../../api/client.ts";
@@ -10,9 +10,12 @@ import { contactsOf, defaultMapping, readAudience, type Contact } from "./read-a
 
 export type FieldErrors = readonly { readonly field: string; readonly reason: string }[];
 
+const route = getRouteApi("/shell/chat/campaigns/new");
+
 /** The draft with everything that follows from it, its dry run, and its sending. */
 export function useComposer() {
-  const [draft, setDraft] = useState(readDraft);
+  const { to } = route.useSearch();
+  const [draft, setDraft] = useState(() => readDraft(to));
   useEffect(() => keepDraft(draft), [draft]);
   const navigate = useNavigate();
   const { data: templates = [] } = useQuery(templatesQuery);

@@ -13,6 +13,7 @@ chatDriverContract("whatsapp", async () => {
     { kind: "silent", to: "777003" },
     { kind: "reply", to: "777004", text: "STOP" },
     { kind: "reply", to: "777005", text: "yes" },
+    { kind: "fail_later", to: "777006", code: 131_048 },
   ]);
   const driver = openMetaDriver({
     api_url: stub.api_url,

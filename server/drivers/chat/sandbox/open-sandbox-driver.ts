@@ -19,8 +19,8 @@ import { readWebhook, simulatedReply, type SandboxWebhook } from "./sandbox-webh
 import { openSandboxTemplates } from "./sandbox-templates.ts";
 
 const retry_after_ms = 1_000;
-/** How many throttled recipients are remembered; beyond that, the oldest is dropped and throttled again. */
-const throttled_max = 10_000;
+/** How many refused recipients are remembered; beyond that, the oldest is dropped and refused again. */
+const refused_max = 10_000;
 /** The most messages with events still to come; beyond that, the sandbox throttles. */
 const pending_max = 200_000;
 
@@ -30,6 +30,7 @@ const outcomes: Readonly<Record<string, SimulatedOutcome | "throttled">> = {
   "777003": "silent",
   "777004": "replies STOP",
   "777005": "replies yes",
+  "777006": "restricted",
 };
 
 export type SandboxSettings = {
@@ -62,7 +63,7 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
     schedule: settings.schedule ?? scheduleByTimer,
   });
   const templates = openSandboxTemplates();
-  const throttled = new Set<string>();
+  const refused = new Set<string>();
   const run = randomUUID().slice(0, 8);
   let last = 0;
   let closed = false;
@@ -71,11 +72,8 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
     const isLate = performance.now() > (outgoing.begin_by_ms ?? Infinity);
     if (closed || isLate || signal?.aborted)
       throw new ChatSendError("unreachable", "the sandbox is closed or the request was aborted");
-    const outcome = outcomes[outgoing.to.slice(-6)] ?? "read";
-    if (
-      simulation.size >= pending_max ||
-      (outcome === "throttled" && isThrottled(throttled, outgoing.to))
-    )
+    const outcome = outcomeOf(refused, outgoing.to);
+    if (simulation.size >= pending_max || outcome === "throttled")
       throw new ChatSendError("throttled", "the sandbox throttled the message (130429)", {
         code: 130_429,
         retry_after_ms,
@@ -87,7 +85,7 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
       message_id: outgoing.message_id,
       to: outgoing.to,
       from,
-      outcome: outcome === "throttled" ? "read" : outcome,
+      outcome,
     });
     return { provider_message_id };
   };
@@ -115,12 +113,14 @@ const scheduleByTimer: Schedule = (run, delay_ms) => {
   return () => clearTimeout(timer);
 };
 
-/** Returns whether to throttle: every other message to such a number. */
-function isThrottled(throttled: Set<string>, to: string): boolean {
-  if (throttled.delete(to)) return false;
-  throttled.add(to);
-  if (throttled.size > throttled_max) throttled.delete(throttled.values().next().value ?? "");
-  return true;
+/** Returns what happens to a message. What another attempt can repair happens to every other message of a number. */
+function outcomeOf(refused: Set<string>, to: string): SimulatedOutcome | "throttled" {
+  const outcome = outcomes[to.slice(-6)] ?? "read";
+  if (outcome !== "throttled" && outcome !== "restricted") return outcome;
+  if (refused.delete(to)) return "read";
+  refused.add(to);
+  if (refused.size > refused_max) refused.delete(refused.values().next().value ?? "");
+  return outcome;
 }
 
 /** Describes a number, with digits derived from its ID so that numbers differ. */

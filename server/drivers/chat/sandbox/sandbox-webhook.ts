@@ -26,8 +26,8 @@ export function statusEvent(
   { provider_message_id, message_id }: Subject,
   status: StatusEvent["status"],
   at: Date,
+  code: number | null,
 ): SandboxEvent {
-  const code = status === "failed" ? 131_026 : null;
   return { kind: "status", provider_message_id, message_id, status, at: at.toISOString(), code };
 }
 

@@ -21,7 +21,19 @@ export type Delays = {
   readonly reply_ms: number;
 };
 
-export type SimulatedOutcome = "read" | "undeliverable" | "silent" | "replies STOP" | "replies yes";
+export type SimulatedOutcome =
+  | "read"
+  | "undeliverable"
+  | "restricted"
+  | "silent"
+  | "replies STOP"
+  | "replies yes";
+
+/** The provider's code of a message that fails after it was accepted. */
+const failure_codes: Partial<Readonly<Record<SimulatedOutcome, number>>> = {
+  undeliverable: 131_026,
+  restricted: 131_048,
+};
 
 export type SimulatedMessage = {
   readonly provider_message_id: string;
@@ -99,18 +111,20 @@ export function simulateDelivery(settings: {
 }
 
 function buildSteps({ sent_ms, delivered_ms, read_ms, reply_ms }: Delays): readonly Step[] {
-  const unlessUndeliverable =
+  const unlessFailed =
     (status: "delivered" | "read") =>
     (message: SimulatedMessage, at: Date): SandboxEvent | null =>
-      message.outcome === "undeliverable" ? null : statusEvent(message, status, at);
+      message.outcome in failure_codes ? null : statusEvent(message, status, at, null);
   return [
     {
       delay_ms: sent_ms,
-      eventOf: (message, at) =>
-        statusEvent(message, message.outcome === "undeliverable" ? "failed" : "sent", at),
+      eventOf(message, at) {
+        const code = failure_codes[message.outcome] ?? null;
+        return statusEvent(message, code === null ? "sent" : "failed", at, code);
+      },
     },
-    { delay_ms: delivered_ms, eventOf: unlessUndeliverable("delivered") },
-    { delay_ms: read_ms, eventOf: unlessUndeliverable("read") },
+    { delay_ms: delivered_ms, eventOf: unlessFailed("delivered") },
+    { delay_ms: read_ms, eventOf: unlessFailed("read") },
     {
       delay_ms: reply_ms,
       eventOf(message, at) {
