@@ -15,7 +15,11 @@ import { idParam } from "./shell/id-param.ts";
 import { navigation, see_overview, type NavigationLink } from "./shell/navigation.ts";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
-import { readCampaignsSearch, readRecipientSearch } from "./pages/chat/campaigns-search.ts";
+import {
+  readCampaignsSearch,
+  readComposerSearch,
+  readRecipientSearch,
+} from "./pages/chat/campaigns-search.ts";
 import { readTemplatesSearch } from "./pages/templates/templates-search.ts";
 import { readImportSearch, readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
 import { readRepliesSearch } from "./pages/replies/replies-search.ts";
@@ -148,6 +152,7 @@ const newChatCampaign = createRoute({
   getParentRoute: () => shell,
   path: "/chat/campaigns/new",
   staticData: { title: "New chat campaign", permission: "chat.campaigns.create" },
+  validateSearch: readComposerSearch,
   component: lazyRouteComponent(
     () => import("./pages/chat/composer/composer-page.tsx"),
     "ComposerPage",

@@ -11,6 +11,17 @@ export const peopleQuery = (q: string) =>
     enabled: q !== "",
   });
 
+/** Who a number belongs to; null if it is known nowhere. */
+export const personQuery = (phone_number: string) =>
+  queryOptions({
+    queryKey: ["person", phone_number, "found"],
+    queryFn: async ({ signal }) => {
+      const query = { q: phone_number };
+      const { data } = await body(api.GET("/api/v1/people", { params: { query }, signal }));
+      return data.length === 1 ? data[0]! : null;
+    },
+  });
+
 export const personTimelineQuery = (phone_number: string) =>
   infiniteQueryOptions({
     queryKey: ["person", phone_number, "timeline"],

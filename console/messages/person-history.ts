@@ -35,7 +35,7 @@ export function describePersonEntry({ kind, event, data }: Entry): {
   readonly title: string;
   readonly text?: string;
 } {
-  const word = event.replaceAll("_", " ");
+  const word = event.replaceAll(/[-_]/g, " ");
   switch (kind) {
     case "lead":
       return describeLead(event, data);

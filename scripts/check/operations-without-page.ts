@@ -120,7 +120,6 @@ export const operations_without_page: readonly {
       "previewVoiceCampaign",
       "createVoiceTestCall",
       "listVoiceRejects",
-      "clickToCall",
       "listVoiceCampaigns",
       "readVoiceCampaign",
       "pauseVoiceCampaign",

@@ -25,6 +25,30 @@ test("an angry customer is found by number and suppressed within three clicks", 
   expect(problems).toEqual([]);
 });
 
+test("a person is called, seen live on the timeline, and written to", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500024", name: "Kathleen Antonelli" });
+  await openPage("/people/+919876500024");
+  await expect(page.getByRole("heading", { name: /^Kathleen Antonelli/ })).toBeVisible();
+  await page.getByRole("button", { name: "Call" }).click();
+  const phone = page.getByLabel("Your extension or phone number");
+  await phone.fill("not a phone");
+  await page.getByRole("dialog").getByRole("button", { name: "Call" }).click();
+  await expect(phone).toBeFocused();
+  await expect(phone).toHaveAccessibleDescription(/must be/);
+  await phone.fill("101");
+  await page.getByRole("dialog").getByRole("button", { name: "Call" }).click();
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  await expect(timeline).toContainText(/Call: (ringing|in progress|completed)/);
+  await page.getByRole("link", { name: "Message" }).click();
+  await expect(page.getByLabel("Numbers")).toHaveValue("+919876500024");
+  expect(problems).toEqual([]);
+});
+
 test("a person is reached from a lead, and erased when the number is typed", async ({
   openPage,
   page,
@@ -57,8 +81,13 @@ test("a person is found and suppressed by keyboard alone", async ({ openPage, pa
   await expect(page.getByRole("option", { name: /Annie Easley/ })).toBeVisible();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "+919876500022" })).toBeFocused();
+  const suppress = page.getByRole("button", { name: "Suppress", exact: true });
+  for (const name of ["Message", "Call"]) {
+    await page.keyboard.press("Tab");
+    await expect(page.getByRole(name === "Call" ? "button" : "link", { name })).toBeFocused();
+  }
   await page.keyboard.press("Tab");
-  await expect(page.getByRole("button", { name: "Suppress", exact: true })).toBeFocused();
+  await expect(suppress).toBeFocused();
   await page.keyboard.press("Enter");
   await page.getByLabel("Reason").focus();
   await page.keyboard.type("Asked by phone");
@@ -66,5 +95,5 @@ test("a person is found and suppressed by keyboard alone", async ({ openPage, pa
   await expect(page.getByRole("list", { name: "Suppressions in force" })).toContainText(
     "Asked by phone",
   );
-  await expect(page.getByRole("button", { name: "Suppress", exact: true })).toBeFocused();
+  await expect(suppress).toBeFocused();
 });

@@ -36,6 +36,8 @@ export function EraseDialog({
   );
 }
 
+const digits = (number: string) => number.replaceAll(/\D/g, "");
+
 function EraseForm({
   phone,
   onCancel,
@@ -59,7 +61,7 @@ function EraseForm({
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
       <TextField
         {...register("typed", {
-          validate: (typed = "") => typed.trim() === phone || `Type ${phone} to confirm.`,
+          validate: (typed = "") => digits(typed) === digits(phone) || `Type ${phone} to confirm.`,
         })}
         label="Type the number to confirm"
         placeholder={phone}

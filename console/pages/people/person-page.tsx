@@ -1,37 +1,55 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { liftSuppression, personTimelineQuery, suppressionsQuery } from "../../api/people.ts";
+import { useRefresh } from "../../api/live.ts";
+import {
+  liftSuppression,
+  personQuery,
+  personTimelineQuery,
+  suppressionsQuery,
+} from "../../api/people.ts";
 import {
   describePersonEntry,
   describeSource,
   describeSuppression,
 } from "../../messages/person-history.ts";
-import { Button } from "../../ui/button.tsx";
+import { Button, buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
+import { CallDialog } from "./call-dialog.tsx";
 import { EraseDialog } from "./erase-dialog.tsx";
 import { ErasureProgress } from "./erasure-progress.tsx";
 import { SuppressDialog } from "./suppress-dialog.tsx";
 
 const route = getRouteApi("/shell/people/$phone");
+const shell = getRouteApi("/shell");
 
 export function PersonPage() {
   const { phone } = route.useParams();
   const [erasure, setErasure] = useState<number | null>(null);
+  const { data: person } = useQuery(personQuery(phone));
+  useRefresh(changes, ["person", phone]);
   const may_erase = useMay("people.erase");
   const may_suppress = useMay("suppressions.manage");
   const may_see = useMay("suppressions.read") || may_suppress;
+  const number = person ? `+${person.phone_number}` : phone;
   return (
     <Page
-      title={phone}
+      title={
+        <>
+          {person?.name}{" "}
+          <span className={person?.name ? "text-muted font-normal" : ""}>{number}</span>
+        </>
+      }
       text="Everything that is known under this number, in each of its spellings."
       actions={
         <>
+          <MessageLink number={number} />
+          <CallButton number={number} />
           {may_suppress && <SuppressDialog phone={phone} />}
           {may_erase && <EraseDialog phone={phone} onRequested={setErasure} />}
         </>
@@ -42,6 +60,35 @@ export function PersonPage() {
       <PersonHistory phone={phone} />
     </Page>
   );
+}
+
+/** What changes a person's history. */
+const changes = [
+  "lead.created",
+  "lead.updated",
+  "chat.reply.received",
+  "call.initiated",
+  "call.answered",
+  "call.completed",
+] as const;
+
+/** Begins a campaign for this number alone: its dry run says what stands against the message. */
+function MessageLink({ number }: { readonly number: string }) {
+  if (!useMay("chat.campaigns.create")) return null;
+  return (
+    <Link to="/chat/campaigns/new" search={{ to: number }} className={buttonClass()}>
+      Message
+    </Link>
+  );
+}
+
+function CallButton({ number }: { readonly number: string }) {
+  const { user, account } = shell.useRouteContext().me;
+  const prefix = `+${account.country_code}`;
+  // Calls are to ten digits of the account's country (contract 4.4).
+  const ten_digits = number.startsWith(prefix) ? number.slice(prefix.length) : number;
+  if (!account.features.includes("calls") || !/^\d{10}$/.test(ten_digits)) return null;
+  return <CallDialog number={ten_digits} from={user.extension ?? user.phone ?? ""} />;
 }
 
 function PersonHistory({ phone }: { readonly phone: string }) {
