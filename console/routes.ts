@@ -12,7 +12,7 @@ import { ApiProblem } from "./api/problem.ts";
 import { queryClient } from "./api/query-client.ts";
 import { ErrorPage } from "./shell/error-page.tsx";
 import { idParam } from "./shell/id-param.ts";
-import { navigation, see_overview, type NavigationLink } from "./shell/navigation.ts";
+import { firstPage, see_overview } from "./shell/navigation.ts";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
 import {
@@ -94,15 +94,10 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: "/",
   staticData: { title: "Overview", permission: see_overview },
-  // Someone without any of its parts begins with the first page that their role covers.
   beforeLoad: ({ context: { me } }) => {
-    const allowed = (permission: Permission) => me.permissions.includes(permission);
-    if (see_overview.some(allowed)) return;
-    const first = navigation
-      .flatMap<NavigationLink>(({ links }) => links)
-      .find(({ permission }) => [permission].flat().some(allowed));
+    const to = firstPage(me.permissions);
     // oxlint-disable-next-line only-throw-error -- The same.
-    throw redirect({ to: first?.to ?? "/settings/profile" });
+    if (to !== "/") throw redirect({ to });
   },
   component: lazyRouteComponent(() => import("./pages/overview/overview-page.tsx"), "OverviewPage"),
 });
@@ -247,6 +242,17 @@ const suppressions = createRoute({
   ),
 });
 
+const leadFields = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/lead-fields",
+  staticData: { title: "Lead fields", permission: "crm.manage" },
+  validateSearch: readLeadSearch,
+  component: lazyRouteComponent(
+    () => import("./pages/settings/lead-fields-page.tsx"),
+    "LeadFieldsPage",
+  ),
+});
+
 const users = createRoute({
   getParentRoute: () => shell,
   path: "/settings/users",
@@ -284,6 +290,7 @@ export const router = createRouter({
       groups,
       group,
       suppressions,
+      leadFields,
       users,
       profile,
     ]),

@@ -2,6 +2,7 @@ import {
   Ban,
   LayoutDashboard,
   LayoutTemplate,
+  ListChecks,
   MessagesSquare,
   Send,
   UserCog,
@@ -60,7 +61,15 @@ export const navigation = [
   },
   {
     label: "Settings",
-    links: [{ to: "/settings/users", label: "Users", icon: UserCog, permission: "users.read" }],
+    links: [
+      {
+        to: "/settings/lead-fields",
+        label: "Lead fields",
+        icon: ListChecks,
+        permission: "crm.manage",
+      },
+      { to: "/settings/users", label: "Users", icon: UserCog, permission: "users.read" },
+    ],
   },
 ] as const satisfies readonly {
   readonly label: string;
@@ -71,4 +80,14 @@ export const navigation = [
     readonly permission: Permission | readonly Permission[];
   }[];
 }[];
-export type NavigationLink = (typeof navigation)[number]["links"][number];
+type NavigationLink = (typeof navigation)[number]["links"][number];
+
+/** Returns the first page that these permissions cover; without any, one's own settings. */
+export function firstPage(
+  permissions: readonly string[],
+): NavigationLink["to"] | "/settings/profile" {
+  const links = navigation.flatMap<NavigationLink>((area) => area.links);
+  const covered = ({ permission }: NavigationLink) =>
+    [permission].flat().some((one) => permissions.includes(one));
+  return links.find(covered)?.to ?? "/settings/profile";
+}

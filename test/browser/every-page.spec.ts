@@ -17,6 +17,7 @@ const pages = [
   { path: "/groups", heading: "Groups" },
   { path: "/groups/1", heading: "Demo customers" },
   { path: "/suppressions", heading: "Suppressions" },
+  { path: "/settings/lead-fields", heading: "Lead fields" },
   { path: "/settings/users", heading: "Users" },
   { path: "/settings/profile", heading: "Your profile" },
   { path: "/sign-in/forgot", heading: "Forgot your password?" },

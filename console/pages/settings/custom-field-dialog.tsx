@@ -1,0 +1,112 @@
+import { useState, type ReactElement } from "react";
+import { useForm } from "react-hook-form";
+import { addField, changeField, type CustomField } from "../../api/lead-fields.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
+import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { TextAreaField } from "../../ui/text-area-field.tsx";
+import { TextField } from "../../ui/text-field.tsx";
+import { field_types } from "./custom-field-types.ts";
+
+type Props = { readonly workspaceId: number; readonly field?: CustomField };
+
+const types = Object.entries(field_types).map(([value, label]) => ({ value, label }));
+
+/** Adds a field, or changes one. Its key and type never change, because programs and values rely on them. */
+export function CustomFieldDialog({
+  trigger,
+  ...props
+}: Props & { readonly trigger: ReactElement }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Dialog
+      title={props.field ? `Edit ${props.field.label}` : "New field"}
+      trigger={trigger}
+      open={open}
+      onOpenChange={setOpen}
+    >
+      <CustomFieldForm {...props} onDone={() => setOpen(false)} />
+    </Dialog>
+  );
+}
+
+const names = ["label", "key", "type", "options", "required"] as const;
+
+function useFieldForm({ workspaceId, field, onDone }: Props & { readonly onDone: () => void }) {
+  const [error, setError] = useState<Error | null>(null);
+  const form = useForm({
+    defaultValues: {
+      label: field?.label ?? "",
+      key: field?.key ?? "",
+      type: field?.type ?? "text",
+      options: field?.options.join("\n") ?? "",
+      required: field?.required ?? false,
+    },
+  });
+  const has_choices = ["select", "multiselect"].includes(form.watch("type"));
+  const submit = form.handleSubmit(async ({ label, key, type, options, required }) => {
+    setError(null);
+    const choices = options.split("\n").flatMap((line) => line.trim() || []);
+    const given = { label, required, ...(has_choices ? { options: choices } : {}) };
+    try {
+      await (field
+        ? changeField(workspaceId, field.id, given)
+        : addField(workspaceId, { ...given, key, type }));
+      onDone();
+    } catch (caught) {
+      setError(showFieldErrors(caught as Error, names, form.setError));
+    }
+  });
+  return { form, error, has_choices, submit };
+}
+
+function CustomFieldForm(props: Props & { readonly onDone: () => void }) {
+  const { form, error, has_choices, submit } = useFieldForm(props);
+  const { register, formState } = form;
+  const { errors } = formState;
+  return (
+    <form noValidate className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
+      <TextField {...register("label")} label="Label" error={errors.label?.message} />
+      {!props.field && (
+        <div className="grid gap-4 sm:grid-cols-2">
+          <TextField
+            {...register("key")}
+            label="Key"
+            placeholder="contract_number"
+            hint="Its name for programs. It never changes."
+            error={errors.key?.message}
+          />
+          <SelectField
+            {...register("type")}
+            label="Type"
+            options={types}
+            error={errors.type?.message}
+          />
+        </div>
+      )}
+      {has_choices && (
+        <TextAreaField
+          {...register("options")}
+          label="Choices"
+          hint="One a line."
+          error={errors.options?.message}
+        />
+      )}
+      <label className="flex items-center gap-2">
+        <input {...register("required")} type="checkbox" className="accent-accent size-4" />A new
+        lead must have a value
+      </label>
+      <FormError error={error} />
+      <ShowCurl submit={submit} />
+      <div className="flex justify-end gap-2">
+        <Button onClick={props.onDone}>Cancel</Button>
+        <Button type="submit" kind="primary" busy={formState.isSubmitting}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,78 @@
+import { useState, type ReactElement } from "react";
+import { useForm } from "react-hook-form";
+import {
+  addOption,
+  changeOption,
+  type OptionPlace,
+  type PicklistOption,
+} from "../../api/lead-fields.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
+import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { TextField } from "../../ui/text-field.tsx";
+
+type Props = { readonly place: OptionPlace; readonly option?: PicklistOption };
+
+/** Adds an option, or changes one. */
+export function OptionDialog({ trigger, ...props }: Props & { readonly trigger: ReactElement }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Dialog
+      title={props.option ? `Edit ${props.option.label}` : "New option"}
+      trigger={trigger}
+      open={open}
+      onOpenChange={setOpen}
+    >
+      <OptionForm {...props} onDone={() => setOpen(false)} />
+    </Dialog>
+  );
+}
+
+const default_color = "#0f766e";
+
+function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => void }) {
+  const [error, setError] = useState<Error | null>(null);
+  const form = useForm({
+    defaultValues: {
+      label: option?.label ?? "",
+      color: option?.color ?? default_color,
+      isDefault: option?.isDefault ?? false,
+    },
+  });
+  const { register, formState } = form;
+  // The default becomes another's by making that one the default.
+  const may_be_default = place.picklist !== "source" && !option?.isDefault;
+  const submit = form.handleSubmit(async ({ label, color, isDefault }) => {
+    setError(null);
+    const given = { label, color, ...(may_be_default && isDefault ? { isDefault } : {}) };
+    try {
+      await (option ? changeOption(place, option.id, given) : addOption(place, given));
+      onDone();
+    } catch (caught) {
+      setError(showFieldErrors(caught as Error, ["label", "color", "isDefault"], form.setError));
+    }
+  });
+  const { errors } = formState;
+  return (
+    <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
+      <TextField {...register("label")} label="Label" error={errors.label?.message} />
+      <TextField {...register("color")} type="color" label="Color" error={errors.color?.message} />
+      {may_be_default && (
+        <label className="flex items-center gap-2">
+          <input {...register("isDefault")} type="checkbox" className="accent-accent size-4" />
+          New leads have it unless another is chosen
+        </label>
+      )}
+      <FormError error={error} />
+      <ShowCurl submit={submit} />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onDone}>Cancel</Button>
+        <Button type="submit" kind="primary" busy={formState.isSubmitting}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
