@@ -7,6 +7,7 @@ export function SortableList<Item>({
   items,
   keyOf,
   nameOf,
+  busy,
   onOrder,
   children,
 }: {
@@ -14,6 +15,8 @@ export function SortableList<Item>({
   readonly items: readonly Item[];
   readonly keyOf: (item: Item) => number;
   readonly nameOf: (item: Item) => string;
+  /** Whether the new order is being stored. */
+  readonly busy: boolean;
   readonly onOrder: (ordered: readonly Item[]) => void;
   /** What is shown of an item. */
   readonly children: (item: Item) => ReactNode;
@@ -26,7 +29,7 @@ export function SortableList<Item>({
     onOrder(ordered);
   };
   return (
-    <ul aria-label={label} className="divide-line divide-y">
+    <ul aria-label={label} aria-busy={busy} className="divide-line divide-y">
       {items.map((item, index) => (
         <li
           key={keyOf(item)}

@@ -31,6 +31,7 @@ const routes = [
 type Control = {
   /** One of them is enough. */
   readonly permissions: readonly string[];
+  /** `{lead}` is a lead of the test. */
   readonly path: string;
   readonly role: "link" | "button";
   readonly name: string;
@@ -55,6 +56,17 @@ const controls: readonly Control[] = [
     name: "New campaign",
   },
   { permissions: ["crm.import"], path: "/leads", role: "link", name: "Import" },
+  { permissions: ["crm.export"], path: "/leads", role: "link", name: "Export" },
+  { permissions: ["crm.leads.create"], path: "/leads", role: "button", name: "New lead" },
+  { permissions: ["crm.write"], path: "/leads/{lead}", role: "button", name: "Add note" },
+  { permissions: ["groups.manage"], path: "/groups", role: "button", name: "New group" },
+  { permissions: ["chat.manage"], path: "/chat/templates", role: "link", name: "New template" },
+  {
+    permissions: ["people.erase"],
+    path: "/people/+919876543210",
+    role: "button",
+    name: "Erase",
+  },
   { permissions: ["users.manage"], path: "/settings/users", role: "button", name: "Invite" },
   {
     permissions: ["suppressions.manage"],
@@ -117,7 +129,8 @@ test("without a permission its pages refuse by name, and its links and buttons a
 }) => {
   const { data } = await call(service, service.demo.tokens["account"]!, "permissions");
   const all = data.map(({ name }) => name);
-  await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
+  const lead = await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
+  const show = (path: string) => page.goto(service.url + path.replace("{lead}", String(lead)));
   expect(routes.length).toBe(sourceOf("routes.ts").match(/, permission: /g)!.length);
   expect(controls.length).toBeGreaterThan(7);
   await page.goto(`${service.url}/sign-in`);
@@ -132,7 +145,7 @@ test("without a permission its pages refuse by name, and its links and buttons a
   }
   await signInWith(page, service, all);
   for (const { path, role, name } of controls) {
-    await page.goto(service.url + path);
+    await show(path);
     await expect(page.getByRole(role, { name, exact: true }).first()).toBeVisible();
   }
   for (const { permissions, path, role, name } of controls) {
@@ -141,7 +154,7 @@ test("without a permission its pages refuse by name, and its links and buttons a
       service,
       all.filter((one) => !permissions.includes(one)),
     );
-    await page.goto(service.url + path);
+    await show(path);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await settle(page);
     await expect(page.getByRole(role, { name, exact: true })).toHaveCount(0);

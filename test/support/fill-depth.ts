@@ -42,11 +42,24 @@ export async function fillDepth(db: pg.Client, heavy: HeavyAccount, depth: Depth
   await db.query("set session_replication_role = origin");
 }
 
+/** Fills an account with leads of 0.6 as many contacts, over the last 90 days. */
+export async function fillLeads(
+  db: pg.Client,
+  {
+    account_id,
+    owner_id,
+    workspace_id,
+  }: Pick<HeavyAccount, "account_id" | "owner_id" | "workspace_id">,
+  rows: number,
+): Promise<void> {
+  await db.query(contacts, [account_id, workspace_id, rows]);
+  await db.query(leads, [account_id, workspace_id, owner_id, rows]);
+}
+
 async function fillAccount(db: pg.Client, of: HeavyAccount, rows: number): Promise<void> {
-  const { account_id, owner_id, workspace_id } = of;
+  const { account_id, owner_id } = of;
+  await fillLeads(db, of, rows);
   const numbered: readonly (readonly [string, readonly unknown[]])[] = [
-    [contacts, [account_id, workspace_id, rows]],
-    [leads, [account_id, workspace_id, owner_id, rows]],
     [campaigns, [account_id, of.chat_number_id, of.template_id, owner_id, rows]],
     [recipients, [account_id, rows]],
     [captures, [account_id]],

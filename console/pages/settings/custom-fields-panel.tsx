@@ -20,6 +20,8 @@ import { CustomFieldDialog } from "./custom-field-dialog.tsx";
 export function CustomFieldsPanel({ workspaceId }: { readonly workspaceId: number }) {
   const { data: fields = [], error, isSuccess } = useQuery(allFieldsQuery(workspaceId));
   const order = useMutation({
+    // One after the other: each stores the whole order.
+    scope: { id: "order of custom fields" },
     mutationFn: (ordered: readonly CustomField[]) => orderFields(workspaceId, ordered),
   });
   const shown = fields.filter(({ archived }) => !archived);
@@ -42,6 +44,7 @@ export function CustomFieldsPanel({ workspaceId }: { readonly workspaceId: numbe
         items={order.isPending ? order.variables : shown}
         keyOf={({ id }) => id}
         nameOf={({ label }) => label}
+        busy={order.isPending}
         onOrder={(ordered) => order.mutate(ordered)}
       >
         {(field) => <Row workspaceId={workspaceId} field={field} />}

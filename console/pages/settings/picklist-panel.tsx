@@ -20,6 +20,8 @@ import { OptionDialog } from "./option-dialog.tsx";
 export function PicklistPanel({ title, ...place }: OptionPlace & { readonly title: string }) {
   const { data, error } = useQuery(allOptionsQuery(place.workspaceId));
   const order = useMutation({
+    // One after the other: each stores the whole order.
+    scope: { id: `order of ${place.picklist}` },
     mutationFn: (options: readonly PicklistOption[]) => orderOptions(place, options),
   });
   const options = data?.[place.picklist] ?? [];
@@ -34,6 +36,7 @@ export function PicklistPanel({ title, ...place }: OptionPlace & { readonly titl
         items={order.isPending ? order.variables : options.filter(({ archived }) => !archived)}
         keyOf={({ id }) => id}
         nameOf={({ label }) => label}
+        busy={order.isPending}
         onOrder={(ordered) => order.mutate(ordered)}
       >
         {(option) => <Row place={place} option={option} />}

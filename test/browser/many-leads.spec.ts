@@ -1,0 +1,68 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { fillLeads } from "../support/fill-depth.ts";
+import { expect, test, type Service } from "./console-fixture.ts";
+
+const leads = 100_000;
+const rows_max = 80;
+
+/** Inserts leads of the demo's account into the embedded database. */
+async function fill({ data_dir }: Service): Promise<void> {
+  const read = async (file: string) => (await readFile(join(data_dir, file), "utf8")).trim();
+  const db = new pg.Client({
+    host: "127.0.0.1",
+    port: Number(await read("postgres-port")),
+    user: "trunkline",
+    password: await read("postgres-password"),
+    database: "trunkline",
+  });
+  await db.connect();
+  const { rows } = await db.query<{ account_id: string; id: string }>(
+    "select account_id, id from users where email = 'owner@demo.example'",
+  );
+  const [owner] = rows;
+  const demo = {
+    account_id: Number(owner!.account_id),
+    owner_id: Number(owner!.id),
+    workspace_id: 1,
+  };
+  await fillLeads(db, demo, leads);
+  await db.end();
+}
+
+test("of 100,000 leads at most 80 rows are in the page, and filter, reload and Back show the same rows", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await fill(service);
+  await openPage("/leads");
+  const rows = page.getByRole("row");
+  const index_of_last = () =>
+    rows.evaluateAll((all) => Math.max(...all.map((row) => Number(row.ariaRowIndex ?? 0))));
+  /** The header and what is below it; undefined while there are fewer. */
+  const first_rows = async () => {
+    const texts = (await rows.allInnerTexts()).slice(0, 5);
+    return texts.length === 5 ? texts.join() : undefined;
+  };
+  await expect.poll(first_rows).toContain("Name");
+  const everyone = await first_rows();
+  for (let page_end = 0; page_end < 5; page_end++) {
+    const before = await index_of_last();
+    await page.keyboard.press("End");
+    await expect.poll(index_of_last).toBeGreaterThan(before);
+    expect(await rows.count()).toBeLessThanOrEqual(rows_max);
+  }
+  await page.keyboard.press("Home");
+  await expect.poll(first_rows).toEqual(everyone);
+  await page.getByRole("combobox", { name: "Status" }).selectOption("Contacted");
+  await expect.poll(first_rows).toMatch(/^(?!.*\bNew\b).*Contacted/s);
+  const contacted = await first_rows();
+  await page.reload();
+  await expect.poll(first_rows).toEqual(contacted);
+  await page.goBack();
+  await expect.poll(first_rows).toEqual(everyone);
+  expect(problems).toEqual([]);
+});
