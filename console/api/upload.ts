@@ -8,6 +8,7 @@ type Uploaded<Path extends keyof paths> = paths[Path] extends {
 }
   ? Responses extends
       | { 200: { content: { "application/json": infer Body } } }
+      | { 201: { content: { "application/json": infer Body } } }
       | { 202: { content: { "application/json": infer Body } } }
     ? Body
     : never

@@ -68,7 +68,6 @@ export const operations_without_page: readonly {
       "listWhatsappCredentials",
       "updateWhatsappCredential",
       "deleteWhatsappCredential",
-      "createChatCampaignFromCsv",
       "exportChatRecipients",
       "sendChatTest",
       "listAutomationFlows",

@@ -59,6 +59,31 @@ test("a campaign is composed, checked by a dry run and sent, and a reload keeps 
   await expect(page.getByText("2 of 2")).toBeVisible();
 });
 
+test("a file that only the server can read is checked, and sent once, with the columns that were chosen", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/chat/campaigns/new");
+  await page.getByLabel("Campaign name").fill("From a file");
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  const csv = "\ufeffGuest;Where\r\nZoë;919812345061\r\nJosé;919812345062\r\nnobody;none\r\n";
+  await page.getByLabel("Or read a CSV file").setInputFiles({
+    name: "guests.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from(csv, "utf16le"),
+  });
+  await page.getByLabel("Phone column").selectOption("Where");
+  await expect(page.getByRole("complementary", { name: "Preview" })).toContainText("Zoë");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  const dryRun = page.getByRole("region", { name: "Dry run" });
+  await expect(dryRun).toContainText("No valid phone number: 1");
+  await expect(dryRun).toContainText("José");
+  await page.getByRole("button", { name: "Send to 2", exact: true }).dblclick();
+  await expect(page.getByRole("heading", { name: "From a file", level: 1 })).toContainText(
+    "Completed",
+  );
+});
+
 test("a campaign whose answer is lost is sent once when it is sent again", async ({
   openPage,
   page,

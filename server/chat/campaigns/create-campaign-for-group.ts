@@ -22,7 +22,7 @@ import { submitCampaign, type CampaignOwner } from "./create-chat-campaign.ts";
 import { affordableRecipients, withinCredit } from "./intake/affordable-recipients.ts";
 import { chat_format, recipientOf } from "./intake/recipient-format.ts";
 import { variablesText } from "./intake/variables-text.ts";
-import { previewChatCampaign } from "./preview-chat-campaign.ts";
+import { kept_variables, previewChatCampaign } from "./preview-chat-campaign.ts";
 import { validateCampaign } from "./validate-campaign.ts";
 
 /**
@@ -73,9 +73,6 @@ export async function previewCampaignForGroup(
   const recipients = { ...intake.counts(), rejects, form: "rows" as const, rows };
   return previewChatCampaign(app, account, { head, sent: 1, recipients, source_violations });
 }
-
-/** The first messages are shown; a million lists of variables would fill the memory. */
-const kept_variables = 1_000;
 
 function withVariables(row: SourceRow<Recipient>, before: number): SourceRow<Recipient> {
   if (before < kept_variables || "rejected" in row.recipient) return row;

@@ -84,6 +84,50 @@ test("every row of a file is a recipient, and every other column with a value a 
   ]);
 });
 
+type Sample = { readonly phone_number: string; readonly message: { readonly body: unknown } };
+
+test("a preview of a file says what sending it would do, and creates nothing", async () => {
+  const suppressed = uniquePhone();
+  await makeSuppression(chat.api.app, chat.account, suppressed);
+  const bsuid = "IN.1234567890123456";
+  const csv = lines(
+    "phone_number,1",
+    suppressed,
+    '919870000041,"Ada ""the first"" \\ tab\there"',
+    "919870000041,twice",
+    "no number",
+    `${bsuid},Bo`,
+  );
+  const preview = (text: string | null, fields: Fields = {}) =>
+    chat.api.send("POST", `${campaigns_path}/csv/preview`, {
+      token: chat.account.token,
+      raw: formOf(chat, text, fields),
+    });
+  const count = await chat.campaignCount();
+  const { status, body, text } = await preview(csv);
+  assert.equal(status, 200, text);
+  assert.equal(await chat.campaignCount(), count);
+  assert.deepEqual(
+    body.samples.map(({ phone_number, message }: Sample) => [phone_number, message.body]),
+    [
+      ["919870000041", [{ text: 'Ada "the first" \\ tab here' }]],
+      [bsuid, [{ text: "Bo" }]],
+    ],
+  );
+  assert.deepEqual(body.trimmed, { invalid: 1, duplicate: 1, blacklisted: 1 });
+  const created = await upload(csv);
+  assert.equal(created.body.total_contacts, body.total_contacts);
+  for (const [file, fields] of [
+    [null, {}],
+    [lines("who", "919870000041"), {}],
+    [csv, { name: "", variables: '{"1":"nothing"}' }],
+  ] as const)
+    assert.deepEqual(
+      failingFields(await preview(file, fields)),
+      failingFields(await upload(file, fields)),
+    );
+});
+
 test("numbers are trimmed and counted, and the rest is paid for", async () => {
   const suppressed = uniquePhone();
   await makeSuppression(chat.api.app, chat.account, suppressed);

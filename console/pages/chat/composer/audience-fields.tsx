@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { groupsQuery } from "../../../api/groups.ts";
 import { useMay } from "../../../ui/permission.ts";
+import { Button } from "../../../ui/button.tsx";
 import { formatCount } from "../../../ui/numbers.ts";
 import { Panel } from "../../../ui/panel.tsx";
+import { ProgressBar } from "../../../ui/progress-bar.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextAreaField } from "../../../ui/text-area-field.tsx";
 import type { Composer } from "./use-composer.ts";
@@ -65,8 +67,9 @@ function GroupField({ composer: { draft, errors, change } }: Props) {
 }
 
 function ListFields({ composer }: Props) {
-  const { draft, audience, change } = composer;
+  const { draft, file, audience, change, choose } = composer;
   const { rows, columns, phone_column } = audience;
+  if (file) return <FileFields composer={composer} file={file} />;
   return (
     <>
       <TextAreaField
@@ -89,20 +92,51 @@ function ListFields({ composer }: Props) {
         <input
           type="file"
           accept=".csv,.txt,text/csv,text/plain"
-          onChange={({ target }) => {
-            void target.files?.[0]?.text().then((list) => change({ list, mapping: {} }));
-          }}
+          onChange={({ target }) => void choose(target.files?.[0] ?? null)}
           className="file:border-line file:bg-panel file:text-ink hover:file:bg-hover max-w-full file:mr-3 file:h-9 file:rounded-lg file:border file:px-3.5 file:font-medium"
         />
       </label>
-      <VariableFields composer={composer} />
+      <ColumnFields composer={composer} />
     </>
   );
 }
 
+/** A file that is too large to be shown: the server reads it. */
+function FileFields({ composer, file }: Props & { readonly file: File }) {
+  const { dryRun, uploaded, choose } = composer;
+  const error = errorOfContacts(composer);
+  return (
+    <>
+      <div className="border-line flex flex-wrap items-center justify-between gap-3 rounded-lg border p-3">
+        <div className="min-w-0">
+          <p className="font-medium wrap-anywhere">{file.name}</p>
+          <p className="text-muted">
+            {formatCount(Math.ceil(file.size / 1_000))} kB. The dry run counts its lines.
+          </p>
+          {error && (
+            <p role="alert" className="text-danger">
+              {error}
+            </p>
+          )}
+        </div>
+        <Button onClick={() => void choose(null)}>Remove</Button>
+      </div>
+      {dryRun.isPending && <ProgressBar label="Upload of the file" percent={uploaded} />}
+      <ColumnFields composer={composer} />
+    </>
+  );
+}
+
+const fields_of_contacts: ReadonlySet<string> = new Set([
+  "contacts",
+  "file",
+  "phone_column",
+  "variables",
+]);
+
 /** Names the line of an invalid recipient by its number. */
 function errorOfContacts({ errors, contacts }: Composer): string | undefined {
-  const wrong = errors.find(({ field }) => field.split(".")[0] === "contacts");
+  const wrong = errors.find(({ field }) => fields_of_contacts.has(field.split(".")[0]!));
   if (!wrong) return undefined;
   const [, index] = /^contacts\.(\d+)/.exec(wrong.field) ?? [];
   if (index === undefined) return wrong.reason;
@@ -110,17 +144,24 @@ function errorOfContacts({ errors, contacts }: Composer): string | undefined {
   return `Recipient ${Number(index) + 1} (${number}) ${wrong.reason}`;
 }
 
-/** Which column fills which variable of the template. */
-function VariableFields({
+/** Which column has the numbers, and which fills which variable of the template. */
+function ColumnFields({
   composer: { draft, keys, audience, mapping, change },
 }: {
   readonly composer: Composer;
 }) {
-  if (keys.length === 0 || audience.columns.length < 2) return null;
+  if (audience.columns.length < 2) return null;
   const options = audience.columns.map((label, value) => ({ value, label }));
   return (
     <fieldset className="grid gap-4 sm:grid-cols-2">
-      <legend className="sr-only">Variables</legend>
+      <legend className="sr-only">Columns</legend>
+      <SelectField
+        label="Phone column"
+        name="phone_column"
+        options={options}
+        value={audience.phone_column}
+        onChange={({ target }) => change({ phone_column: target.value, mapping: {} })}
+      />
       {keys.map((key) => (
         <SelectField
           key={key}

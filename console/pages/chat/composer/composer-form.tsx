@@ -15,6 +15,9 @@ const fields = [
   "chat_number_id",
   "template_id",
   "contacts",
+  "file",
+  "phone_column",
+  "variables",
   "group_id",
   "scheduled_at",
 ] as const;

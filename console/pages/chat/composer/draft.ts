@@ -10,6 +10,8 @@ export type Draft = {
   readonly group_id: string;
   /** Pasted, or read from a file. */
   readonly list: string;
+  /** The chosen column of the numbers; empty: the one whose name says so. */
+  readonly phone_column: string;
   /** The chosen column of a variable; an empty text is none. */
   readonly mapping: Readonly<Record<string, string>>;
   /** Local to the account's time zone; empty: now. */
@@ -31,6 +33,7 @@ export function readDraft(to = ""): Draft {
     source: "list",
     group_id: "",
     list: to,
+    phone_column: "",
     mapping: {},
     scheduled_at: "",
   };

@@ -4,6 +4,8 @@ import Papa from "papaparse";
 /** Recipients as a table; without a heading line, the columns have numbers. */
 export type Audience = {
   readonly columns: readonly string[];
+  /** Whether the first line names the columns. */
+  readonly has_heading: boolean;
   readonly rows: readonly (readonly string[])[];
   /** The column of the phone numbers. */
   readonly phone_column: number;
@@ -16,17 +18,22 @@ export type Contact = {
 
 const phone_heading = /^(?:phone|phone[ _]?number|number|mobile|whatsapp|msisdn)$/i;
 
-/** Reads CSV with any usual separator. A first line without digits of a number is a heading. */
-export function readAudience(text: string): Audience {
+/**
+ * Reads CSV with any usual separator. A first line without digits of a number is a heading. Without a chosen column,
+ * the numbers are in the one whose name says so, or the first.
+ */
+export function readAudience(text: string, chosen = ""): Audience {
   const { data } = Papa.parse<string[]>(text.trim(), { skipEmptyLines: "greedy" });
   const rows = data.map((row) => row.map((cell) => cell.trim()));
   const head = rows[0] ?? [];
-  const hasHeading = head.length > 0 && !head.some((cell) => /\d{6}/.test(cell));
-  const columns = hasHeading ? head : head.map((_, at) => `Column ${at + 1}`);
-  const phone_column = columns.findIndex((name) => phone_heading.test(name));
+  const has_heading = head.length > 0 && !head.some((cell) => /\d{6}/.test(cell));
+  const columns = has_heading ? head : head.map((_, at) => `Column ${at + 1}`);
+  const named = columns.findIndex((name) => phone_heading.test(name));
+  const phone_column = columns[Number(chosen)] && chosen !== "" ? Number(chosen) : named;
   return {
     columns,
-    rows: hasHeading ? rows.slice(1) : rows,
+    has_heading,
+    rows: has_heading ? rows.slice(1) : rows,
     phone_column: Math.max(0, phone_column),
   };
 }

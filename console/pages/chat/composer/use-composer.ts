@@ -2,11 +2,12 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { templatesQuery } from "../../../api/chat.ts";
-import { api, body } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
 import { queryClient } from "../../../api/query-client.ts";
 import { dropDraft, keepDraft, readDraft, type Draft } from "./draft.ts";
-import { contactsOf, defaultMapping, readAudience, type Contact } from "./read-audience.ts";
+import { contactsOf, defaultMapping, readAudience } from "./read-audience.ts";
+import { readFile, type LargeFile } from "./read-file.ts";
+import { previewDraft, sendDraft, type ReadyDraft } from "./submit-draft.ts";
 
 export type FieldErrors = readonly { readonly field: string; readonly reason: string }[];
 
@@ -21,15 +22,14 @@ export function useComposer() {
   const { data: templates = [] } = useQuery(templatesQuery);
   const template = templates.find(({ id }) => String(id) === draft.template_id);
   const keys = useMemo(() => template?.variables.map(({ key }) => key) ?? [], [template]);
-  const audience = useMemo(() => readAudience(draft.list), [draft.list]);
-  const mapping = useMemo(
-    () => mappingOf(draft.mapping, defaultMapping(audience, keys)),
-    [draft.mapping, audience, keys],
-  );
-  const contacts = useMemo(() => contactsOf(audience, mapping), [audience, mapping]);
-  const dryRun = useMutation({ mutationFn: () => preview(draft, contacts) });
+  const [large, setLarge] = useState<LargeFile | null>(null);
+  const [uploaded, setUploaded] = useState(0);
+  const { audience, mapping, contacts } = useRecipients(draft, large?.head ?? draft.list, keys);
+  const file = large?.file ?? null;
+  const ready = { draft, file, audience, mapping, contacts, onProgress: setUploaded };
+  const dryRun = useMutation({ mutationFn: () => previewDraft(ready) });
   const send = useMutation({
-    mutationFn: () => create(draft, contacts),
+    mutationFn: () => sendDraft(ready),
     onSuccess: async ({ id }) => {
       dropDraft();
       await queryClient.invalidateQueries({ queryKey: ["chat-campaigns"] });
@@ -42,8 +42,15 @@ export function useComposer() {
     dryRun.reset();
     send.reset();
   };
+  const change = (changed: Partial<Draft>) => {
+    reset();
+    setDraft((old) => ({ ...old, ...changed }));
+  };
   return {
     draft,
+    file,
+    /** Percent of the file that have arrived. */
+    uploaded,
     templates,
     template,
     keys,
@@ -55,16 +62,21 @@ export function useComposer() {
     send,
     reset,
     check() {
-      const found = missingIn(draft, contacts);
+      const found = missingIn(ready);
       setMissing(found);
       if (found.length === 0) dryRun.mutate();
     },
-    change(changed: Partial<Draft>) {
-      reset();
-      setDraft((old) => ({ ...old, ...changed }));
+    change,
+    /** Takes the recipients from a file; null: from the list again. */
+    async choose(chosen: File | null) {
+      const read = chosen ? await readFile(chosen) : "";
+      const is_text = typeof read === "string";
+      setLarge(is_text ? null : read);
+      change({ list: is_text ? read : "", phone_column: "", mapping: {} });
     },
     discard() {
       reset();
+      setLarge(null);
       dropDraft();
       setDraft(readDraft());
     },
@@ -73,14 +85,28 @@ export function useComposer() {
 
 export type Composer = ReturnType<typeof useComposer>;
 
+/** Reads the recipients and their values from a text. */
+function useRecipients(draft: Draft, text: string, keys: readonly string[]) {
+  const { phone_column, mapping: chosen } = draft;
+  const audience = useMemo(() => readAudience(text, phone_column), [text, phone_column]);
+  const mapping = useMemo(
+    () => mappingOf(chosen, defaultMapping(audience, keys)),
+    [chosen, audience, keys],
+  );
+  const contacts = useMemo(() => contactsOf(audience, mapping), [audience, mapping]);
+  return { audience, mapping, contacts };
+}
+
 /** The API answers a campaign without a message or recipients as a whole, not by field (contract 4.2). */
-function missingIn(draft: Draft, contacts: readonly Contact[]): FieldErrors {
+function missingIn({ draft, file, audience, contacts }: ReadyDraft): FieldErrors {
   const { name, chat_number_id, template_id, source, group_id } = draft;
+  const is_named = file === null || audience.has_heading;
   const required: readonly (readonly [string, boolean, string])[] = [
     ["name", name.trim() !== "", "Give the campaign a name."],
     ["chat_number_id", chat_number_id !== "", "Choose the number to send from."],
     ["template_id", template_id !== "", "Choose what to send."],
     ["contacts", source === "group" || contacts.length > 0, "Add at least one number."],
+    ["contacts", source === "group" || is_named, "The file's first line must name its columns."],
     ["group_id", source === "list" || group_id !== "", "Choose a group."],
   ];
   return required.flatMap(([field, given, reason]) => (given ? [] : [{ field, reason }]));
@@ -96,46 +122,4 @@ function mappingOf(
     return column === "" ? [] : [[key, Number(column)] as const];
   });
   return Object.fromEntries(columns);
-}
-
-function preview(draft: Draft, contacts: readonly Contact[]) {
-  return draft.source === "group"
-    ? body(
-        api.POST("/api/v1/chat/campaigns/group/preview", {
-          body: { ...headOf(draft), group_id: Number(draft.group_id) },
-        }),
-      )
-    : body(
-        api.POST("/api/v1/chat/campaigns/preview", {
-          body: { ...headOf(draft), contacts: [...contacts] },
-        }),
-      );
-}
-
-/** A repetition, also after a reload or a lost answer, has the draft's key and returns the same campaign. */
-function create(draft: Draft, contacts: readonly Contact[]) {
-  const params = { header: { "idempotency-key": draft.key } };
-  return draft.source === "group"
-    ? body(
-        api.POST("/api/v1/chat/campaigns/group", {
-          params,
-          body: { ...headOf(draft), group_id: Number(draft.group_id) },
-        }),
-      )
-    : body(
-        api.POST("/api/v1/chat/campaigns", {
-          params,
-          body: { ...headOf(draft), contacts: [...contacts] },
-        }),
-      );
-}
-
-/** What was not chosen is left out, so that the answer asks for it. */
-function headOf({ name, chat_number_id, template_id, scheduled_at }: Draft) {
-  return {
-    name,
-    chat_number_id: Number(chat_number_id),
-    ...(template_id === "" ? {} : { template_id: Number(template_id) }),
-    ...(scheduled_at === "" ? {} : { scheduled_at }),
-  };
 }

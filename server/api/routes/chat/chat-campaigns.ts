@@ -11,7 +11,10 @@ import {
   createCampaignForGroup,
   previewCampaignForGroup,
 } from "../../../chat/campaigns/create-campaign-for-group.ts";
-import { createCampaignFromFile } from "../../../chat/campaigns/create-campaign-from-file.ts";
+import {
+  createCampaignFromFile,
+  previewCampaignFromFile,
+} from "../../../chat/campaigns/create-campaign-from-file.ts";
 import { createChatCampaign } from "../../../chat/campaigns/create-chat-campaign.ts";
 import { campaignTimeViolations } from "../../../chat/campaigns/validate-campaign.ts";
 import { prepareCampaign } from "../../../chat/campaigns/prepare-campaign.ts";
@@ -112,6 +115,20 @@ export const chatCampaignRoutes = [
     parse: parseFile,
     handle: (context) =>
       createCampaignFromFile(context.app, ownerOf(context), context, context.body),
+  }),
+  route({
+    method: "POST",
+    url: `${campaigns}/csv/preview`,
+    id: "previewChatCampaignFromCsv",
+    summary: "Preview a campaign from a CSV file without creating it",
+    tag: "Chat campaigns",
+    access,
+    malformed_type: "bad-request",
+    multipart: true,
+    body: ChatCampaignUpload,
+    success: { 200: CampaignPreview },
+    parse: parseFile,
+    handle: ({ app, caller, body }) => previewCampaignFromFile(app, caller.account, body),
   }),
   route({
     ...write,

@@ -18,6 +18,19 @@ export const chat_format: RecipientFormat<Recipient> = {
   duplicate_reason: "duplicate",
 };
 
+/** Reads lines of chat_format without a prefix. */
+export function* readRecipients(lines: Uint8Array): Generator<Recipient> {
+  for (const line of new TextDecoder().decode(lines).split("\n")) {
+    if (line === "") continue;
+    const [phone, variables, bsuid] = line.split("\t") as [string, string, string];
+    yield {
+      phone: phone === "\\N" ? bsuid : phone,
+      // JSON text has no tab or line end; only its backslashes are escaped.
+      variables: variables === "\\N" ? null : variables.replaceAll("\\\\", "\\"),
+    };
+  }
+}
+
 /**
  * Validates a number or BSUID: returns the recipient, or a rejection. Empty variables are stored as null.
  */
