@@ -22,6 +22,16 @@ export const campaignsQuery = (status: CampaignStatus | undefined) =>
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 
+/** The ten newest campaigns with a template. */
+export const campaignsOfTemplateQuery = (template_id: number) =>
+  queryOptions({
+    queryKey: ["chat-campaigns", "list", { template_id }],
+    queryFn: async ({ signal }) => {
+      const query = { template_id, limit: 10 };
+      return (await body(api.GET("/api/v1/chat/campaigns", { params: { query }, signal }))).data;
+    },
+  });
+
 export const campaignQuery = (id: number) =>
   queryOptions({
     queryKey: ["chat-campaigns", id],

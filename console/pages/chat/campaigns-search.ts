@@ -39,7 +39,17 @@ export function readRecipientSearch({ state, error }: Record<string, unknown>): 
   };
 }
 
-/** The number of a new campaign to one person. */
-export function readComposerSearch({ to }: Record<string, unknown>): { readonly to?: string } {
-  return typeof to === "string" && /^\+\d{5,15}$/.test(to) ? { to } : {};
+/** With what a new campaign begins. */
+export type ComposerSearch = {
+  /** The only recipient. */
+  readonly to?: string;
+  /** The ID of the template. */
+  readonly template?: number;
+};
+
+export function readComposerSearch({ to, template }: Record<string, unknown>): ComposerSearch {
+  return {
+    ...(typeof to === "string" && /^\+\d{5,15}$/.test(to) ? { to } : {}),
+    ...(Number.isSafeInteger(template) ? { template: template as number } : {}),
+  };
 }

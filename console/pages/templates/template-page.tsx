@@ -18,6 +18,7 @@ import { Phone } from "../../ui/phone.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RenderedBubble } from "../chat/template-bubble.tsx";
 import { TemplateStatus } from "./template-status.tsx";
+import { UsedIn } from "./used-in.tsx";
 import { category_words } from "./templates-page.tsx";
 
 const route = getRouteApi("/shell/chat/templates/$id");
@@ -26,6 +27,8 @@ export function TemplatePage() {
   const { id } = route.useParams();
   const { data: template, error } = useQuery(templateQuery(id));
   useRefresh(["chat.template.updated"], ["chat-templates"]);
+  const may_manage_campaigns = useMay("chat.campaigns.manage");
+  const may_see_campaigns = useMay("chat.read") || may_manage_campaigns;
   return (
     <Page
       title={
@@ -42,7 +45,10 @@ export function TemplatePage() {
       <FormError error={error} />
       {template && (
         <div className="grid items-start gap-6 lg:grid-cols-[1fr_19rem]">
-          <Details template={template} />
+          <div className="flex flex-col gap-6">
+            <Details template={template} />
+            {may_see_campaigns && <UsedIn templateId={id} />}
+          </div>
           <aside aria-label="Preview">
             <Phone title="WhatsApp">
               <RenderedBubble template={template} variables={examplesOf(template)} />
@@ -118,7 +124,7 @@ function Actions({ template: { id, name, status } }: { readonly template: Templa
         />
       )}
       {maySend && status === "APPROVED" && (
-        <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
+        <Link to="/chat/campaigns/new" search={{ template: id }} className={buttonClass("primary")}>
           New campaign
         </Link>
       )}

@@ -1,5 +1,7 @@
 // The draft of a campaign: survives a reload, and has one idempotency key, so that it is sent once.
 
+import type { ComposerSearch } from "../campaigns-search.ts";
+
 export type Draft = {
   readonly key: string;
   readonly name: string;
@@ -20,25 +22,31 @@ export type Draft = {
 
 const storage_key = "chat-campaign-draft";
 
-/** Returns the draft of this tab, or a new one. With `to`, a draft to this number alone. */
-export function readDraft(to = ""): Draft {
-  const stored = sessionStorage.getItem(storage_key);
-  const kept = stored === null ? null : (JSON.parse(stored) as Draft);
-  if (kept && (to === "" || kept.list === to)) return kept;
-  const draft: Draft = {
+/** Returns the draft of this tab with the given template, or a new draft to one number. */
+export function beginDraft({ to, template }: ComposerSearch): Draft {
+  const draft = to === undefined ? readDraft() : newDraft(to);
+  return template === undefined ? draft : { ...draft, template_id: String(template), mapping: {} };
+}
+
+/** Returns the draft of this tab, or a new one. */
+export function readDraft(): Draft {
+  const kept = sessionStorage.getItem(storage_key);
+  return kept === null ? newDraft() : (JSON.parse(kept) as Draft);
+}
+
+function newDraft(list = ""): Draft {
+  return {
     key: crypto.randomUUID(),
     name: "",
     chat_number_id: "",
     template_id: "",
     source: "list",
     group_id: "",
-    list: to,
+    list,
     phone_column: "",
     mapping: {},
     scheduled_at: "",
   };
-  keepDraft(draft);
-  return draft;
 }
 
 export function keepDraft(draft: Draft): void {

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 import { templatesQuery } from "../../../api/chat.ts";
 import { ApiProblem } from "../../../api/problem.ts";
 import { queryClient } from "../../../api/query-client.ts";
-import { dropDraft, keepDraft, readDraft, type Draft } from "./draft.ts";
+import { beginDraft, dropDraft, keepDraft, readDraft, type Draft } from "./draft.ts";
 import { contactsOf, defaultMapping, readAudience } from "./read-audience.ts";
 import { readFile, type LargeFile } from "./read-file.ts";
 import { previewDraft, sendDraft, type ReadyDraft } from "./submit-draft.ts";
@@ -15,10 +15,12 @@ const route = getRouteApi("/shell/chat/campaigns/new");
 
 /** The draft with everything that follows from it, its dry run, and its sending. */
 export function useComposer() {
-  const { to } = route.useSearch();
-  const [draft, setDraft] = useState(() => readDraft(to));
+  const search = route.useSearch();
+  const [draft, setDraft] = useState(() => beginDraft(search));
   useEffect(() => keepDraft(draft), [draft]);
   const navigate = useNavigate();
+  // Only once: a reload keeps what was changed since.
+  useEffect(() => void navigate({ to: ".", search: {}, replace: true, resetScroll: false }), []);
   const { data: templates = [] } = useQuery(templatesQuery);
   const template = templates.find(({ id }) => String(id) === draft.template_id);
   const keys = useMemo(() => template?.variables.map(({ key }) => key) ?? [], [template]);
