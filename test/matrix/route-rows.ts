@@ -495,6 +495,10 @@ const campaigns: Record<string, RouteRow> = {
     form: campaignUploadOf(ids),
     headers: underKey()!,
   })),
+  previewChatCampaignFromCsv: ofChat(create_campaigns, (ids) => ({
+    path: `${account}/chat/campaigns/csv/preview`,
+    form: campaignUploadOf(ids),
+  })),
   createChatCampaignForGroup: ofChat(create_campaigns, (ids) => {
     const { contacts: _, ...head } = campaignOf(ids);
     return {
