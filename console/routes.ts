@@ -64,6 +64,13 @@ const reset = createRoute({
   component: lazyRouteComponent(() => import("./pages/sign-in/reset-page.tsx"), "ResetPage"),
 });
 
+const oidc = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in/oidc",
+  staticData: { title: "Sign in" },
+  component: lazyRouteComponent(() => import("./pages/sign-in/oidc-page.tsx"), "OidcPage"),
+});
+
 const invitation = createRoute({
   getParentRoute: () => root,
   path: "/sign-in/invitation",
@@ -272,6 +279,7 @@ export const router = createRouter({
     signIn,
     forgot,
     reset,
+    oidc,
     invitation,
     shell.addChildren([
       home,

@@ -35,10 +35,30 @@ test("an empty environment runs everything on this machine", () => {
     whatsapp_api_url: "https://graph.facebook.com/v23.0",
     whatsapp: null,
     smtp: null,
+    oidc: null,
     speech_command: null,
     speech_recognize_command: null,
     realtime: null,
   });
+});
+
+test("the identity provider needs its address and both credentials, over https or on this machine", () => {
+  const given = { OIDC_ISSUER: "https://login.test.example", OIDC_CLIENT_ID: "trunkline" };
+  const complete = { ...given, OIDC_CLIENT_SECRET: "s3cret" };
+  assert.deepEqual(readConfig(complete).oidc, {
+    issuer: "https://login.test.example",
+    client_id: "trunkline",
+    client_secret: "s3cret",
+    label: "login.test.example",
+  });
+  assert.equal(readConfig({ ...complete, OIDC_LABEL: "Example" }).oidc?.label, "Example");
+  assert.deepEqual(violationsOf(given), [
+    "OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all of them or none",
+  ]);
+  for (const OIDC_ISSUER of ["http://login.test.example", "login.test.example", "ftp://127.0.0.1"])
+    assert.deepEqual(violationsOf({ ...complete, OIDC_ISSUER }), [
+      `OIDC_ISSUER: "${OIDC_ISSUER}" must be an https address, or http on this machine`,
+    ]);
 });
 
 test("the demo is created by default only on this machine with its own database", () => {

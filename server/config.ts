@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseOpening } from "./lib/outgoing/parse-opening.ts";
+import { oidcSettings, type OidcSettings } from "./lib/outgoing/oidc-settings.ts";
 import { smtpSettings, type SmtpSettings } from "./lib/outgoing/smtp-settings.ts";
 import { parseSecretKeys, type SecretKeySource } from "./lib/secrets/secret-keys.ts";
 
@@ -38,6 +39,8 @@ export type Config = {
   readonly whatsapp: WhatsappConfig | null;
   /** Null: no mails; people copy the links of invitations and password resets. */
   readonly smtp: SmtpSettings | null;
+  /** Null: people sign in with passwords only. */
+  readonly oidc: OidcSettings | null;
   /** Null: espeak-ng from the PATH, or else from npm. */
   readonly speech_command: string | null;
   /** Null: no speech recognition. */
@@ -129,6 +132,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     smtp: smtpSettings(
       readSecret(env, "SMTP_URL", violation),
       env["MAIL_FROM"]?.trim() || null,
+      violation,
+    ),
+    oidc: oidcSettings(
+      {
+        issuer: env["OIDC_ISSUER"]?.trim() || null,
+        client_id: env["OIDC_CLIENT_ID"]?.trim() || null,
+        client_secret: readSecret(env, "OIDC_CLIENT_SECRET", violation),
+        label: env["OIDC_LABEL"]?.trim() || null,
+      },
       violation,
     ),
     speech_command: env["SPEECH_COMMAND"]?.trim() || null,

@@ -146,8 +146,13 @@ async function migrateWhenAvailable(config: Config, url: string, log: Log): Prom
 }
 
 async function serve(config: Config, app: App): Promise<void> {
-  const { metrics_token, public_url, smtp } = config;
-  const api = openApiApp(app, { metrics_token, public_url, mail: smtp && openSmtp(smtp) });
+  const { metrics_token, public_url, smtp, oidc } = config;
+  const api = openApiApp(app, {
+    metrics_token,
+    public_url,
+    mail: smtp && openSmtp(smtp),
+    oidc: oidc && (await import("./drivers/oidc/open-oidc.ts")).openOidc(oidc),
+  });
   stops.unshift(saveLastUses(api.tokens, app.log));
   stops.unshift(() => api.mailer.close());
   const console = openConsole(config.data_dir, app.log);

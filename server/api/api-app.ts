@@ -5,6 +5,7 @@ import { openWebhookReceiver, type WebhookReceiver } from "../chat/inbound/webho
 import { openLeadIntake, type LeadIntake } from "../crm/leads/lead-intake.ts";
 import { openWorkspaceSchemas, type WorkspaceSchemas } from "../crm/workspaces/workspace-schema.ts";
 import type { MailDriver } from "../drivers/mail/driver.ts";
+import type { OidcProvider } from "../drivers/oidc/driver.ts";
 import type { App } from "../engine/app.ts";
 import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
@@ -21,23 +22,24 @@ export type ApiApp = App & {
   /** The token that `/metrics` requires; null: none. */
   readonly metrics_token: string | null;
   readonly mailer: Mailer;
-  /** The service's address, without a trailing slash, for links in mails. */
+  /** Null: people sign in with passwords only. */
+  readonly oidc: OidcProvider | null;
+  /** The service's address, without a trailing slash, for links in mails and the identity provider. */
   readonly public_url: string;
 };
 
-type ApiSettings = Pick<ApiApp, "metrics_token" | "public_url"> & {
+type ApiSettings = Pick<ApiApp, "metrics_token" | "public_url" | "oidc"> & {
   /** Null without a mail server. */
   readonly mail: MailDriver | null;
 };
 
 /** Opens the parts of the API on an app. */
-export function openApiApp(app: App, { metrics_token, public_url, mail }: ApiSettings): ApiApp {
+export function openApiApp(app: App, { mail, ...settings }: ApiSettings): ApiApp {
   const metrics = openMetrics();
   return {
     ...app,
     metrics,
-    metrics_token,
-    public_url,
+    ...settings,
     mailer: openMailer(mail, app.log),
     tokens: openTokenDirectory(app),
     workspaceSchemas: openWorkspaceSchemas(app),

@@ -3,6 +3,7 @@ import type { Route } from "./route.ts";
 import { accountRoutes } from "./routes/accounts/account.ts";
 import { auditRoutes } from "./routes/accounts/audit.ts";
 import { invitationRoutes } from "./routes/accounts/invitations.ts";
+import { oidcSessionRoutes } from "./routes/accounts/oidc-session.ts";
 import { ownSessionRoutes } from "./routes/accounts/own-sessions.ts";
 import { roleRoutes } from "./routes/accounts/roles.ts";
 import { savedViewRoutes } from "./routes/accounts/saved-views.ts";
@@ -121,6 +122,7 @@ export const routes: readonly Route[] = [
   ...roleRoutes,
   ...sessionRoutes,
   ...ownSessionRoutes,
+  ...oidcSessionRoutes,
   ...savedViewRoutes,
   ...tokenRoutes,
   ...creditRoutes,

@@ -7,10 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { test as base, type Page } from "@playwright/test";
+import { startOidcStub, type OidcStub } from "../support/oidc-stub.ts";
 
 export { expect } from "@playwright/test";
 
 export type Service = {
+  /** The identity provider at which people may sign in. */
+  readonly provider: OidcStub;
   readonly url: string;
   readonly data_dir: string;
   /** Ends the process and starts another one with the same data; resolves when it answers. */
@@ -35,10 +38,24 @@ export const test = base.extend<Fixtures, { service: Service }>({
       const data_dir = await mkdtemp(join(tmpdir(), "trunkline-browser-"));
       const port = await freePort();
       const url = `http://127.0.0.1:${port}`;
+      const provider = await startOidcStub();
+      const { issuer, client_id, client_secret, label } = provider.settings;
+      const oidc = {
+        OIDC_ISSUER: issuer,
+        OIDC_CLIENT_ID: client_id,
+        OIDC_CLIENT_SECRET: client_secret,
+        OIDC_LABEL: label,
+      };
       const start = () =>
         spawn(process.execPath, ["server/main.ts"], {
           cwd: join(import.meta.dirname, "../.."),
-          env: { ...process.env, DATA_DIR: data_dir, PORT: String(port), LOG_LEVEL: "error" },
+          env: {
+            ...process.env,
+            DATA_DIR: data_dir,
+            PORT: String(port),
+            LOG_LEVEL: "error",
+            ...oidc,
+          },
           stdio: ["ignore", "ignore", "inherit"],
         });
       let server = start();
@@ -48,6 +65,7 @@ export const test = base.extend<Fixtures, { service: Service }>({
       };
       await isReady(url);
       await use({
+        provider,
         url,
         data_dir,
         async restart() {
@@ -58,6 +76,7 @@ export const test = base.extend<Fixtures, { service: Service }>({
         demo: JSON.parse(await readFile(join(data_dir, "demo.json"), "utf8")),
       });
       await stop();
+      await provider.close();
       await rm(data_dir, { recursive: true });
     },
     { scope: "worker", timeout: 120_000 },

@@ -23,6 +23,24 @@ test("a wrong password is reported, and both fields keep what was typed", async 
   await expect(page.getByLabel("Email")).toHaveValue(service.demo.console.email);
 });
 
+test("a person signs in at the identity provider and comes back to the page they wanted", async ({
+  page,
+  problems,
+  service,
+}) => {
+  const { email } = service.demo.console;
+  service.provider.claims = { email: "stranger@demo.example", email_verified: true };
+  await page.goto(`${service.url}/leads?q=Ada`);
+  await page.getByRole("button", { name: "Continue with Example" }).click();
+  await expect(page.getByRole("alert")).toContainText("There is no user stranger@demo.example");
+  service.provider.claims = { email, email_verified: true };
+  await page.getByRole("link", { name: "Back to the sign-in" }).click();
+  await page.getByRole("button", { name: "Continue with Example" }).click();
+  await expect(page).toHaveURL(`${service.url}/leads?q=Ada`);
+  await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
+  expect(problems).toEqual([]);
+});
+
 test("a person signs in and out by keyboard alone", async ({ page, service }) => {
   const { email, password } = service.demo.console;
   await page.goto(`${service.url}/sign-in`);

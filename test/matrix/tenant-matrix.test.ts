@@ -61,6 +61,8 @@ test("only health, metrics, documentation, provider webhooks and signing in are 
     "/api/v1/session/invitation",
     "/api/v1/session/invitation/preview",
     "/api/v1/session/link",
+    "/api/v1/session/oidc",
+    "/api/v1/session/oidc/answer",
     "/api/v1/session/options",
     "/api/v1/session/password-reset",
     "/health/live",

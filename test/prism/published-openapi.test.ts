@@ -14,6 +14,8 @@ import { send, startApi, type RequestOptions, type TestApi } from "../support/ap
 import { makeAccount, makeAgentToken, type TestAccount } from "../support/account-factory.ts";
 import { sandboxStub } from "../support/sandbox-stub.ts";
 import { hookRequests, own_credential, whatsapp, whatsappAccess } from "./provider-hooks.ts";
+import { startOidcStub, type OidcStub } from "../support/oidc-stub.ts";
+import { openOidc } from "../../server/drivers/oidc/open-oidc.ts";
 import { sessionRequests } from "./session-requests.ts";
 import { validateOpenApi } from "./validate-openapi.ts";
 import { startPrism, type PrismProcess } from "./prism-process.ts";
@@ -32,9 +34,12 @@ let prism: PrismProcess;
 let account: TestAccount;
 let seed: Seed;
 let document: Document;
+let provider: OidcStub;
 
 before(async () => {
+  provider = await startOidcStub();
   api = await startApi({
+    oidc: openOidc(provider.settings),
     chatDrivers: { sandbox: sandboxStub, whatsapp, whatsappAccess },
     mail: { send: async () => {} },
   });
@@ -48,6 +53,7 @@ after(async () => {
   await api.close();
   await whatsapp.close();
   await whatsappAccess.close();
+  await provider.close();
 });
 
 test("the document is valid OpenAPI 3.1", async () => {
@@ -77,7 +83,10 @@ test("every response to a valid request conforms to the document", async () => {
   const credential = `/api/v1/whatsapp-credentials/${account_id}`;
   const set = await api.send("PUT", credential, { token, json: own_credential });
   assert.equal(set.status, 200, set.text);
-  const tokenless = { ...hookRequests(account_id), ...(await sessionRequests(api, token)) };
+  const tokenless = {
+    ...hookRequests(account_id),
+    ...(await sessionRequests(api, token, provider)),
+  };
   for (const route of finite_routes) {
     const other = tokenless[route.id];
     const row = routeRows.get(route.id);

@@ -1,6 +1,7 @@
 // Valid requests to the routes that only a person uses: to sign in, and with a session.
 import { randomUUID } from "node:crypto";
 import type { TestApi, RequestOptions } from "../support/api.ts";
+import type { OidcStub } from "../support/oidc-stub.ts";
 
 const password = "correct horse battery";
 const headers = { "sec-fetch-site": "same-origin" };
@@ -8,7 +9,11 @@ const headers = { "sec-fetch-site": "same-origin" };
 type SessionRequests = Readonly<Record<string, { path: string; options: RequestOptions }>>;
 
 /** Creates a user for each request, so that none ends the session of another; by route ID. */
-export async function sessionRequests(api: TestApi, token: string): Promise<SessionRequests> {
+export async function sessionRequests(
+  api: TestApi,
+  token: string,
+  provider: OidcStub,
+): Promise<SessionRequests> {
   const invite = async () => {
     const email = `${randomUUID()}@test.example`;
     const json = { name: "Asha", email };
@@ -39,6 +44,14 @@ export async function sessionRequests(api: TestApi, token: string): Promise<Sess
     return { path: `${path}/${body.data[0].id}`, options };
   };
   const { email } = await signIn();
+  const atProvider = async () => {
+    provider.claims = { email, email_verified: true };
+    const begun = await api.send("POST", "/api/v1/session/oidc", { headers });
+    const page = await fetch(begun.body.url as string, { redirect: "manual" });
+    const answer = new URL(page.headers.get("location")!).search.slice(1);
+    const cookie = begun.headers.get("set-cookie")!.split(";")[0]!;
+    return { headers: { ...headers, cookie }, json: { answer } };
+  };
   const { link } = await invite();
   return {
     createSession: { path: "/api/v1/session", options: { headers, json: { email, password } } },
@@ -46,6 +59,8 @@ export async function sessionRequests(api: TestApi, token: string): Promise<Sess
       path: "/api/v1/session/link",
       options: { headers, json: { link, password } },
     },
+    requestOidcSignIn: { path: "/api/v1/session/oidc", options: { headers } },
+    createSessionByOidc: { path: "/api/v1/session/oidc/answer", options: await atProvider() },
     previewInvitation: {
       path: "/api/v1/session/invitation/preview",
       options: { headers, json: { link: await invited() } },

@@ -6,6 +6,7 @@ import { buildHttpServer, type HttpOptions } from "../../server/api/http-server.
 import type { ChatDrivers } from "../../server/drivers/chat/driver.ts";
 import type { AiAgentDrivers } from "../../server/drivers/ai-agent/driver.ts";
 import type { MailDriver } from "../../server/drivers/mail/driver.ts";
+import type { OidcProvider } from "../../server/drivers/oidc/driver.ts";
 import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
@@ -58,6 +59,7 @@ export async function startApi(
     callbackAllow?: readonly string[];
     metricsToken?: string;
     mail?: MailDriver;
+    oidc?: OidcProvider;
     secrets?: Secrets;
   } = {},
 ): Promise<TestApi> {
@@ -91,6 +93,7 @@ export async function startApi(
     metrics_token: options.metricsToken ?? null,
     public_url: "https://trunkline.example",
     mail: options.mail ?? null,
+    oidc: options.oidc ?? null,
   });
   const server = await buildHttpServer(app, options);
   await server.listen({ host: "127.0.0.1", port: 0 });

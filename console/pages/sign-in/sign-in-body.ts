@@ -5,7 +5,9 @@ import type { Answer } from "../../api/answer.ts";
 export type SignInBody =
   | { readonly email: string; readonly password: string; readonly account_id?: number }
   | { readonly link: string; readonly password?: string }
-  | { readonly link: string; readonly name: string; readonly password: string };
+  | { readonly link: string; readonly name: string; readonly password: string }
+  /** What the identity provider answered, and then the account. */
+  | { readonly answer: string; readonly account_id?: number };
 
 export type Choice = { readonly account_id: number; readonly name: string };
 

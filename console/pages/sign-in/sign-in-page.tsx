@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { AccountChoice } from "./account-choice.tsx";
 import { LinkForm } from "./link-form.tsx";
+import { OidcButton } from "./oidc-button.tsx";
 import { PasswordForm } from "./password-form.tsx";
 import { SignInFrame } from "./sign-in-frame.tsx";
 import { useLinkSecret, useSignIn } from "./use-sign-in.ts";
@@ -26,6 +27,7 @@ export function SignInPage() {
   ) : (
     <SignInFrame title="Sign in">
       <PasswordForm signIn={signIn} />
+      <OidcButton to={to} />
     </SignInFrame>
   );
 }

@@ -21,6 +21,13 @@ export function useSignIn(to: string): SignIn {
 }
 
 function send(json: SignInBody) {
+  if ("answer" in json) {
+    const { answer, account_id } = json;
+    return api.POST("/api/v1/session/oidc/answer", {
+      // The answer is taken once; the choice follows it.
+      body: account_id === undefined ? { answer } : { account_id },
+    });
+  }
   if (!("link" in json)) return api.POST("/api/v1/session", { body: json });
   if ("name" in json) return api.POST("/api/v1/session/invitation", { body: json });
   return api.POST("/api/v1/session/link", { body: json });

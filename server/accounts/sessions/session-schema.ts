@@ -88,6 +88,15 @@ export type SessionResponse = Static<typeof SessionResponse>;
 
 export const SignInOptions = Type.Object(
   {
+    oidc: nullable(
+      Type.Object(
+        { label: Type.String({ description: "What the button calls it" }) },
+        {
+          title: "OidcOption",
+          description: "The identity provider of this installation; null without one",
+        },
+      ),
+    ),
     password_reset_by_mail: Type.Boolean({
       description: "Whether this installation mails links for a new password",
     }),
@@ -105,6 +114,27 @@ export const SignInResponse = Type.Object(
   { title: "SignInResult" },
 );
 export type SignInResponse = Static<typeof SignInResponse>;
+
+/** Where to go for a sign-in at the identity provider. */
+export const OidcSignIn = Type.Object(
+  { url: Type.String({ description: "The provider's page" }) },
+  { title: "OidcSignIn" },
+);
+
+/** What comes back from the identity provider. */
+export const OidcAnswer = closed(
+  {
+    answer: optional(
+      Type.String({ maxLength: 8_192, description: "The query of the page it returned to" }),
+    ),
+    account_id: optional(id("Which account, for a person of several")),
+  },
+  {
+    title: "OidcAnswer",
+    description: "The provider's answer, or then the account that was chosen",
+    examples: [{ answer: "code=0123&state=4567" }],
+  },
+);
 
 export const SignInLinkResponse = Type.Object(
   {

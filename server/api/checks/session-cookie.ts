@@ -1,6 +1,7 @@
 // The cookie of a session, and the check that a request with it was made by our own pages.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { session_days_max } from "../../accounts/sessions/create-session.ts";
+import { oidc_minutes_max } from "../../accounts/sessions/oidc-sign-in.ts";
 import { Refusal } from "../../lib/errors.ts";
 
 /** The prefix makes browsers refuse it without Secure, with a domain, or from a sibling host (RFC 6265bis). */
@@ -20,6 +21,23 @@ export function setSessionCookie(reply: FastifyReply, text: string): void {
 /** Removes the cookie from the browser. */
 export function clearSessionCookie(reply: FastifyReply): void {
   void reply.clearCookie(session_cookie, attributes);
+}
+
+const oidc_cookie = "__Host-trunkline-oidc";
+
+/** Returns the text of a sign-in that has begun at the identity provider; empty without one. */
+export function readOidcCookie(request: FastifyRequest): string {
+  return request.cookies[oidc_cookie] ?? "";
+}
+
+/** Sets the cookie of a sign-in that has begun at the identity provider. */
+export function setOidcCookie(reply: FastifyReply, text: string): void {
+  void reply.setCookie(oidc_cookie, text, { ...attributes, maxAge: oidc_minutes_max * 60 });
+}
+
+/** Removes that cookie: an answer is taken once. */
+export function clearOidcCookie(reply: FastifyReply): void {
+  void reply.clearCookie(oidc_cookie, attributes);
 }
 
 /** Throws forbidden where the browser would refuse the cookie: over plain http from another machine. */

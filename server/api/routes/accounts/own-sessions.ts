@@ -27,7 +27,10 @@ export const ownSessionRoutes = [
     summary: "Read what the sign-in page may offer",
     tag,
     success: { 200: SignInOptions },
-    handle: async ({ app }) => ({ password_reset_by_mail: app.mailer.enabled }),
+    handle: async ({ app }) => ({
+      oidc: app.oidc && { label: app.oidc.label },
+      password_reset_by_mail: app.mailer.enabled,
+    }),
   }),
   publicRoute({
     method: "POST",

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import { startOidcStub, type OidcStub } from "../../../test/support/oidc-stub.ts";
+import { openOidc } from "../../drivers/oidc/open-oidc.ts";
+
+let stub: OidcStub;
+let api: TestApi;
+let account: TestAccount;
+
+before(async () => {
+  stub = await startOidcStub();
+  api = await startApi({ oidc: openOidc(stub.settings) });
+  account = await makeAccount(api.app);
+});
+beforeEach(() => {
+  api.clock.set(new Date());
+  stub.userinfo = {};
+});
+after(async () => {
+  await api.close();
+  await stub.close();
+});
+
+const same_site = { "sec-fetch-site": "same-origin" };
+const path = "/api/v1/session/oidc";
+
+async function makeUser(of: TestAccount = account, email = `${unique("person")}@test.example`) {
+  const json = { name: "Asha", email };
+  const { body, text } = await api.send("POST", "/api/v1/users", { token: of.token, json });
+  assert.ok(body.id, text);
+  return { id: body.id as number, email };
+}
+
+const cookiesOf = ({ headers }: { headers: Headers }) =>
+  headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(";")[0]!)
+    .filter((cookie) => !cookie.endsWith("="))
+    .join("; ");
+
+/** Begins a sign-in; returns the browser's cookie and the query with which the provider sends it back. */
+async function begin() {
+  const begun = await api.send("POST", path, { headers: same_site });
+  assert.equal(begun.status, 200, begun.text);
+  const page = await fetch(begun.body.url as string, { redirect: "manual" });
+  const back = new URL(page.headers.get("location")!);
+  assert.equal(back.origin + back.pathname, "https://trunkline.example/sign-in/oidc");
+  return { cookie: cookiesOf(begun), answer: back.search.slice(1) };
+}
+
+const finish = (cookie: string, json: object) =>
+  api.send("POST", `${path}/answer`, { json, headers: { cookie, ...same_site } });
+
+async function signInAs(claims: Record<string, unknown>) {
+  stub.claims = claims;
+  const { cookie, answer } = await begin();
+  return finish(cookie, { answer });
+}
+
+test("whoever the provider has verified a user's address for is signed in as that user", async () => {
+  const { id, email } = await makeUser();
+  const signed_in = await signInAs({ email: email.toUpperCase(), email_verified: true });
+  assert.deepEqual([signed_in.status, signed_in.body.signed_in], [200, true], signed_in.text);
+  const cookie = cookiesOf(signed_in);
+  assert.match(cookie, /^__Host-trunkline=trk_/);
+  const me = await api.send("GET", "/api/v1/me", { headers: { cookie, ...same_site } });
+  assert.equal(me.body.user.id, id);
+  stub.userinfo = { email, email_verified: true };
+  assert.equal((await signInAs({})).status, 200, "from the userinfo endpoint");
+  const { body } = await api.send("GET", "/api/v1/session/options");
+  assert.deepEqual(body.oidc, { label: "Example" });
+});
+
+test("an address that is unknown, unverified or of an inactive user signs in as no one", async () => {
+  const { email } = await makeUser();
+  const inactive = await makeUser();
+  const { token } = account;
+  const json = { active: false };
+  await api.send("PATCH", `/api/v1/users/${inactive.id}`, { token, json });
+  for (const claims of [
+    { email, email_verified: false },
+    { email },
+    { email, email_verified: "true" },
+    {},
+    { email: `${unique("stranger")}@test.example`, email_verified: true },
+    { email: inactive.email, email_verified: true },
+  ]) {
+    const refused = await signInAs(claims);
+    assert.equal(refused.status, 401, JSON.stringify(claims));
+    assert.equal(cookiesOf(refused), "");
+  }
+});
+
+test("an answer counts once, in the browser that began, for ten minutes", async () => {
+  const { email } = await makeUser();
+  stub.claims = { email, email_verified: true };
+  const [mine, other] = [await begin(), await begin()];
+  assert.equal((await finish("", { answer: mine.answer })).status, 401, "without the cookie");
+  assert.equal((await finish(other.cookie, { answer: mine.answer })).status, 401, "of another");
+  const forged = `__Host-trunkline-oidc=${JSON.stringify({ email, expires_at: 9e15 })}`;
+  assert.equal((await finish(forged, {})).status, 401, "not sealed");
+  const twice = await Promise.all([0, 1].map(() => finish(mine.cookie, { answer: mine.answer })));
+  assert.deepEqual(new Set(twice.map(({ status }) => status)), new Set([200, 401]));
+  const late = await begin();
+  api.clock.advance(10 * 60_000);
+  assert.equal((await finish(late.cookie, { answer: late.answer })).status, 401, "too late");
+});
+
+test("a token that is not for this sign-in is refused", async () => {
+  const { email } = await makeUser();
+  const good = { email, email_verified: true };
+  const past = Math.floor(Date.now() / 1_000) - 3_600;
+  for (const wrong of [
+    { nonce: "of another sign-in" },
+    { nonce: undefined },
+    { aud: "another client" },
+    { iss: "https://elsewhere.example" },
+    { exp: past },
+  ])
+    assert.equal((await signInAs({ ...good, ...wrong })).status, 401, JSON.stringify(wrong));
+  const { cookie } = await begin();
+  assert.equal((await finish(cookie, { answer: "error=access_denied" })).status, 401);
+  assert.equal((await finish(cookie, {})).status, 401);
+});
+
+test("a person of several accounts chooses one, without signing in again", async () => {
+  const other = await makeAccount(api.app);
+  const third = await makeAccount(api.app);
+  const { email } = await makeUser();
+  await makeUser(other, email);
+  const asked = await signInAs({ email, email_verified: true });
+  assert.equal(asked.body.signed_in, false, asked.text);
+  const choices = asked.body.choices.map((choice: { account_id: number }) => choice.account_id);
+  assert.deepEqual(new Set(choices), new Set([account.account_id, other.account_id]));
+  const cookie = cookiesOf(asked);
+  const foreign = await finish(cookie, { account_id: third.account_id });
+  assert.equal(foreign.body.signed_in, false);
+  const chosen = await finish(cookie, { account_id: other.account_id });
+  const headers = { cookie: cookiesOf(chosen), ...same_site };
+  const me = await api.send("GET", "/api/v1/me", { headers });
+  assert.equal(me.body.account.id, other.account_id);
+});
+
+test("another site can neither begin nor end a sign-in", async () => {
+  const cross = { "sec-fetch-site": "cross-site" };
+  assert.equal((await api.send("POST", path, { headers: cross })).status, 403);
+  const { cookie, answer } = await begin();
+  const headers = { ...cross, cookie };
+  const refused = await api.send("POST", `${path}/answer`, { json: { answer }, headers });
+  assert.equal(refused.status, 403);
+});
+
+test("a provider that cannot be reached is a 503, and none at all a 404", async () => {
+  const down = await startOidcStub();
+  await down.close();
+  const unreachable = await startApi({ oidc: openOidc(down.settings) });
+  const none = await startApi();
+  const statuses = await Promise.all(
+    [unreachable, none].map(
+      async (of) => (await of.send("POST", path, { headers: same_site })).status,
+    ),
+  );
+  assert.deepEqual(statuses, [503, 404]);
+  await unreachable.close();
+  await none.close();
+});

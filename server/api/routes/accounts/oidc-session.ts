@@ -1,0 +1,57 @@
+// Signing in at the installation's provider of identities.
+import { beginOidc, finishOidc } from "../../../accounts/sessions/oidc-sign-in.ts";
+import {
+  OidcAnswer,
+  OidcSignIn,
+  SignInResponse,
+} from "../../../accounts/sessions/session-schema.ts";
+import { clientOf } from "../../checks/client-of.ts";
+import {
+  clearOidcCookie,
+  readOidcCookie,
+  refuseCrossSite,
+  refusePlainHttp,
+  setOidcCookie,
+  setSessionCookie,
+} from "../../checks/session-cookie.ts";
+import { publicRoute } from "../../route.ts";
+
+const tag = "Sessions";
+
+export const oidcSessionRoutes = [
+  publicRoute({
+    method: "POST",
+    url: "/api/v1/session/oidc",
+    id: "requestOidcSignIn",
+    summary: "Begin to sign in at the identity provider; sets a cookie for ten minutes",
+    tag,
+    success: { 200: OidcSignIn },
+    handle: async ({ app, request, reply }) => {
+      refuseCrossSite(request);
+      refusePlainHttp(request);
+      const { url, cookie } = await beginOidc(app);
+      setOidcCookie(reply, cookie);
+      return { url };
+    },
+  }),
+  publicRoute({
+    method: "POST",
+    url: "/api/v1/session/oidc/answer",
+    id: "createSessionByOidc",
+    summary: "Sign in with the identity provider's answer; sets the session's cookie",
+    tag,
+    body: OidcAnswer,
+    success: { 200: SignInResponse },
+    handle: async ({ app, body: { answer = null, account_id = null }, request, reply }) => {
+      refuseCrossSite(request);
+      const cookie = readOidcCookie(request);
+      clearOidcCookie(reply);
+      const given = { answer, account_id, cookie };
+      const { result, choice } = await finishOidc(app, given, clientOf(request));
+      if (choice !== null) setOidcCookie(reply, choice);
+      if (result.cookie === null) return { signed_in: false, choices: result.choices };
+      setSessionCookie(reply, result.cookie);
+      return { signed_in: true, choices: [result.account] };
+    },
+  }),
+];

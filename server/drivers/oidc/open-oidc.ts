@@ -1,0 +1,69 @@
+// Signing in at a provider of identities: OpenID Connect with the authorization code, PKCE, state and nonce
+// (https://openid.net/specs/openid-connect-core-1_0.html, RFC 9700).
+import * as client from "openid-client";
+import type { OidcSettings } from "../../lib/outgoing/oidc-settings.ts";
+import { OidcUnreachable, type OidcProvider } from "./driver.ts";
+
+const timeout_seconds = 10;
+/** How long the provider's description is kept. */
+const discovery_ms = 3_600_000;
+
+/** Opens a provider, which is asked for its description at the first sign-in. */
+export function openOidc({ issuer, client_id, client_secret, label }: OidcSettings): OidcProvider {
+  let found: { readonly config: client.Configuration; readonly at_ms: number } | null = null;
+  const discover = async (): Promise<client.Configuration> => {
+    if (found && performance.now() - found.at_ms < discovery_ms) return found.config;
+    const url = new URL(issuer);
+    const config = await client
+      .discovery(url, client_id, client_secret, undefined, {
+        timeout: timeout_seconds,
+        // The settings allow http on this machine only, for which the function is meant.
+        // oxlint-disable-next-line no-deprecated
+        execute: url.protocol === "http:" ? [client.allowInsecureRequests] : [],
+      })
+      .catch((cause: unknown) => {
+        throw new OidcUnreachable(`${issuer} does not describe itself`, { cause });
+      });
+    found = { config, at_ms: performance.now() };
+    return config;
+  };
+  return {
+    label,
+    async begin(redirect_uri) {
+      const config = await discover();
+      const request = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        code_verifier: client.randomPKCECodeVerifier(),
+      };
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri,
+        scope: "openid email",
+        state: request.state,
+        nonce: request.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(request.code_verifier),
+        code_challenge_method: "S256",
+      });
+      return { url: url.href, request };
+    },
+    async finish(answer, { state, nonce, code_verifier }) {
+      const config = await discover();
+      const tokens = await client.authorizationCodeGrant(config, answer, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: code_verifier,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims()!;
+      // Many providers name the address only at this endpoint.
+      const { email, email_verified } =
+        claims["email"] === undefined
+          ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
+          : claims;
+      return {
+        email: typeof email === "string" ? email : null,
+        email_verified: email_verified === true,
+      };
+    },
+  };
+}
