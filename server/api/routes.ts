@@ -4,6 +4,7 @@ import { accountRoutes } from "./routes/accounts/account.ts";
 import { auditRoutes } from "./routes/accounts/audit.ts";
 import { invitationRoutes } from "./routes/accounts/invitations.ts";
 import { oidcSessionRoutes } from "./routes/accounts/oidc-session.ts";
+import { totpRoutes } from "./routes/accounts/totp.ts";
 import { ownSessionRoutes } from "./routes/accounts/own-sessions.ts";
 import { roleRoutes } from "./routes/accounts/roles.ts";
 import { savedViewRoutes } from "./routes/accounts/saved-views.ts";
@@ -123,6 +124,7 @@ export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...ownSessionRoutes,
   ...oidcSessionRoutes,
+  ...totpRoutes,
   ...savedViewRoutes,
   ...tokenRoutes,
   ...creditRoutes,

@@ -1,6 +1,7 @@
 import { createInvitation } from "../accounts/invitations/create-invitation.ts";
 import { NewInvitation } from "../accounts/invitations/invitation-schema.ts";
 import { createSignInLink } from "../accounts/sessions/sign-in-links.ts";
+import { removeTotpOf } from "../accounts/sessions/totp-enrollment.ts";
 import { createUser } from "../accounts/users/create-user.ts";
 import { NewUser } from "../accounts/users/user-schema.ts";
 import { listUsers } from "../accounts/users/users.ts";
@@ -86,6 +87,20 @@ export const userCommands: readonly Command[] = [
         json: { url, expires_at: link.expires_at },
         text: `${url}\nIt works once, until ${link.expires_at}.`,
       };
+    },
+  },
+  {
+    name: "user reset-totp",
+    summary: "Remove the authenticator app of a user who lost it",
+    operands: ["user"],
+    options: { account },
+    run: async (session, words) => {
+      const accountId = readId("--account", words.option("account")!);
+      const id = readId("user", words.operands[0]!);
+      await session.change(accountId, (tx, operator) =>
+        removeTotpOf(tx, operator, id, session.now()),
+      );
+      return { json: { id }, text: "The user signs in without a code now." };
     },
   },
   {

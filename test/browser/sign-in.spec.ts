@@ -1,3 +1,4 @@
+import { Secret, TOTP } from "otpauth";
 import { expect, signIn, test } from "./console-fixture.ts";
 
 test("a page that needs a session leads to the sign-in and back to itself", async ({
@@ -38,6 +39,50 @@ test("a person signs in at the identity provider and comes back to the page they
   await page.getByRole("button", { name: "Continue with Example" }).click();
   await expect(page).toHaveURL(`${service.url}/leads?q=Ada`);
   await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
+  expect(problems).toEqual([]);
+});
+
+test("an authenticator app is set up, asked for at the sign-in and removed", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const { email, password } = service.demo.console;
+  await openPage("/settings/profile");
+  await page.getByRole("button", { name: "Set up" }).click();
+  await page.getByLabel("Your password").fill(password);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("img", { name: "The key as a QR code" })).toBeVisible();
+  const secret = await page.getByLabel("Key", { exact: true }).inputValue();
+  const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+  await page.getByLabel("Code", { exact: true }).fill(totp.generate());
+  await page.getByRole("button", { name: "Confirm" }).click();
+  const codes = page.getByRole("list", { name: "Recovery codes" }).getByRole("listitem");
+  await expect(codes).toHaveCount(10);
+  const [first, second] = await codes.allInnerTexts();
+  await page.getByRole("button", { name: "I have kept them" }).click();
+  await expect(page.getByText("10 recovery codes are left")).toBeVisible();
+
+  await page.context().clearCookies();
+  await page.goto(`${service.url}/leads`);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  const code = page.getByLabel("Code");
+  await expect(code).toBeFocused();
+  await code.fill("0000-0000-0000-0000");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("alert")).toHaveText("This code is wrong or was used already");
+  await code.fill(first!);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
+
+  await page.goto(`${service.url}/settings/profile`);
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("dialog").getByLabel("Code").fill(second!);
+  await page.getByRole("button", { name: "Remove the app" }).click();
+  await expect(page.getByRole("button", { name: "Set up" })).toBeVisible();
   expect(problems).toEqual([]);
 });
 

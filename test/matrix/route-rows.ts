@@ -119,6 +119,9 @@ const accounts: Record<string, RouteRow> = {
   createSignInLink: free(["users.manage"], (ids) => ({
     path: `${account}/users/${ids.user_id}/sign-in-link`,
   })),
+  deleteUserTotp: free(["users.manage"], (ids) => ({
+    path: `${account}/users/${ids.user_id}/totp`,
+  })),
   listInvitations: free(see_users, () => ({ path: `${account}/invitations?limit=2` })),
   createInvitation: free(["users.manage"], (ids) => ({
     path: `${account}/invitations`,

@@ -1,5 +1,6 @@
 // Valid requests to the routes that only a person uses: to sign in, and with a session.
 import { randomUUID } from "node:crypto";
+import { Secret, TOTP } from "otpauth";
 import type { TestApi, RequestOptions } from "../support/api.ts";
 import type { OidcStub } from "../support/oidc-stub.ts";
 
@@ -43,6 +44,18 @@ export async function sessionRequests(
     const { body } = await api.send("GET", path, options);
     return { path: `${path}/${body.data[0].id}`, options };
   };
+  /** A session of a user whose authenticator app is set up, as far as asked for. */
+  const withApp = async (path: string, { is_confirmed }: { readonly is_confirmed: boolean }) => {
+    const { options } = await withSession(path);
+    const json = { current_password: password };
+    const begun = await api.send("POST", "/api/v1/me/totp", { ...options, json });
+    const totp = new TOTP({ secret: Secret.fromBase32(begun.body.secret as string) });
+    const code_at = (timestamp: number) => ({ code: totp.generate({ timestamp }) });
+    const now = api.clock.now().getTime();
+    if (is_confirmed) await api.send("PUT", "/api/v1/me/totp", { ...options, json: code_at(now) });
+    // The next code: each counts once.
+    return { path, options: { ...options, json: code_at(now + 30_000) } };
+  };
   const { email } = await signIn();
   const atProvider = async () => {
     provider.claims = { email, email_verified: true };
@@ -76,6 +89,10 @@ export async function sessionRequests(
     listSessions: await withSession("/api/v1/sessions"),
     deleteSessionById: await withOwnSession(),
     updateMe: await withSession("/api/v1/me", { name: "Asha" }),
+    readTotp: await withSession("/api/v1/me/totp"),
+    createTotp: await withSession("/api/v1/me/totp", { current_password: password }),
+    updateTotp: await withApp("/api/v1/me/totp", { is_confirmed: false }),
+    removeTotp: await withApp("/api/v1/me/totp/removal", { is_confirmed: true }),
     deleteSession: await withSession("/api/v1/session"),
     deleteAllSessions: await withSession("/api/v1/sessions"),
     updatePassword: await withSession("/api/v1/me/password", {

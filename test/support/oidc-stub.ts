@@ -1,11 +1,18 @@
 // An identity provider on this machine: whoever comes to its sign-in page has signed in already.
-import { createHash, createSign, generateKeyPairSync, randomUUID } from "node:crypto";
+import {
+  createHash,
+  createSign,
+  generateKeyPairSync,
+  randomUUID,
+  type KeyObject,
+} from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import type { AddressInfo } from "node:net";
 import type { OidcSettings } from "../../server/lib/outgoing/oidc-settings.ts";
 
+type KeyPair = { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
 type Claims = Record<string, unknown>;
 type Grant = { readonly claims: Claims; readonly challenge: string; readonly redirect_uri: string };
 
@@ -13,6 +20,8 @@ export type OidcStub = {
   readonly settings: OidcSettings;
   /** Of the next token: who has signed in. A claim of undefined is left out. */
   claims: Claims;
+  /** Whether tokens are signed with a key that is not published. */
+  is_forger: boolean;
   /** What only the userinfo endpoint says. */
   userinfo: Claims;
   close(): Promise<void>;
@@ -20,7 +29,9 @@ export type OidcStub = {
 
 /** Starts a provider on 127.0.0.1. */
 export async function startOidcStub(): Promise<OidcStub> {
-  const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const [{ publicKey, privateKey }, forged] = [0, 1].map(() =>
+    generateKeyPairSync("rsa", { modulusLength: 2048 }),
+  ) as [KeyPair, KeyPair];
   const client = { client_id: "trunkline", client_secret: "a secret of the client" };
   const grants = new Map<string, Grant>();
   const server = createServer((request, response) => {
@@ -37,6 +48,7 @@ export async function startOidcStub(): Promise<OidcStub> {
   const stub: OidcStub = {
     settings: { issuer, ...client, label: "Example" },
     claims: {},
+    is_forger: false,
     userinfo: {},
     async close() {
       server.close();
@@ -48,7 +60,9 @@ export async function startOidcStub(): Promise<OidcStub> {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const sign = (claims: Claims) => {
     const signed = `${part({ alg: "RS256", kid: "1" })}.${part(claims)}`;
-    return `${signed}.${createSign("sha256").update(signed).sign(privateKey, "base64url")}`;
+    return `${signed}.${createSign("sha256")
+      .update(signed)
+      .sign(stub.is_forger ? forged.privateKey : privateKey, "base64url")}`;
   };
   const authorize = (query: URLSearchParams) => {
     const code = randomUUID();

@@ -6,6 +6,7 @@ import { InlineText } from "../../ui/inline-fields.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { OwnPassword } from "./own-password.tsx";
+import { OwnTotp } from "./own-totp.tsx";
 import { OwnSessions } from "./own-sessions.tsx";
 
 const shell = getRouteApi("/shell");
@@ -22,20 +23,23 @@ export function ProfilePage() {
   return (
     <Page title="Your profile" text={me.account.name}>
       <div className="grid items-start gap-4 lg:grid-cols-2">
-        <Panel title="About you">
-          <InlineText
-            label="Name"
-            name="name"
-            saved={me.user.name}
-            save={rename}
-            disabled={false}
-          />
-          <dl className="flex flex-col gap-1">
-            <dt className="font-medium">Email</dt>
-            <dd className="wrap-anywhere">{me.user.email}</dd>
-            <dd className="text-muted text-xs">Someone who manages users can change it.</dd>
-          </dl>
-        </Panel>
+        <div className="flex flex-col gap-4">
+          <Panel title="About you">
+            <InlineText
+              label="Name"
+              name="name"
+              saved={me.user.name}
+              save={rename}
+              disabled={false}
+            />
+            <dl className="flex flex-col gap-1">
+              <dt className="font-medium">Email</dt>
+              <dd className="wrap-anywhere">{me.user.email}</dd>
+              <dd className="text-muted text-xs">Someone who manages users can change it.</dd>
+            </dl>
+          </Panel>
+          <OwnTotp />
+        </div>
         <OwnPassword />
         <div className="lg:col-span-2">
           <OwnSessions />

@@ -12,6 +12,7 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { LostApp } from "./lost-app.tsx";
 import { readRole, roleOptions } from "./role-options.ts";
 
 type Props = { readonly user: User; readonly roles: readonly Role[] };
@@ -33,6 +34,7 @@ export function UserDialog({ user, roles }: Props) {
     >
       <UserForm user={user} roles={roles} onDone={() => setOpen(false)} />
       {user.active && <SignInLink user={user} />}
+      {user.active && <LostApp user={user} />}
       {!user.is_owner && <Activity user={user} />}
     </Dialog>
   );

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { FormError } from "../../ui/form-error.tsx";
 import { AccountChoice } from "./account-choice.tsx";
+import { CodeForm, needsCode } from "./code-form.tsx";
 import { keptTarget } from "./oidc-target.ts";
 import { SignInFrame } from "./sign-in-frame.tsx";
 import { useSignIn } from "./use-sign-in.ts";
@@ -16,6 +17,12 @@ export function OidcPage() {
     history.replaceState(history.state, "", location.pathname);
     signIn.mutate({ answer });
   }, []);
+  if (needsCode(signIn))
+    return (
+      <SignInFrame title="One more step">
+        <CodeForm signIn={signIn} />
+      </SignInFrame>
+    );
   if (signIn.data?.signed_in === false)
     return (
       <SignInFrame title="Choose an account">

@@ -3,11 +3,16 @@ import type { Answer } from "../../api/answer.ts";
 
 /** What a form of these pages sends. */
 export type SignInBody =
-  | { readonly email: string; readonly password: string; readonly account_id?: number }
-  | { readonly link: string; readonly password?: string }
+  | {
+      readonly email: string;
+      readonly password: string;
+      readonly account_id?: number;
+      readonly code?: string;
+    }
+  | { readonly link: string; readonly password?: string; readonly code?: string }
   | { readonly link: string; readonly name: string; readonly password: string }
-  /** What the identity provider answered, and then the account. */
-  | { readonly answer: string; readonly account_id?: number };
+  /** What the identity provider answered, and then the account and the code. */
+  | { readonly answer: string; readonly account_id?: number; readonly code?: string };
 
 export type Choice = { readonly account_id: number; readonly name: string };
 

@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { AccountChoice } from "./account-choice.tsx";
+import { CodeForm, needsCode } from "./code-form.tsx";
 import { LinkForm } from "./link-form.tsx";
 import { OidcButton } from "./oidc-button.tsx";
 import { PasswordForm } from "./password-form.tsx";
@@ -14,6 +15,12 @@ export function SignInPage() {
   const link = useLinkSecret();
   const signIn = useSignIn(to);
   const choices = signIn.data?.signed_in === false ? signIn.data.choices : null;
+  if (needsCode(signIn))
+    return (
+      <SignInFrame title="One more step">
+        <CodeForm signIn={signIn} />
+      </SignInFrame>
+    );
   if (choices)
     return (
       <SignInFrame title="Choose an account">

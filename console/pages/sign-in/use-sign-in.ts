@@ -22,11 +22,10 @@ export function useSignIn(to: string): SignIn {
 
 function send(json: SignInBody) {
   if ("answer" in json) {
-    const { answer, account_id } = json;
-    return api.POST("/api/v1/session/oidc/answer", {
-      // The answer is taken once; the choice follows it.
-      body: account_id === undefined ? { answer } : { account_id },
-    });
+    const { answer, ...next } = json;
+    // The answer is taken once; the account and the code follow it.
+    const body_sent = Object.keys(next).length === 0 ? { answer } : next;
+    return api.POST("/api/v1/session/oidc/answer", { body: body_sent });
   }
   if (!("link" in json)) return api.POST("/api/v1/session", { body: json });
   if ("name" in json) return api.POST("/api/v1/session/invitation", { body: json });

@@ -120,6 +120,9 @@ test("a token that is not for this sign-in is refused", async () => {
     { exp: past },
   ])
     assert.equal((await signInAs({ ...good, ...wrong })).status, 401, JSON.stringify(wrong));
+  stub.is_forger = true;
+  assert.equal((await signInAs(good)).status, 401, "signed by someone else");
+  stub.is_forger = false;
   const { cookie } = await begin();
   assert.equal((await finish(cookie, { answer: "error=access_denied" })).status, 401);
   assert.equal((await finish(cookie, {})).status, 401);
@@ -152,17 +155,25 @@ test("another site can neither begin nor end a sign-in", async () => {
   assert.equal(refused.status, 403);
 });
 
-test("a provider that cannot be reached is a 503, and none at all a 404", async () => {
-  const down = await startOidcStub();
-  await down.close();
-  const unreachable = await startApi({ oidc: openOidc(down.settings) });
+test("a provider that cannot be reached is a 503, before and after the redirect, and none at all a 404", async () => {
+  const dying = await startOidcStub();
+  const begun_before = await startApi({ oidc: openOidc(dying.settings) });
+  const begin_at = (of: TestApi) => of.send("POST", path, { headers: same_site });
+  const begun = await begin_at(begun_before);
+  await dying.close();
+  const state = new URL(begun.body.url as string).searchParams.get("state");
+  const answered = await begun_before.send("POST", `${path}/answer`, {
+    json: { answer: `code=1&state=${state}` },
+    headers: { ...same_site, cookie: cookiesOf(begun) },
+  });
+  const unreachable = await startApi({ oidc: openOidc(dying.settings) });
   const none = await startApi();
-  const statuses = await Promise.all(
-    [unreachable, none].map(
-      async (of) => (await of.send("POST", path, { headers: same_site })).status,
-    ),
+  const statuses = [answered, await begin_at(unreachable), await begin_at(none)];
+  assert.deepEqual(
+    statuses.map(({ status }) => status),
+    [503, 503, 404],
   );
-  assert.deepEqual(statuses, [503, 404]);
+  await begun_before.close();
   await unreachable.close();
   await none.close();
 });

@@ -7,7 +7,8 @@ import { notFound, Refusal, unavailable } from "../../lib/errors.ts";
 import { sealed_prefix, SecretError } from "../../lib/secrets/secrets.ts";
 import type { Client } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
-import type { SignInAccount, SignInResult } from "./sign-in.ts";
+import { passSecondFactor } from "./internal/second-factor.ts";
+import { code_required, type SignInAccount, type SignInResult } from "./sign-in.ts";
 import { countWithin } from "./throttle.ts";
 
 /** How long a person may take at the provider, and to choose an account. */
@@ -18,11 +19,14 @@ const place = { column: "session.oidc", account_id: 0, id: 0 } as const;
 const answers_of_address_max = 300;
 const accounts_max = 10;
 
-/** What the cookie holds: a sign-in that has begun, or who has signed in and chooses an account. */
-type Pending = { readonly expires_at: number } & (
-  | { readonly request: OidcRequest }
-  | { readonly email: string }
-);
+/** What the cookie holds: a sign-in that has begun, or who has signed in and still chooses an account or has a code. */
+type Pending = { readonly expires_at: number } & ({ readonly request: OidcRequest } | Identity);
+
+type Identity = {
+  readonly email: string;
+  /** Whether the provider has asked for a second factor. */
+  readonly is_multi_factor: boolean;
+};
 
 type OidcApp = App & { readonly oidc: OidcProvider | null; readonly public_url: string };
 
@@ -50,15 +54,20 @@ export async function beginOidc(
 }
 
 /**
- * Ends a sign-in with the provider's answer, or with the account that the person chose. Only a user who exists here with
- * the address that the provider has verified is signed in. Returns the cookie of the choice beside several accounts.
- * Throws unauthorized, which says why; rate-limited.
+ * Ends a sign-in with the provider's answer, or after it with the account and code that were asked for. Only a user who
+ * exists here with the address that the provider has verified is signed in. Returns beside such a question the cookie
+ * that keeps who was verified. Throws unauthorized, which says why; rate-limited.
  */
 export async function finishOidc(
   app: OidcApp,
-  given: { readonly answer: string | null; readonly account_id: number | null; cookie: string },
+  given: {
+    readonly answer: string | null;
+    readonly account_id: number | null;
+    readonly code: string | null;
+    readonly cookie: string;
+  },
   visitor: Client,
-): Promise<{ readonly result: SignInResult; readonly choice: string | null }> {
+): Promise<{ readonly result: SignInResult; readonly identity: string | null }> {
   const now = app.clock.now();
   const pending = unseal(app, given.cookie);
   const subject = `single sign-on from ${visitor.address}`;
@@ -68,8 +77,13 @@ export async function finishOidc(
     now,
     (minutes) => `Too many sign-ins; try again in ${minutes} min`,
   );
-  const email =
-    "email" in pending ? pending.email : await readAnswer(app, given.answer, pending.request);
+  const identity =
+    "email" in pending ? pending : await readAnswer(app, given.answer, pending.request);
+  const { email, is_multi_factor } = identity;
+  const ask = (result: SignInResult) => ({
+    result,
+    identity: seal(app, { email, is_multi_factor }),
+  });
   const users = await findUsers(app.db.pool, [email]);
   if (users.length === 0)
     throw new Refusal("unauthorized", `There is no user ${email} here. Ask for an invitation`);
@@ -77,29 +91,31 @@ export async function finishOidc(
     users.length === 1 ? users[0] : users.find(({ account_id }) => account_id === given.account_id);
   if (!chosen) {
     const choices = users.map(({ account_id, name }) => ({ account_id, name }));
-    return { result: { cookie: null, choices }, choice: seal(app, { email }) };
+    return ask({ cookie: null, choices, code_required: false });
   }
   const { account_id, name, user_id } = chosen;
+  if (!is_multi_factor && !(await passSecondFactor(app, chosen, given.code)))
+    return ask(code_required);
   const cookie = await app.db.query
     .transaction()
     .execute((tx) => createSession(tx, { account_id, user_id, ...visitor }, now));
-  return { result: { cookie, account: { account_id, name } }, choice: null };
+  return { result: { cookie, account: { account_id, name } }, identity: null };
 }
 
-/** Returns the address, in lower case, that the provider has verified. */
+/** Returns who the provider says it is, with the address in lower case. */
 async function readAnswer(
   app: OidcApp,
   answer: string | null,
   request: OidcRequest,
-): Promise<string> {
-  const { email, email_verified } = await providerOf(app)
+): Promise<Identity> {
+  const { email, email_verified, is_multi_factor } = await providerOf(app)
     .finish(new URL(`${pageOf(app)}?${answer ?? ""}`), request)
     .catch((error: unknown) => {
       throw refusalOf(app, error);
     });
   if (email === null || !email_verified)
     throw new Refusal("unauthorized", `${app.oidc!.label} has not verified an email address`);
-  return email.toLowerCase();
+  return { email: email.toLowerCase(), is_multi_factor };
 }
 
 function providerOf({ oidc }: OidcApp): OidcProvider {

@@ -14,11 +14,18 @@ const email = Type.String({
   description: "The user's email address",
 });
 
+const code = Type.String({
+  minLength: 6,
+  maxLength: 30,
+  description: "Of the authenticator app, or a recovery code",
+});
+
 export const SignInRequest = closed(
   {
     email,
     password: Type.String({ minLength: 1, maxLength: 200 }),
     account_id: optional(id("Which account, for a person of several")),
+    code: optional(code),
   },
   {
     title: "SignIn",
@@ -32,6 +39,7 @@ export const LinkRequest = closed(
   {
     link: Type.String({ maxLength: 120, description: "What follows # in the link" }),
     password: optional(newPassword),
+    code: optional(code),
   },
   {
     title: "SignInLinkUse",
@@ -86,6 +94,46 @@ export const SessionResponse = Type.Object(
 );
 export type SessionResponse = Static<typeof SessionResponse>;
 
+/** Whether signing in needs a second factor. */
+export const Totp = Type.Object(
+  {
+    enabled: Type.Boolean(),
+    recovery_codes_left: Type.Integer({ description: "Codes for when the app is lost" }),
+  },
+  { title: "Totp" },
+);
+export type Totp = Static<typeof Totp>;
+
+export const TotpRequest = closed(
+  { current_password: optional(Type.String({ maxLength: 200 })) },
+  {
+    title: "TotpSetup",
+    description: "Required is the current password, if the user has one",
+    examples: [{ current_password: "correct horse battery" }],
+  },
+);
+
+export const NewTotp = Type.Object(
+  {
+    secret: Type.String({ description: "Base32, to type into the app" }),
+    uri: Type.String({ description: "otpauth:, to show as a QR code" }),
+  },
+  { title: "NewTotp" },
+);
+export type NewTotp = Static<typeof NewTotp>;
+
+export const FactorCode = closed(
+  { code },
+  { title: "FactorCode", description: "One code", examples: [{ code: "123456" }] },
+);
+
+export const RecoveryCodes = Type.Object(
+  {
+    recovery_codes: Type.Array(Type.String(), { description: "Each works once; shown only here" }),
+  },
+  { title: "RecoveryCodes" },
+);
+
 export const SignInOptions = Type.Object(
   {
     oidc: nullable(
@@ -110,6 +158,9 @@ export const SignInResponse = Type.Object(
       description: "False: the person has several accounts; send one of the choices as account_id",
     }),
     choices: Type.Array(account),
+    code_required: Type.Boolean({
+      description: "True: send the same again with a code of the authenticator app",
+    }),
   },
   { title: "SignInResult" },
 );
@@ -128,10 +179,11 @@ export const OidcAnswer = closed(
       Type.String({ maxLength: 8_192, description: "The query of the page it returned to" }),
     ),
     account_id: optional(id("Which account, for a person of several")),
+    code: optional(code),
   },
   {
     title: "OidcAnswer",
-    description: "The provider's answer, or then the account that was chosen",
+    description: "The provider's answer; then, where asked for, the account and the code",
     examples: [{ answer: "code=0123&state=4567" }],
   },
 );

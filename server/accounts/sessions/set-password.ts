@@ -18,14 +18,7 @@ export async function changePassword(
   change: { readonly current_password: string | null; readonly password: string },
 ): Promise<void> {
   const { account_id, user_id } = actor;
-  const stored = await app.db.query
-    .selectFrom("user_passwords")
-    .select("password_hash")
-    .where("account_id", "=", account_id)
-    .where("user_id", "=", user_id)
-    .executeTakeFirst();
-  if (stored && !(await isPassword(change.current_password ?? "", stored.password_hash)))
-    throw invalidField("current_password", "is not your current password");
+  await requirePassword(app, actor, change.current_password);
   const password_hash = await hashPassword(change.password);
   const now = app.clock.now();
   await app.db.query.transaction().execute(async (tx) => {
@@ -35,6 +28,22 @@ export async function changePassword(
     await endSessions(tx, actor, now, actor.token_id);
   });
   app.notifications.send("token", accountTokensSubject(account_id));
+}
+
+/** Throws validation-failed (current_password) unless it is the user's, or the user has none. */
+export async function requirePassword(
+  { db }: Pick<App, "db">,
+  { account_id, user_id }: Pick<UserActor, "account_id" | "user_id">,
+  password: string | null,
+): Promise<void> {
+  const stored = await db.query
+    .selectFrom("user_passwords")
+    .select("password_hash")
+    .where("account_id", "=", account_id)
+    .where("user_id", "=", user_id)
+    .executeTakeFirst();
+  if (stored && !(await isPassword(password ?? "", stored.password_hash)))
+    throw invalidField("current_password", "is not your current password");
 }
 
 /** Stores the hash of a password. */

@@ -13,7 +13,9 @@ import { createSession } from "./create-session.ts";
 import { hashPassword } from "./passwords.ts";
 import { endSessions } from "./end-sessions.ts";
 import { readLink, writeLink, type LinkParts } from "./link-text.ts";
+import { passSecondFactor } from "./internal/second-factor.ts";
 import { storePassword } from "./set-password.ts";
+import { code_required, type SignInResult } from "./sign-in.ts";
 
 const hour_ms = 3_600_000;
 /** How long a link that a person sends on stays valid. */
@@ -76,17 +78,22 @@ export async function storeSignInLink(
 
 /**
  * Uses a link up, sets the password where one is given (which ends the user's other sessions and voids other links), and
- * returns the text of the session's cookie. Throws unauthorized for a link that is unknown, used or expired.
+ * signs in. Someone with an authenticator app needs a code first: a mailbox alone is not enough. Throws unauthorized for
+ * a link that is unknown, used or expired, or for a wrong code.
  */
 export async function useSignInLink(
   app: App,
-  { link, password }: { readonly link: string; readonly password: string | null },
+  given: { readonly link: string; readonly password: string | null; readonly code: string | null },
   client: Client,
-): Promise<string> {
-  const parts = readLink(link);
+): Promise<SignInResult> {
+  const { password, code } = given;
+  const parts = readLink(given.link);
   const now = app.clock.now();
-  if (!parts || !(await usableLink(app.db.query, parts, now).executeTakeFirst())) throw unusable();
+  const usable = parts && (await usableLink(app.db.query, parts, now).executeTakeFirst());
+  if (!usable) throw unusable();
   const { account_id } = parts;
+  const owner = { account_id, user_id: usable.user_id };
+  if (!(await passSecondFactor(app, owner, code))) return code_required;
   // Before the transaction: hashing takes longer than a row should be locked.
   const password_hash = password === null ? null : await hashPassword(password);
   const cookie = await app.db.query.transaction().execute(async (tx) => {
@@ -110,7 +117,7 @@ export async function useSignInLink(
   });
   // The sessions that ended are cached, and may have streams.
   app.notifications.send("token", accountTokensSubject(account_id));
-  return cookie;
+  return { cookie, account: null };
 }
 
 function usableLink(db: Kysely<DB>, { account_id, id, secret }: LinkParts, now: Date) {

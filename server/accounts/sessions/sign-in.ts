@@ -4,15 +4,22 @@ import { Refusal } from "../../lib/errors.ts";
 import type { Client } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
 import { isPassword } from "./passwords.ts";
+import { passSecondFactor } from "./internal/second-factor.ts";
 import { countSignIn, forgiveSignIn } from "./throttle.ts";
 import type { SignInRequest } from "./session-schema.ts";
 
 export type SignInAccount = { readonly account_id: number; readonly name: string };
 
-/** Signed in with the text of the cookie, or the accounts to choose from. */
+/** Signed in with the text of the cookie, or what is missing: one of several accounts, or a code. */
 export type SignInResult =
-  | { readonly cookie: string; readonly account: SignInAccount }
-  | { readonly cookie: null; readonly choices: readonly SignInAccount[] };
+  | { readonly cookie: string; readonly account: SignInAccount | null }
+  | {
+      readonly cookie: null;
+      readonly choices: readonly SignInAccount[];
+      readonly code_required: boolean;
+    };
+
+export const code_required = { cookie: null, choices: [], code_required: true } as const;
 
 type Candidate = SignInAccount & {
   readonly user_id: number;
@@ -33,11 +40,12 @@ const findCandidates = statement<Candidate>(`
 
 /**
  * Signs in with an email address and a password. A person of several accounts with the same password names one, or gets
- * the choices. Throws unauthorized, which says nothing about what was wrong; rate-limited after too many failures.
+ * the choices; one with an authenticator app needs a code. Throws unauthorized, which says nothing about what was wrong
+ * with the address or password; rate-limited after too many failures.
  */
 export async function signIn(
   app: App,
-  { email, password, account_id }: SignInRequest,
+  { email, password, account_id, code = null }: SignInRequest,
   client: Client,
 ): Promise<SignInResult> {
   const now = app.clock.now();
@@ -52,7 +60,8 @@ export async function signIn(
   await forgiveSignIn(app.db, attempt);
   const chosen =
     matching.length === 1 ? matching[0] : matching.find((one) => one.account_id === account_id);
-  if (!chosen) return { cookie: null, choices: matching.map(accountOf) };
+  if (!chosen) return { cookie: null, choices: matching.map(accountOf), code_required: false };
+  if (!(await passSecondFactor(app, chosen, code))) return code_required;
   const { user_id } = chosen;
   const cookie = await app.db.query
     .transaction()

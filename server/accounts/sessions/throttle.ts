@@ -56,7 +56,12 @@ export async function countWithin(
 
 /** Takes a successful attempt out of the count. */
 export async function forgiveSignIn(db: Database, attempt: Attempt): Promise<void> {
-  await uncount(db.pool, [[...subjectsOf(attempt).keys()]]);
+  await forgive(db, [...subjectsOf(attempt).keys()]);
+}
+
+/** Takes one attempt of each subject out of the count. */
+export async function forgive(db: Database, subjects: readonly string[]): Promise<void> {
+  await uncount(db.pool, [subjects]);
 }
 
 /** The counted subjects with their limits. */

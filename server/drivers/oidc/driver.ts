@@ -12,6 +12,8 @@ export type OidcIdentity = {
   /** Null: the provider does not name it. */
   readonly email: string | null;
   readonly email_verified: boolean;
+  /** Whether the provider has asked for a second factor (RFC 8176, amr mfa). */
+  readonly is_multi_factor: boolean;
 };
 
 /** The provider cannot be reached. */

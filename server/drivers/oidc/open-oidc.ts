@@ -17,9 +17,13 @@ export function openOidc({ issuer, client_id, client_secret, label }: OidcSettin
     const config = await client
       .discovery(url, client_id, client_secret, undefined, {
         timeout: timeout_seconds,
-        // The settings allow http on this machine only, for which the function is meant.
-        // oxlint-disable-next-line no-deprecated
-        execute: url.protocol === "http:" ? [client.allowInsecureRequests] : [],
+        execute: [
+          // Without it, the client trusts TLS instead of the token's signature.
+          client.enableNonRepudiationChecks,
+          // The settings allow http on this machine only, for which the function is meant.
+          // oxlint-disable-next-line no-deprecated
+          ...(url.protocol === "http:" ? [client.allowInsecureRequests] : []),
+        ],
       })
       .catch((cause: unknown) => {
         throw new OidcUnreachable(`${issuer} does not describe itself`, { cause });
@@ -48,12 +52,17 @@ export function openOidc({ issuer, client_id, client_secret, label }: OidcSettin
     },
     async finish(answer, { state, nonce, code_verifier }) {
       const config = await discover();
-      const tokens = await client.authorizationCodeGrant(config, answer, {
-        expectedState: state,
-        expectedNonce: nonce,
-        pkceCodeVerifier: code_verifier,
-        idTokenExpected: true,
-      });
+      const tokens = await client
+        .authorizationCodeGrant(config, answer, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: code_verifier,
+          idTokenExpected: true,
+        })
+        .catch((error: unknown) => {
+          // What fetch throws when no answer comes.
+          throw error instanceof TypeError ? new OidcUnreachable(issuer, { cause: error }) : error;
+        });
       const claims = tokens.claims()!;
       // Many providers name the address only at this endpoint.
       const { email, email_verified } =
@@ -63,6 +72,7 @@ export function openOidc({ issuer, client_id, client_secret, label }: OidcSettin
       return {
         email: typeof email === "string" ? email : null,
         email_verified: email_verified === true,
+        is_multi_factor: Array.isArray(claims["amr"]) && claims["amr"].includes("mfa"),
       };
     },
   };

@@ -5,6 +5,14 @@
 
 import type { ColumnType } from "kysely";
 
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+  ? U[]
+  : ArrayTypeImpl<T>;
+
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+  ? ColumnType<S[], I[], U[]>
+  : T[];
+
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
@@ -944,6 +952,16 @@ export interface Users {
   updated_at: Date;
 }
 
+export interface UserTotp {
+  account_id: number;
+  confirmed_at: Date | null;
+  created_at: Date;
+  last_step: Generated<number>;
+  recovery_codes: Generated<ArrayType<Buffer>>;
+  secret: string;
+  user_id: number;
+}
+
 export interface VoiceAiAgents {
   account_id: number;
   created_at: Date;
@@ -1198,6 +1216,7 @@ export interface DB {
   trunk_nodes: TrunkNodes;
   trunks: Trunks;
   user_passwords: UserPasswords;
+  user_totp: UserTotp;
   users: Users;
   voice_ai_agents: VoiceAiAgents;
   voice_audio: VoiceAudio;

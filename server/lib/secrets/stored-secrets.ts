@@ -8,7 +8,7 @@ type SecretColumn = {
   readonly column: string;
   /** A row of the installation has no account; one without an ID has its account's. */
   readonly tenant: boolean;
-  readonly id: "t.id" | "0::bigint";
+  readonly id: "t.id" | "t.user_id" | "0::bigint";
   readonly type: "bytea" | "text";
 };
 
@@ -22,6 +22,7 @@ const secret_columns: readonly SecretColumn[] = [
     id: "0::bigint" as const,
     type: "text" as const,
   })),
+  { table: "user_totp", column: "secret", tenant: true, id: "t.user_id", type: "text" },
   { table: "voice_nodes", column: "ari_password", tenant: false, id: "t.id", type: "text" },
 ];
 

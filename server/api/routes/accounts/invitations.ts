@@ -98,7 +98,7 @@ export const invitationRoutes = [
       refuseCrossSite(request);
       refusePlainHttp(request);
       setSessionCookie(reply, await acceptInvitation(app, body, clientOf(request)));
-      return { signed_in: true, choices: [] };
+      return { signed_in: true, choices: [], code_required: false };
     },
   }),
 ];

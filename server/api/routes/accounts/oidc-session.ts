@@ -12,8 +12,8 @@ import {
   refuseCrossSite,
   refusePlainHttp,
   setOidcCookie,
-  setSessionCookie,
 } from "../../checks/session-cookie.ts";
+import { answerSignIn } from "./answer-sign-in.ts";
 import { publicRoute } from "../../route.ts";
 
 const tag = "Sessions";
@@ -42,16 +42,17 @@ export const oidcSessionRoutes = [
     tag,
     body: OidcAnswer,
     success: { 200: SignInResponse },
-    handle: async ({ app, body: { answer = null, account_id = null }, request, reply }) => {
+    handle: async ({ app, body, request, reply }) => {
       refuseCrossSite(request);
+      const { answer = null, account_id = null, code = null } = body;
       const cookie = readOidcCookie(request);
-      clearOidcCookie(reply);
-      const given = { answer, account_id, cookie };
-      const { result, choice } = await finishOidc(app, given, clientOf(request));
-      if (choice !== null) setOidcCookie(reply, choice);
-      if (result.cookie === null) return { signed_in: false, choices: result.choices };
-      setSessionCookie(reply, result.cookie);
-      return { signed_in: true, choices: [result.account] };
+      // An answer is taken once; after it, a wrong code may be corrected.
+      if (answer !== null) clearOidcCookie(reply);
+      const given = { answer, account_id, code, cookie };
+      const { result, identity } = await finishOidc(app, given, clientOf(request));
+      if (identity === null) clearOidcCookie(reply);
+      else setOidcCookie(reply, identity);
+      return answerSignIn(reply, result);
     },
   }),
 ];

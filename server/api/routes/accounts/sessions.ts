@@ -23,8 +23,8 @@ import {
   clearSessionCookie,
   refuseCrossSite,
   refusePlainHttp,
-  setSessionCookie,
 } from "../../checks/session-cookie.ts";
+import { answerSignIn } from "./answer-sign-in.ts";
 import { publicRoute, route } from "../../route.ts";
 import { showSecretOnce } from "../shared/show-secret-once.ts";
 
@@ -44,10 +44,7 @@ export const sessionRoutes = [
     handle: async ({ app, body, request, reply }) => {
       refuseCrossSite(request);
       refusePlainHttp(request);
-      const result = await signIn(app, body, clientOf(request));
-      if (result.cookie === null) return { signed_in: false, choices: result.choices };
-      setSessionCookie(reply, result.cookie);
-      return { signed_in: true, choices: [result.account] };
+      return answerSignIn(reply, await signIn(app, body, clientOf(request)));
     },
   }),
   publicRoute({
@@ -61,9 +58,11 @@ export const sessionRoutes = [
     handle: async ({ app, body, request, reply }) => {
       refuseCrossSite(request);
       refusePlainHttp(request);
-      const link = { link: body.link, password: body.password ?? null };
-      setSessionCookie(reply, await useSignInLink(app, link, clientOf(request)));
-      return { signed_in: true, choices: [] };
+      const { link, password = null, code = null } = body;
+      return answerSignIn(
+        reply,
+        await useSignInLink(app, { link, password, code }, clientOf(request)),
+      );
     },
   }),
   route({

@@ -1,0 +1,23 @@
+import { useMutation } from "@tanstack/react-query";
+import { removeTotpOf } from "../../api/totp.ts";
+import type { User } from "../../api/users.ts";
+import { Button } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+
+/** Removes the authenticator app of someone who lost it. */
+export function LostApp({ user: { id, name } }: { readonly user: User }) {
+  const removal = useMutation({ mutationFn: () => removeTotpOf(id) });
+  return (
+    <div className="border-line flex flex-col gap-2 border-t pt-4">
+      <p className="text-muted" role="status">
+        {removal.isSuccess
+          ? `${name} signs in without a code now.`
+          : "A lost phone: without the authenticator app, signing in needs no code."}
+      </p>
+      <Button className="self-start" busy={removal.isPending} onClick={() => removal.mutate()}>
+        Remove the authenticator app
+      </Button>
+      <FormError error={removal.error} />
+    </div>
+  );
+}
