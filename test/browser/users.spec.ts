@@ -6,6 +6,8 @@ test("an invited person joins, sees the other session, ends it, and is deactivat
   page,
   service,
 }) => {
+  // A table has the rows in view, and other tests of this service add users before this one.
+  await page.setViewportSize({ width: 1_280, height: 6_000 });
   await openPage("/settings/users");
   await page.getByRole("button", { name: "New role" }).click();
   const role = page.getByRole("dialog", { name: "New role" });
