@@ -131,6 +131,7 @@ const impersonal: Columns = {
   tokens: "address allowed_addresses kind scopes secret_sha256",
   trunks: "agent_numbers caller_ids destinations endpoint name number_format number_prefix",
   user_passwords: "password_hash",
+  user_totp: "recovery_codes secret",
   users: "extension",
   voice_ai_agents: "name plan transfer_to",
   voice_audio: "name",

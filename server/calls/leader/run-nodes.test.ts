@@ -89,6 +89,8 @@ test("an unanswered agent leg costs nothing, and no customer is called", async (
     record.legs.map(({ role }: { role: string }) => role),
     ["agent"],
   );
+  // Long enough for every other phone of these tests, however busy the machine is.
+  await setCalling(fixture.app, fixture.account, { agent_ring_seconds: 60 });
 });
 
 test("rings the backup group in its order until an agent answers", async () => {
