@@ -4,6 +4,7 @@ import { accountRoutes } from "./routes/accounts/account.ts";
 import { auditRoutes } from "./routes/accounts/audit.ts";
 import { invitationRoutes } from "./routes/accounts/invitations.ts";
 import { oidcSessionRoutes } from "./routes/accounts/oidc-session.ts";
+import { passkeyRoutes } from "./routes/accounts/passkeys.ts";
 import { totpRoutes } from "./routes/accounts/totp.ts";
 import { ownSessionRoutes } from "./routes/accounts/own-sessions.ts";
 import { roleRoutes } from "./routes/accounts/roles.ts";
@@ -125,6 +126,7 @@ export const routes: readonly Route[] = [
   ...ownSessionRoutes,
   ...oidcSessionRoutes,
   ...totpRoutes,
+  ...passkeyRoutes,
   ...savedViewRoutes,
   ...tokenRoutes,
   ...creditRoutes,

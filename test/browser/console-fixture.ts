@@ -37,7 +37,8 @@ export const test = base.extend<Fixtures, { service: Service }>({
     async ({}, use) => {
       const data_dir = await mkdtemp(join(tmpdir(), "trunkline-browser-"));
       const port = await freePort();
-      const url = `http://127.0.0.1:${port}`;
+      // A name, because browsers bind passkeys to no IP address.
+      const url = `http://localhost:${port}`;
       const provider = await startOidcStub();
       const { issuer, client_id, client_secret, label } = provider.settings;
       const oidc = {
@@ -53,6 +54,7 @@ export const test = base.extend<Fixtures, { service: Service }>({
             ...process.env,
             DATA_DIR: data_dir,
             PORT: String(port),
+            PUBLIC_URL: url,
             LOG_LEVEL: "error",
             ...oidc,
           },

@@ -86,6 +86,47 @@ test("an authenticator app is set up, asked for at the sign-in and removed", asy
   expect(problems).toEqual([]);
 });
 
+test("a passkey is added, signs in without a password, and is removed", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const session = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  await openPage("/settings/profile");
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByLabel("Your password").fill(service.demo.console.password);
+  await page.getByRole("button", { name: "Continue" }).click();
+  const passkeys = page.getByRole("list", { name: "Passkeys" });
+  await expect(passkeys.getByRole("listitem")).toContainText("Chrome on Linux");
+
+  await page.context().clearCookies();
+  await page.goto(`${service.url}/leads`);
+  await page.getByRole("button", { name: "Use a passkey" }).click();
+  await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
+
+  await page.goto(`${service.url}/settings/profile`);
+  await passkeys.getByRole("button", { name: "Remove Chrome on Linux" }).click();
+  await page.getByRole("button", { name: "Remove the passkey" }).click();
+  await expect(passkeys).toBeHidden();
+  await page.context().clearCookies();
+  await page.goto(`${service.url}/leads`);
+  await page.getByRole("button", { name: "Use a passkey" }).click();
+  await expect(page.getByRole("alert")).toContainText("This passkey does not sign anyone in here");
+  expect(problems).toEqual([]);
+});
+
 test("a person signs in and out by keyboard alone", async ({ page, service }) => {
   const { email, password } = service.demo.console;
   await page.goto(`${service.url}/sign-in`);

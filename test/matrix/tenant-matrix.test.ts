@@ -64,6 +64,8 @@ test("only health, metrics, documentation, provider webhooks and signing in are 
     "/api/v1/session/oidc",
     "/api/v1/session/oidc/answer",
     "/api/v1/session/options",
+    "/api/v1/session/passkey",
+    "/api/v1/session/passkey/options",
     "/api/v1/session/password-reset",
     "/health/live",
     "/health/ready",

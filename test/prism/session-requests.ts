@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import type { TestApi, RequestOptions } from "../support/api.ts";
 import type { OidcStub } from "../support/oidc-stub.ts";
+import { makeAuthenticator } from "../support/soft-authenticator.ts";
 
 const password = "correct horse battery";
 const headers = { "sec-fetch-site": "same-origin" };
@@ -56,6 +57,35 @@ export async function sessionRequests(
     // The next code: each counts once.
     return { path, options: { ...options, json: code_at(now + 30_000) } };
   };
+  const cookieOf = (answer: { readonly headers: Headers }) =>
+    answer.headers.getSetCookie()[0]!.split(";")[0]!;
+  const passkeys = "/api/v1/me/passkeys";
+  /** A session of a user who has begun to add a passkey; with `is_added`, has added it. */
+  const withPasskey = async (is_added: boolean) => {
+    const { options } = await withSession(passkeys);
+    const json = { current_password: password };
+    const begun = await api.send("POST", `${passkeys}/options`, { ...options, json });
+    const authenticator = makeAuthenticator(new URL(api.app.public_url).origin);
+    const response = authenticator.create(begun.body.options);
+    const cookie = `${options.headers.cookie}; ${cookieOf(begun)}`;
+    const create = {
+      path: passkeys,
+      options: { headers: { ...headers, cookie }, json: { name: "Laptop", response } },
+    };
+    if (!is_added) return { create, authenticator, options, id: 0 };
+    const { body } = await api.send("POST", create.path, create.options);
+    return { create, authenticator, options, id: body.id as number };
+  };
+  const signedByPasskey = async () => {
+    const { authenticator } = await withPasskey(true);
+    const begun = await api.send("POST", "/api/v1/session/passkey/options", { headers });
+    const response = authenticator.get(begun.body.options);
+    return { headers: { ...headers, cookie: cookieOf(begun) }, json: { response } };
+  };
+  const removable = async () => {
+    const { id, options } = await withPasskey(true);
+    return { path: `${passkeys}/${id}`, options };
+  };
   const { email } = await signIn();
   const atProvider = async () => {
     provider.claims = { email, email_verified: true };
@@ -89,6 +119,15 @@ export async function sessionRequests(
     listSessions: await withSession("/api/v1/sessions"),
     deleteSessionById: await withOwnSession(),
     updateMe: await withSession("/api/v1/me", { name: "Asha" }),
+    listPasskeys: { path: passkeys, options: (await withPasskey(true)).options },
+    requestPasskey: await withSession(`${passkeys}/options`, { current_password: password }),
+    createPasskey: (await withPasskey(false)).create,
+    deletePasskey: await removable(),
+    requestPasskeySignIn: { path: "/api/v1/session/passkey/options", options: { headers } },
+    createSessionByPasskey: {
+      path: "/api/v1/session/passkey",
+      options: await signedByPasskey(),
+    },
     readTotp: await withSession("/api/v1/me/totp"),
     createTotp: await withSession("/api/v1/me/totp", { current_password: password }),
     updateTotp: await withApp("/api/v1/me/totp", { is_confirmed: false }),

@@ -130,6 +130,7 @@ const impersonal: Columns = {
   suppressions: "channel scope source",
   tokens: "address allowed_addresses kind scopes secret_sha256",
   trunks: "agent_numbers caller_ids destinations endpoint name number_format number_prefix",
+  user_passkeys: "credential_id name public_key transports",
   user_passwords: "password_hash",
   user_totp: "recovery_codes secret",
   users: "extension",

@@ -5,6 +5,7 @@ import { queryClient } from "../../api/query-client.ts";
 import { InlineText } from "../../ui/inline-fields.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { OwnPasskeys } from "./own-passkeys.tsx";
 import { OwnPassword } from "./own-password.tsx";
 import { OwnTotp } from "./own-totp.tsx";
 import { OwnSessions } from "./own-sessions.tsx";
@@ -40,7 +41,10 @@ export function ProfilePage() {
           </Panel>
           <OwnTotp />
         </div>
-        <OwnPassword />
+        <div className="flex flex-col gap-4">
+          <OwnPassword />
+          <OwnPasskeys />
+        </div>
         <div className="lg:col-span-2">
           <OwnSessions />
         </div>

@@ -17,11 +17,11 @@ export function OidcButton({ to }: { readonly to: string }) {
   });
   if (!data?.oidc) return null;
   return (
-    <div className="border-line flex flex-col gap-3 border-t pt-6">
+    <>
       <Button busy={begin.isPending || begin.isSuccess} onClick={() => begin.mutate()}>
         Continue with {data.oidc.label}
       </Button>
       <FormError error={begin.error} />
-    </div>
+    </>
   );
 }

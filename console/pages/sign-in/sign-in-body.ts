@@ -11,6 +11,8 @@ export type SignInBody =
     }
   | { readonly link: string; readonly password?: string; readonly code?: string }
   | { readonly link: string; readonly name: string; readonly password: string }
+  /** The browser asks for it. */
+  | { readonly passkey: true }
   /** What the identity provider answered, and then the account and the code. */
   | { readonly answer: string; readonly account_id?: number; readonly code?: string };
 

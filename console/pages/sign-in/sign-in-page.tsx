@@ -3,6 +3,7 @@ import { AccountChoice } from "./account-choice.tsx";
 import { CodeForm, needsCode } from "./code-form.tsx";
 import { LinkForm } from "./link-form.tsx";
 import { OidcButton } from "./oidc-button.tsx";
+import { PasskeyButton } from "./passkey-button.tsx";
 import { PasswordForm } from "./password-form.tsx";
 import { SignInFrame } from "./sign-in-frame.tsx";
 import { useLinkSecret, useSignIn } from "./use-sign-in.ts";
@@ -34,7 +35,10 @@ export function SignInPage() {
   ) : (
     <SignInFrame title="Sign in">
       <PasswordForm signIn={signIn} />
-      <OidcButton to={to} />
+      <div className="border-line flex flex-col gap-3 border-t pt-6 empty:hidden">
+        <PasskeyButton signIn={signIn} />
+        <OidcButton to={to} />
+      </div>
     </SignInFrame>
   );
 }

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { api, body } from "../../api/client.ts";
 import { meQuery } from "../../api/me.ts";
+import { signWithPasskey } from "../../api/passkeys.ts";
 import { queryClient } from "../../api/query-client.ts";
 import type { SignIn, SignInBody } from "./sign-in-body.ts";
 
@@ -20,7 +21,9 @@ export function useSignIn(to: string): SignIn {
   });
 }
 
-function send(json: SignInBody) {
+async function send(json: SignInBody) {
+  if ("passkey" in json)
+    return api.POST("/api/v1/session/passkey", { body: { response: await signWithPasskey() } });
   if ("answer" in json) {
     const { answer, ...next } = json;
     // The answer is taken once; the account and the code follow it.

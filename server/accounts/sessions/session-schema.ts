@@ -104,11 +104,12 @@ export const Totp = Type.Object(
 );
 export type Totp = Static<typeof Totp>;
 
-export const TotpRequest = closed(
+/** For what an open session alone must not be enough. */
+export const CurrentPassword = closed(
   { current_password: optional(Type.String({ maxLength: 200 })) },
   {
-    title: "TotpSetup",
-    description: "Required is the current password, if the user has one",
+    title: "CurrentPassword",
+    description: "Required, if the user has one",
     examples: [{ current_password: "correct horse battery" }],
   },
 );
@@ -145,6 +146,9 @@ export const SignInOptions = Type.Object(
         },
       ),
     ),
+    passkeys: Type.Boolean({
+      description: "Whether the service's address has a name, to which browsers bind passkeys",
+    }),
     password_reset_by_mail: Type.Boolean({
       description: "Whether this installation mails links for a new password",
     }),

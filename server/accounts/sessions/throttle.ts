@@ -54,6 +54,13 @@ export async function countWithin(
   });
 }
 
+/** Reports whether nothing was used under this name within a quarter of an hour; of two at the same time, one is first. */
+export async function useOnce(db: Database, name: string, now: Date): Promise<boolean> {
+  await purge(db.pool, [now]);
+  const [row] = await countAttempt(db.pool, [[name], now]);
+  return row!.count === 1;
+}
+
 /** Takes a successful attempt out of the count. */
 export async function forgiveSignIn(db: Database, attempt: Attempt): Promise<void> {
   await forgive(db, [...subjectsOf(attempt).keys()]);

@@ -1,6 +1,7 @@
 // The cookie of a session, and the check that a request with it was made by our own pages.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { session_days_max } from "../../accounts/sessions/create-session.ts";
+import { challenge_minutes_max } from "../../accounts/sessions/passkey-schema.ts";
 import { oidc_minutes_max } from "../../accounts/sessions/oidc-sign-in.ts";
 import { Refusal } from "../../lib/errors.ts";
 
@@ -38,6 +39,24 @@ export function setOidcCookie(reply: FastifyReply, text: string): void {
 /** Removes that cookie: an answer is taken once. */
 export function clearOidcCookie(reply: FastifyReply): void {
   void reply.clearCookie(oidc_cookie, attributes);
+}
+
+const passkey_cookie = "__Host-trunkline-passkey";
+
+/** Returns the text of the challenge for a passkey; empty without one. */
+export function readPasskeyCookie(request: FastifyRequest): string {
+  return request.cookies[passkey_cookie] ?? "";
+}
+
+/** Sets the cookie of the challenge for a passkey. */
+export function setPasskeyCookie(reply: FastifyReply, text: string): void {
+  const maxAge = challenge_minutes_max * 60;
+  void reply.setCookie(passkey_cookie, text, { ...attributes, maxAge });
+}
+
+/** Removes that cookie: a challenge is answered once. */
+export function clearPasskeyCookie(reply: FastifyReply): void {
+  void reply.clearCookie(passkey_cookie, attributes);
 }
 
 /** Throws forbidden where the browser would refuse the cookie: over plain http from another machine. */

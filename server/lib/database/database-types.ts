@@ -931,6 +931,19 @@ export interface Trunks {
   updated_at: Date;
 }
 
+export interface UserPasskeys {
+  account_id: number;
+  counter: number;
+  created_at: Date;
+  credential_id: string;
+  id: Generated<number>;
+  last_used_at: Date | null;
+  name: string;
+  public_key: Buffer;
+  transports: string[];
+  user_id: number;
+}
+
 export interface UserPasswords {
   account_id: number;
   changed_at: Date;
@@ -1215,6 +1228,7 @@ export interface DB {
   tokens: Tokens;
   trunk_nodes: TrunkNodes;
   trunks: Trunks;
+  user_passkeys: UserPasskeys;
   user_passwords: UserPasswords;
   user_totp: UserTotp;
   users: Users;

@@ -1,6 +1,7 @@
 // What people do with their own sessions and profile, and when they forgot their password.
 import Type from "typebox";
 import { endSessionOf } from "../../../accounts/sessions/end-sessions.ts";
+import { hasPasskeys } from "../../../accounts/sessions/passkeys.ts";
 import { requestPasswordReset } from "../../../accounts/sessions/request-password-reset.ts";
 import {
   MePatch,
@@ -28,6 +29,7 @@ export const ownSessionRoutes = [
     tag,
     success: { 200: SignInOptions },
     handle: async ({ app }) => ({
+      passkeys: hasPasskeys(app),
       oidc: app.oidc && { label: app.oidc.label },
       password_reset_by_mail: app.mailer.enabled,
     }),

@@ -13,7 +13,7 @@ import {
   NewTotp,
   RecoveryCodes,
   Totp,
-  TotpRequest,
+  CurrentPassword,
 } from "../../../accounts/sessions/session-schema.ts";
 import { findUser } from "../../../accounts/users/users.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
@@ -41,7 +41,7 @@ export const totpRoutes = [
     summary: "Begin to set up an authenticator app; it counts once a code has confirmed it",
     tag,
     access,
-    body: TotpRequest,
+    body: CurrentPassword,
     success: { 201: NewTotp },
     handle: async ({ app, caller, actor, body: { current_password = null } }) => {
       const { email } = await findUser(app.db.query, caller.account.id, actor.user_id);
