@@ -207,7 +207,8 @@ test("a page of another origin writes nothing with the session", async ({
   const html = `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n${form}`;
   const server = createServer((socket) => socket.end(html)).listen(0, "127.0.0.1");
   await once(server, "listening");
-  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  // Of the same site, whose pages send our cookie: only a port differs.
+  await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`);
   await send("hostile@test.example");
   const answered = page.waitForResponse(/invitations$/);
   await page.getByRole("button", { name: "Win" }).click();

@@ -30,7 +30,10 @@ test("two processes that start at once on an empty database migrate and seed it 
     rows.map(({ name }) => name),
     ["Demo", "Demo, second account", "Demo, low on credit", "Demo, restricted at night"],
   );
-  const seeder = services.find(({ output }) => output().includes("just created"))!;
+  // A service prints this after it answers.
+  const printed = () => services.find(({ output }) => output().includes("just created"));
+  await eventually(async () => printed() !== undefined);
+  const seeder = printed()!;
   await checkDemo(seeder);
   await checkCurl(seeder);
   await checkLink(seeder);
