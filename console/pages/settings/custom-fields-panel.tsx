@@ -8,10 +8,10 @@ import {
 } from "../../api/lead-fields.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SortableList } from "../../ui/sortable-list.tsx";
+import { ArchiveAndDelete } from "./archive-and-delete.tsx";
 import { ArchivedList } from "./archived-list.tsx";
 import { field_types } from "./custom-field-types.ts";
 import { CustomFieldDialog } from "./custom-field-dialog.tsx";
@@ -86,28 +86,12 @@ function Row({
             </Button>
           }
         />
-        <ConfirmDialog
-          title={`Archive ${label}?`}
-          text="Leads keep their values and get no new ones. It can be restored."
-          action="Archive"
-          kind="primary"
-          trigger={
-            <Button kind="quiet" aria-label={`Archive ${label}`}>
-              Archive
-            </Button>
-          }
-          act={() => changeField(workspaceId, id, { archived: true })}
-        />
-        <ConfirmDialog
-          title={`Delete ${label}?`}
-          text="Only a field that no lead uses can be deleted; archive others."
-          action="Delete"
-          trigger={
-            <Button kind="quiet" aria-label={`Delete ${label}`}>
-              Delete
-            </Button>
-          }
-          act={() => deleteField(workspaceId, id)}
+        <ArchiveAndDelete
+          label={label}
+          archive_text="Leads keep their values and get no new ones. It can be restored."
+          delete_text="Only a field that no lead uses can be deleted; archive others."
+          archive={() => changeField(workspaceId, id, { archived: true })}
+          remove={() => deleteField(workspaceId, id)}
         />
       </span>
     </div>

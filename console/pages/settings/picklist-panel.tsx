@@ -9,10 +9,10 @@ import {
 } from "../../api/lead-fields.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SortableList } from "../../ui/sortable-list.tsx";
+import { ArchiveAndDelete } from "./archive-and-delete.tsx";
 import { ArchivedList } from "./archived-list.tsx";
 import { OptionDialog } from "./option-dialog.tsx";
 
@@ -73,30 +73,12 @@ function Row({ place, option }: { readonly place: OptionPlace; readonly option: 
           }
         />
         {!isDefault && (
-          <ConfirmDialog
-            title={`Archive ${label}?`}
-            text="Leads that have it keep it; new leads cannot get it. It can be restored."
-            action="Archive"
-            kind="primary"
-            trigger={
-              <Button kind="quiet" aria-label={`Archive ${label}`}>
-                Archive
-              </Button>
-            }
-            act={() => changeOption(place, id, { archived: true })}
-          />
-        )}
-        {!isDefault && (
-          <ConfirmDialog
-            title={`Delete ${label}?`}
-            text="Only an option that no lead has can be deleted; archive others."
-            action="Delete"
-            trigger={
-              <Button kind="quiet" aria-label={`Delete ${label}`}>
-                Delete
-              </Button>
-            }
-            act={() => deleteOption(place, id)}
+          <ArchiveAndDelete
+            label={label}
+            archive_text="Leads that have it keep it; new leads cannot get it. It can be restored."
+            delete_text="Only an option that no lead has can be deleted; archive others."
+            archive={() => changeOption(place, id, { archived: true })}
+            remove={() => deleteOption(place, id)}
           />
         )}
       </span>

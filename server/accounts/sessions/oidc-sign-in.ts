@@ -1,26 +1,23 @@
-// Signs in at the installation's provider of identities. What the answer must match is sealed in a cookie, so it is
-// bound to the browser that began, and any process can read it.
+// Signs in at the installation's provider of identities.
 import { OidcUnreachable, type OidcProvider, type OidcRequest } from "../../drivers/oidc/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
-import { notFound, Refusal, unavailable } from "../../lib/errors.ts";
-import { sealed_prefix, SecretError } from "../../lib/secrets/secrets.ts";
+import { notFound, Refusal } from "../../lib/errors.ts";
 import type { Client } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
+import { openState, sealState } from "./internal/sealed-state.ts";
 import { passSecondFactor } from "./internal/second-factor.ts";
 import { code_required, type SignInAccount, type SignInResult } from "./sign-in.ts";
 import { countWithin } from "./throttle.ts";
 
 /** How long a person may take at the provider, and to choose an account. */
 export const oidc_minutes_max = 10;
-const minute_ms = 60_000;
-const place = { column: "session.oidc", account_id: 0, id: 0 } as const;
 /** In a quarter of an hour: each answer costs a request to the provider. */
 const answers_of_address_max = 300;
 const accounts_max = 10;
 
 /** What the cookie holds: a sign-in that has begun, or who has signed in and still chooses an account or has a code. */
-type Pending = { readonly expires_at: number } & ({ readonly request: OidcRequest } | Identity);
+type Pending = { readonly request: OidcRequest } | Identity;
 
 type Identity = {
   readonly email: string;
@@ -50,7 +47,7 @@ export async function beginOidc(
     .catch((error: unknown) => {
       throw refusalOf(app, error);
     });
-  return { url, cookie: seal(app, { request }) };
+  return { url, cookie: keep(app, { request }) };
 }
 
 /**
@@ -69,7 +66,12 @@ export async function finishOidc(
   visitor: Client,
 ): Promise<{ readonly result: SignInResult; readonly identity: string | null }> {
   const now = app.clock.now();
-  const pending = unseal(app, given.cookie);
+  const pending = openState(app, "oidc", given.cookie) as Pending | null;
+  if (!pending)
+    throw new Refusal(
+      "unauthorized",
+      "This sign-in was not begun in this browser, or too long ago",
+    );
   const subject = `single sign-on from ${visitor.address}`;
   await countWithin(
     app.db,
@@ -82,7 +84,7 @@ export async function finishOidc(
   const { email, is_multi_factor } = identity;
   const ask = (result: SignInResult) => ({
     result,
-    identity: seal(app, { email, is_multi_factor }),
+    identity: keep(app, { email, is_multi_factor }),
   });
   const users = await findUsers(app.db.pool, [email]);
   if (users.length === 0)
@@ -101,6 +103,9 @@ export async function finishOidc(
     .execute((tx) => createSession(tx, { account_id, user_id, ...visitor }, now));
   return { result: { cookie, account: { account_id, name } }, identity: null };
 }
+
+const keep = (app: OidcApp, pending: Pending): string =>
+  sealState(app, "oidc", pending, oidc_minutes_max);
 
 /** Returns who the provider says it is, with the address in lower case. */
 async function readAnswer(
@@ -129,25 +134,9 @@ const pageOf = ({ public_url }: OidcApp): string => `${public_url}/sign-in/oidc`
 function refusalOf({ log, oidc }: OidcApp, error: unknown): unknown {
   if (error instanceof Refusal) return error;
   log.warn({ err: error }, "a sign-in at the identity provider failed");
-  if (error instanceof OidcUnreachable) return unavailable(error);
+  if (error instanceof OidcUnreachable)
+    return new Refusal("unavailable", `${oidc!.label} cannot be reached; try again shortly`, {
+      cause: error,
+    });
   return new Refusal("unauthorized", `${oidc!.label} did not confirm the sign-in. Begin again`);
-}
-
-type Content<Of> = Of extends unknown ? Omit<Of, "expires_at"> : never;
-
-function seal({ secrets, clock }: OidcApp, content: Content<Pending>): string {
-  const expires_at = clock.now().getTime() + oidc_minutes_max * minute_ms;
-  return secrets.seal(place, JSON.stringify({ ...content, expires_at }));
-}
-
-function unseal({ secrets, clock }: OidcApp, cookie: string): Pending {
-  try {
-    if (cookie.startsWith(sealed_prefix)) {
-      const pending = JSON.parse(secrets.open(place, cookie).toString()) as Pending;
-      if (pending.expires_at > clock.now().getTime()) return pending;
-    }
-  } catch (error) {
-    if (!(error instanceof SecretError)) throw error;
-  }
-  throw new Refusal("unauthorized", "This sign-in was not begun in this browser, or too long ago");
 }

@@ -75,7 +75,7 @@ export function previewCampaignFromFile(
 }
 
 /** Opens the file, whose columns it locates, for `use`. Throws every violation of the upload. */
-function readFile<Result>(
+async function readFile<Result>(
   account: Caller["account"],
   { fd, violations, ...fields }: CampaignFile,
   use: (source: RecipientSource<never>) => Promise<Result>,
