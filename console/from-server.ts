@@ -1,3 +1,4 @@
 // The only runtime imports from the server: pure modules, so that a preview is made by the code that sends.
 export { makeTemplatePlan } from "../server/chat/messages/build-message-plan.ts";
 export { renderMessage } from "../server/chat/messages/render-message.ts";
+export { fillText, placeholdersOf } from "../server/calls/state-machine/script-text.ts";

@@ -24,6 +24,11 @@ import { readTemplatesSearch } from "./pages/templates/templates-search.ts";
 import { readImportSearch, readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
 import { readRepliesSearch } from "./pages/replies/replies-search.ts";
 import { readSuppressionsSearch } from "./pages/suppressions/suppressions-search.ts";
+import {
+  readVoiceCampaignsSearch,
+  readVoiceComposerSearch,
+  readVoiceRecipientSearch,
+} from "./pages/voice/voice-search.ts";
 import { readPhoneSearch } from "./ui/read-phone-search.ts";
 
 declare module "@tanstack/react-router" {
@@ -222,6 +227,42 @@ const conversation = createRoute({
   ),
 });
 
+const see_voice_campaigns = ["voice.campaigns.read", "voice.campaigns.manage"] as const;
+
+const voiceCampaigns = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/campaigns",
+  staticData: { title: "Voice campaigns", permission: see_voice_campaigns },
+  validateSearch: readVoiceCampaignsSearch,
+  component: lazyRouteComponent(
+    () => import("./pages/voice/voice-campaigns-page.tsx"),
+    "VoiceCampaignsPage",
+  ),
+});
+
+const newVoiceCampaign = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/campaigns/new",
+  staticData: { title: "New voice campaign", permission: "voice.campaigns.create" },
+  validateSearch: readVoiceComposerSearch,
+  component: lazyRouteComponent(
+    () => import("./pages/voice/composer/voice-composer-page.tsx"),
+    "VoiceComposerPage",
+  ),
+});
+
+const voiceCampaign = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/campaigns/$id",
+  staticData: { title: "Voice campaign", permission: see_voice_campaigns },
+  params: idParam,
+  validateSearch: readVoiceRecipientSearch,
+  component: lazyRouteComponent(
+    () => import("./pages/voice/voice-campaign-page.tsx"),
+    "VoiceCampaignPage",
+  ),
+});
+
 const groups = createRoute({
   getParentRoute: () => shell,
   path: "/groups",
@@ -295,6 +336,9 @@ export const router = createRouter({
       template,
       replies,
       conversation,
+      voiceCampaigns,
+      newVoiceCampaign,
+      voiceCampaign,
       groups,
       group,
       suppressions,

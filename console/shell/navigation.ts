@@ -4,6 +4,7 @@ import {
   LayoutTemplate,
   ListChecks,
   MessagesSquare,
+  PhoneOutgoing,
   Send,
   UserCog,
   Users,
@@ -50,6 +51,17 @@ export const navigation = [
         permission: ["chat.read", "chat.campaigns.create", "chat.manage"],
       },
       { to: "/chat/replies", label: "Replies", icon: MessagesSquare, permission: "chat.read" },
+    ],
+  },
+  {
+    label: "Voice",
+    links: [
+      {
+        to: "/voice/campaigns",
+        label: "Voice campaigns",
+        icon: PhoneOutgoing,
+        permission: ["voice.campaigns.read", "voice.campaigns.manage"],
+      },
     ],
   },
   {

@@ -8,7 +8,7 @@ test("a campaign completes in view, and three clicks on its page suppress a cust
   await openPage("/chat/campaigns");
   const phones = Array.from({ length: 200 }, (_, at) => String(919_800_000_000 + at));
   await createCampaign(service, "Watched", [...phones, "919876777001"]);
-  await page.getByRole("link", { name: "Campaigns" }).click();
+  await page.getByRole("link", { name: "Campaigns", exact: true }).click();
   await page.reload();
   await page.getByRole("link", { name: "Watched" }).click();
   await expect(page.getByRole("heading", { name: "Watched", level: 1 })).toBeFocused();

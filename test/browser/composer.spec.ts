@@ -21,7 +21,7 @@ test("from the sign-in, a lead, a campaign to it and its completion take at most
   await page.getByLabel("Name", { exact: true }).fill("Dorothy Vaughan");
   await click(page.getByRole("button", { name: "Create lead" }));
   await expect(page.getByRole("heading", { name: "Dorothy Vaughan" })).toBeFocused();
-  await click(page.getByRole("link", { name: "Campaigns" }));
+  await click(page.getByRole("link", { name: "Campaigns", exact: true }));
   await click(page.getByRole("link", { name: "New campaign" }).first());
   await page.getByLabel("Campaign name").fill("Welcome");
   clicks++;
@@ -104,7 +104,7 @@ test("a campaign whose answer is lost is sent once when it is sent again", async
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   await page.getByRole("button", { name: "Send to 1", exact: true }).dblclick();
   await expect(page.getByRole("heading", { name: "Once", level: 1 })).toBeFocused();
-  await page.getByRole("link", { name: "Campaigns" }).click();
+  await page.getByRole("link", { name: "Campaigns", exact: true }).click();
   await expect(page.getByRole("row", { name: /Once/ })).toHaveCount(1);
 });
 

@@ -171,3 +171,20 @@ export async function createCampaign(
   if (answer.status !== 201) throw new Error(await answer.text());
   return ((await answer.json()) as { id: number }).id;
 }
+
+/** Launches a voice campaign with the demo's content; returns its campaignId. */
+export async function launchCalls(
+  { url, demo }: Service,
+  campaign: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const answer = await fetch(`${url}/api/v1/voice/voiceCampaign`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ voice_file_id: 1, sendTo: "Numbers", ...campaign }),
+  });
+  if (answer.status !== 201) throw new Error(await answer.text());
+  return ((await answer.json()) as { campaignId: number }).campaignId;
+}

@@ -1,6 +1,6 @@
 // What holds for every page, in both color schemes, on narrow and wide screens.
 import axe, { type RunOptions } from "axe-core";
-import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
+import { createCampaign, createLead, expect, launchCalls, test } from "./console-fixture.ts";
 
 declare global {
   interface Window {
@@ -20,6 +20,8 @@ const pages = [
   { path: "/chat/templates/1", heading: "demo_greeting" },
   { path: "/chat/replies", heading: "Replies" },
   { path: "/chat/replies/+919876777005", heading: "+919876777005" },
+  { path: "/voice/campaigns", heading: "Voice campaigns" },
+  { path: "/voice/campaigns/new", heading: "New voice campaign" },
   { path: "/groups", heading: "Groups" },
   { path: "/groups/1", heading: "Demo customers" },
   { path: "/suppressions", heading: "Suppressions" },
@@ -72,9 +74,15 @@ test("no page has errors, violations of the policy, barriers, or needs to be scr
   await check("/sign-in");
   const lead = await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
   const campaign = await createCampaign(service, "Greetings", ["919876543210", "919876777001"]);
+  const calls = await launchCalls(service, {
+    campaign_name: "Announcement",
+    call_type: "obd_ivr",
+    number: "9876777701,9876777486",
+  });
   const details = [
     { path: `/leads/${lead}`, heading: "Ada Lovelace" },
     { path: `/chat/campaigns/${campaign}`, heading: "Greetings" },
+    { path: `/voice/campaigns/${calls}`, heading: "Announcement" },
   ];
   await openPage("/leads");
   for (const { path, heading } of [...pages, ...details]) {

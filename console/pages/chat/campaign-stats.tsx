@@ -3,7 +3,7 @@ import { formatCount, formatShare } from "../../ui/numbers.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { useTimeFormat } from "../../ui/time.tsx";
-import { percentDone } from "./percent-done.ts";
+import { percentDone } from "../campaigns/percent-done.ts";
 import { usePace } from "./use-pace.ts";
 
 const units = [
@@ -24,7 +24,7 @@ function formatDuration(seconds: number): string {
 export function CampaignStats({ campaign }: { readonly campaign: CampaignDetail }) {
   const { total_contacts, pending_count, trimmed, reply_count, credits, status } = campaign;
   const done = total_contacts - pending_count;
-  const percent = percentDone(campaign);
+  const percent = percentDone(total_contacts, pending_count);
   const left_out = trimmed.invalid + trimmed.duplicate + trimmed.blacklisted;
   return (
     <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">

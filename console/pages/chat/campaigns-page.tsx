@@ -11,10 +11,9 @@ import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
-import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { Time } from "../../ui/time.tsx";
+import { ListProgress } from "../campaigns/list-progress.tsx";
 import { status_options } from "./campaigns-search.ts";
-import { percentDone } from "./percent-done.ts";
 import { StatusBadge } from "./status-badge.tsx";
 
 const route = getRouteApi("/shell/chat/campaigns");
@@ -38,7 +37,13 @@ const columns = (templates: ReadonlyMap<number, string>): readonly Column<Campai
     ),
   },
   { header: "State", cell: ({ status }) => <StatusBadge status={status} /> },
-  { header: "Progress", wide: true, cell: (campaign) => <Progress campaign={campaign} /> },
+  {
+    header: "Progress",
+    wide: true,
+    cell: ({ name, total_contacts, pending_count }) => (
+      <ListProgress name={name} total={total_contacts} pending={pending_count} />
+    ),
+  },
   { header: "Sent", numeric: true, cell: ({ sent_count }) => formatCount(sent_count) },
   {
     header: "Delivered",
@@ -111,17 +116,5 @@ function NewCampaign() {
     <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
       New campaign
     </Link>
-  );
-}
-
-function Progress({ campaign }: { readonly campaign: Campaign }) {
-  const percent = percentDone(campaign);
-  return (
-    <div className="flex items-center gap-3">
-      <div className="w-24">
-        <ProgressBar label={`Progress of ${campaign.name}`} percent={percent} />
-      </div>
-      <span className="text-muted text-xs tabular-nums">{percent}%</span>
-    </div>
   );
 }

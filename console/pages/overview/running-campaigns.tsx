@@ -9,7 +9,7 @@ import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
-import { percentDone } from "../chat/percent-done.ts";
+import { percentDone } from "../campaigns/percent-done.ts";
 import { StatusBadge } from "../chat/status-badge.tsx";
 
 const shown_max = 5;
@@ -55,7 +55,7 @@ export function RunningCampaigns() {
 }
 
 function Row({ campaign }: { readonly campaign: Campaign }) {
-  const { id, name, status, sent_count, total_contacts } = campaign;
+  const { id, name, status, sent_count, total_contacts, pending_count } = campaign;
   return (
     <li className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-2 py-3 first:pt-0 last:pb-0 sm:grid-cols-[1fr_auto_12rem]">
       <div className="min-w-0">
@@ -68,7 +68,10 @@ function Row({ campaign }: { readonly campaign: Campaign }) {
       </div>
       <StatusBadge status={status} />
       <div className="max-sm:col-span-2">
-        <ProgressBar label={`Progress of ${name}`} percent={percentDone(campaign)} />
+        <ProgressBar
+          label={`Progress of ${name}`}
+          percent={percentDone(total_contacts, pending_count)}
+        />
       </div>
     </li>
   );

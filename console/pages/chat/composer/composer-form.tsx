@@ -6,7 +6,7 @@ import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
-import { AudienceFields } from "./audience-fields.tsx";
+import { AudienceFields } from "../../campaigns/audience-fields.tsx";
 import type { Composer } from "./use-composer.ts";
 
 const shell = getRouteApi("/shell");

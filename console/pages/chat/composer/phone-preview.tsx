@@ -4,7 +4,7 @@ import { Button } from "../../../ui/button.tsx";
 import { formatCount } from "../../../ui/numbers.ts";
 import { Phone } from "../../../ui/phone.tsx";
 import { RenderedBubble } from "../template-bubble.tsx";
-import type { Contact } from "./read-audience.ts";
+import type { Contact } from "../../campaigns/read-audience.ts";
 
 /** The message as any recipient sees it. Without recipients, the template's own defaults fill it. */
 export function PhonePreview({

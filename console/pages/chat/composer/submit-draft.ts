@@ -1,31 +1,21 @@
 // The dry run and the sending of a draft: to a list, a file or a saved group.
+import type { ReadyDraft } from "../../campaigns/use-campaign-draft.ts";
 import { api, body } from "../../../api/client.ts";
 import { upload } from "../../../api/upload.ts";
 import type { Draft } from "./draft.ts";
-import type { Audience, Contact } from "./read-audience.ts";
 
-/** A draft with everything that is sent. */
-export type ReadyDraft = {
-  readonly draft: Draft;
-  /** The file that the server reads instead of `contacts`. */
-  readonly file: File | null;
-  readonly audience: Audience;
-  readonly mapping: Readonly<Record<string, number>>;
-  readonly contacts: readonly Contact[];
-  /** Percent of the file that have arrived. */
-  readonly onProgress: (percent: number) => void;
-};
+export type ReadyChatDraft = ReadyDraft<Draft>;
 
 /** Returns what the campaign would do. */
-export function previewDraft(ready: ReadyDraft) {
-  const { draft, file, contacts, onProgress } = ready;
+export function previewDraft(ready: ReadyChatDraft) {
+  const { draft, large, contacts, onProgress } = ready;
   if (draft.source === "group")
     return body(
       api.POST("/api/v1/chat/campaigns/group/preview", {
         body: { ...headOf(draft), group_id: Number(draft.group_id) },
       }),
     );
-  if (file) return upload("/api/v1/chat/campaigns/csv/preview", partsOf(ready), { onProgress });
+  if (large) return upload("/api/v1/chat/campaigns/csv/preview", partsOf(ready), { onProgress });
   return body(
     api.POST("/api/v1/chat/campaigns/preview", {
       body: { ...headOf(draft), contacts: [...contacts] },
@@ -33,9 +23,9 @@ export function previewDraft(ready: ReadyDraft) {
   );
 }
 
-/** Sends it. A repetition, also after a reload or a lost answer, has the draft's key and returns the same campaign. */
-export function sendDraft(ready: ReadyDraft) {
-  const { draft, file, contacts, onProgress } = ready;
+/** Sends it, with the draft's key. */
+export function sendDraft(ready: ReadyChatDraft) {
+  const { draft, large, contacts, onProgress } = ready;
   const { key } = draft;
   const params = { header: { "idempotency-key": key } };
   if (draft.source === "group")
@@ -45,7 +35,7 @@ export function sendDraft(ready: ReadyDraft) {
         body: { ...headOf(draft), group_id: Number(draft.group_id) },
       }),
     );
-  if (file) return upload("/api/v1/chat/campaigns/csv", partsOf(ready), { key, onProgress });
+  if (large) return upload("/api/v1/chat/campaigns/csv", partsOf(ready), { key, onProgress });
   return body(
     api.POST("/api/v1/chat/campaigns", {
       params,
@@ -64,7 +54,7 @@ function headOf({ name, chat_number_id, template_id, scheduled_at }: Draft) {
   };
 }
 
-function partsOf({ draft, file, audience, mapping }: ReadyDraft) {
+function partsOf({ draft, large, audience, mapping }: ReadyChatDraft) {
   const { name, chat_number_id, template_id, scheduled_at } = draft;
   const { columns, phone_column } = audience;
   const variables = Object.entries(mapping).map(([key, column]) => [key, columns[column]]);
@@ -75,6 +65,6 @@ function partsOf({ draft, file, audience, mapping }: ReadyDraft) {
     scheduled_at,
     phone_column: columns[phone_column],
     variables: JSON.stringify(Object.fromEntries(variables)),
-    file: file!,
+    file: large!.file,
   };
 }

@@ -9,6 +9,7 @@ export type Audience = {
   readonly rows: readonly (readonly string[])[];
   /** The column of the phone numbers. */
   readonly phone_column: number;
+  readonly delimiter: string;
 };
 
 export type Contact = {
@@ -23,7 +24,7 @@ const phone_heading = /^(?:phone|phone[ _]?number|number|mobile|whatsapp|msisdn)
  * the numbers are in the one whose name says so, or the first.
  */
 export function readAudience(text: string, chosen = ""): Audience {
-  const { data } = Papa.parse<string[]>(text.trim(), { skipEmptyLines: "greedy" });
+  const { data, meta } = Papa.parse<string[]>(text.trim(), { skipEmptyLines: "greedy" });
   const rows = data.map((row) => row.map((cell) => cell.trim()));
   const head = rows[0] ?? [];
   const has_heading = head.length > 0 && !head.some((cell) => /\d{6}/.test(cell));
@@ -35,6 +36,7 @@ export function readAudience(text: string, chosen = ""): Audience {
     has_heading,
     rows: has_heading ? rows.slice(1) : rows,
     phone_column: Math.max(0, phone_column),
+    delimiter: meta.delimiter,
   };
 }
 

@@ -1,17 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
-import { groupsQuery } from "../../../api/groups.ts";
-import { useMay } from "../../../ui/permission.ts";
-import { Button } from "../../../ui/button.tsx";
-import { formatCount } from "../../../ui/numbers.ts";
-import { Panel } from "../../../ui/panel.tsx";
-import { ProgressBar } from "../../../ui/progress-bar.tsx";
-import { SelectField } from "../../../ui/select-field.tsx";
-import { TextAreaField } from "../../../ui/text-area-field.tsx";
-import type { Composer } from "./use-composer.ts";
+import { groupsQuery } from "../../api/groups.ts";
+import { useMay } from "../../ui/permission.ts";
+import { Button } from "../../ui/button.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { ProgressBar } from "../../ui/progress-bar.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
+import { TextAreaField } from "../../ui/text-area-field.tsx";
+import type { AudienceComposer } from "./use-audience.ts";
 
-type Props = { readonly composer: Composer };
+type Props = { readonly composer: AudienceComposer };
 
-/** Who gets the message: a pasted list, a file, or a saved group. */
+/** Who is reached: a pasted list, a file, or a saved group. */
 export function AudienceFields({ composer }: Props) {
   const { draft, change } = composer;
   const mayUseGroups = useMay("groups.read");
@@ -60,16 +60,16 @@ function GroupField({ composer: { draft, errors, change } }: Props) {
       }))}
       value={draft.group_id}
       error={errors.find(({ field }) => field === "group_id")?.reason}
-      hint="Each member's own variables fill the message."
+      hint="Each member's own variables are used."
       onChange={({ target }) => change({ group_id: target.value })}
     />
   );
 }
 
 function ListFields({ composer }: Props) {
-  const { draft, file, audience, change, choose } = composer;
+  const { draft, large, audience, change, choose } = composer;
   const { rows, columns, phone_column } = audience;
-  if (file) return <FileFields composer={composer} file={file} />;
+  if (large) return <FileFields composer={composer} file={large.file} />;
   return (
     <>
       <TextAreaField
@@ -81,7 +81,7 @@ function ListFields({ composer }: Props) {
         error={errorOfContacts(composer)}
         hint={
           rows.length === 0
-            ? "One a line, with country code. Further columns can fill the message's variables."
+            ? "One a line, with country code. Further columns can fill variables."
             : `${formatCount(rows.length)} ${rows.length === 1 ? "line" : "lines"}, with the number in “${columns[phone_column]}”.`
         }
         onChange={({ target }) => change({ list: target.value })}
@@ -135,7 +135,7 @@ const fields_of_contacts: ReadonlySet<string> = new Set([
 ]);
 
 /** Names the line of an invalid recipient by its number. */
-function errorOfContacts({ errors, contacts }: Composer): string | undefined {
+function errorOfContacts({ errors, contacts }: AudienceComposer): string | undefined {
   const wrong = errors.find(({ field }) => fields_of_contacts.has(field.split(".")[0]!));
   if (!wrong) return undefined;
   const [, index] = /^contacts\.(\d+)/.exec(wrong.field) ?? [];
@@ -145,11 +145,7 @@ function errorOfContacts({ errors, contacts }: Composer): string | undefined {
 }
 
 /** Which column has the numbers, and which fills which variable of the template. */
-function ColumnFields({
-  composer: { draft, keys, audience, mapping, change },
-}: {
-  readonly composer: Composer;
-}) {
+function ColumnFields({ composer: { draft, keys, audience, mapping, change } }: Props) {
   if (audience.columns.length < 2) return null;
   const options = audience.columns.map((label, value) => ({ value, label }));
   return (
@@ -167,7 +163,7 @@ function ColumnFields({
           key={key}
           label={`Variable {{${key}}}`}
           name={`mapping.${key}`}
-          placeholder="The template's default"
+          placeholder="The default"
           options={options}
           value={mapping[key] ?? ""}
           onChange={({ target }) => change({ mapping: { ...draft.mapping, [key]: target.value } })}

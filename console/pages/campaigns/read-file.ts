@@ -1,8 +1,13 @@
+export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
+
 /** A file that the server reads, because it is too large for a draft or not in UTF-8. */
 export type LargeFile = {
   readonly file: File;
   /** Its first lines. */
   readonly head: string;
+  readonly encoding: Encoding;
+  /** The bytes of the byte order mark. */
+  readonly bom_bytes: number;
 };
 
 const draft_bytes_max = 1_000_000;
@@ -15,13 +20,15 @@ export async function readFile(file: File): Promise<string | LargeFile> {
     if (text !== null) return text;
   }
   const bytes = await file.slice(0, head_bytes).arrayBuffer();
-  const text = decode(encodingOf(new Uint8Array(bytes)), bytes) ?? decode("windows-1252", bytes)!;
+  const guessed = encodingOf(new Uint8Array(bytes));
+  const encoding = decode(guessed, bytes) === null ? "windows-1252" : guessed;
+  const text = decode(encoding, bytes)!;
   const end = file.size > head_bytes ? text.lastIndexOf("\n") : text.length;
-  return { file, head: text.slice(0, end) };
+  return { file, head: text.slice(0, end), encoding, bom_bytes: bomOf(new Uint8Array(bytes)) };
 }
 
 /** Returns null for bytes that are not of the encoding; the last character may be cut off. */
-function decode(encoding: string, bytes: ArrayBuffer): string | null {
+function decode(encoding: Encoding, bytes: ArrayBuffer): string | null {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: true });
   } catch {
@@ -29,7 +36,12 @@ function decode(encoding: string, bytes: ArrayBuffer): string | null {
   }
 }
 
-function encodingOf([first, second]: Uint8Array): string {
+function bomOf(bytes: Uint8Array): number {
+  if (encodingOf(bytes) !== "utf-8") return 2;
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+}
+
+function encodingOf([first, second]: Uint8Array): Encoding {
   if (first === 0xff && second === 0xfe) return "utf-16le";
   return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }

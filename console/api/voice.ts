@@ -1,0 +1,125 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { Answer, Row, Sent } from "./answer.ts";
+import type { MenuGraph } from "../../server/voice/menus/menu-schema.ts";
+import { api, body } from "./client.ts";
+
+export type VoiceCampaign = Answer<"readVoiceCampaign">;
+export type VoiceStatus = VoiceCampaign["status"];
+export type CallType = VoiceCampaign["call_type"];
+export type VoiceRecipient = Row<"listVoiceRecipients">;
+export type VoiceState = VoiceRecipient["state"];
+export type VoiceFailure = Row<"readVoiceCampaignFailures">;
+export type RetriedOutcome = NonNullable<Sent<"retryVoiceCampaign">["outcomes"]>[number];
+
+export type VoiceCampaignFilter = { readonly status?: VoiceStatus; readonly type?: CallType };
+
+export const voiceCampaignsQuery = ({ status, type: call_type }: VoiceCampaignFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["voice-campaigns", "list", { status, call_type }],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      body(
+        api.GET("/api/v1/voice/campaigns", {
+          params: { query: { limit: 50, status, call_type, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+
+const refresh_ms = 5_000;
+
+/** The path of the campaign's operations takes either of its IDs. */
+const pathOf = (id: number) => ({ id: String(id) });
+
+export const voiceCampaignQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["voice-campaigns", id],
+    queryFn: ({ signal }) =>
+      body(api.GET("/api/v1/voice/campaigns/{id}", { params: { path: pathOf(id) }, signal })),
+    // The stream has the recipients' states; talk time, cost and what it waits for are read.
+    refetchInterval: ({ state }) => (state.data?.finished_at === null ? refresh_ms : false),
+  });
+
+export type VoiceRecipientFilter = { readonly state?: VoiceState; readonly number?: string };
+
+export const voiceRecipientsQuery = (id: number, filter: VoiceRecipientFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["voice-recipients", id, filter],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      body(
+        api.GET("/api/v1/voice/campaigns/{id}/recipients", {
+          params: { path: pathOf(id), query: { limit: 100, ...filter, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+
+/** Why recipients were not reached; `is_more` if there may be more than were counted. */
+export const voiceFailuresQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["voice-recipients", id, "failures"],
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          api.GET("/api/v1/voice/campaigns/{id}/failures", {
+            params: { path: pathOf(id) },
+            signal,
+          }),
+        )
+      ).data,
+  });
+
+/** The calls that were placed in each of the last `minutes`; minutes without calls are missing. */
+export const voicePaceQuery = (id: number, minutes: number) =>
+  queryOptions({
+    queryKey: ["voice-recipients", id, "pace", minutes],
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          api.GET("/api/v1/voice/campaigns/{id}/pace", {
+            params: { path: pathOf(id), query: { minutes } },
+            signal,
+          }),
+        )
+      ).data,
+  });
+
+export const voiceKeysQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["voice-recipients", id, "keys"],
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          api.GET("/api/v1/voice/campaigns/{id}/keys", { params: { path: pathOf(id) }, signal }),
+        )
+      ).data,
+  });
+
+export type VoiceFile = Row<"listVoiceFiles">;
+
+export const voiceFilesQuery = queryOptions({
+  queryKey: ["voice-files"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/voice/files", { params: { query: { limit: 200 } }, signal })))
+      .data,
+});
+
+/** A menu, whose document does not describe the kinds of its nodes. */
+export type Menu = Omit<Answer<"readVoiceMenu">, "nodes"> & Pick<MenuGraph, "nodes">;
+
+export const menusQuery = queryOptions({
+  queryKey: ["voice-menus"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/voice/menus", { params: { query: { limit: 200 } }, signal })))
+      .data as unknown as readonly Menu[],
+});
+
+export const aiAgentsQuery = queryOptions({
+  queryKey: ["ai-agents"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/voice/agents", { params: { query: { limit: 200 } }, signal })))
+      .data,
+});

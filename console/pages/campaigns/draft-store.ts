@@ -1,0 +1,31 @@
+import type { AudienceDraft } from "./use-audience.ts";
+
+/** The drafts of one kind of campaign: each tab has one, which survives a reload. */
+export type DraftStore<Draft> = {
+  /** Returns the draft of this tab, or a new one. */
+  readonly read: () => Draft;
+  readonly keep: (draft: Draft) => void;
+  /** Drops the draft; the next one is another campaign. */
+  readonly drop: () => void;
+};
+
+export function draftStore<Draft extends AudienceDraft>(
+  key: string,
+  begin: () => Draft,
+): DraftStore<Draft> {
+  return {
+    read() {
+      const kept = sessionStorage.getItem(key);
+      return kept === null ? begin() : (JSON.parse(kept) as Draft);
+    },
+    keep(draft) {
+      try {
+        sessionStorage.setItem(key, JSON.stringify(draft));
+      } catch {
+        // Too large for the browser's storage: everything but the recipients survives a reload.
+        sessionStorage.setItem(key, JSON.stringify({ ...draft, list: "" }));
+      }
+    },
+    drop: () => sessionStorage.removeItem(key),
+  };
+}

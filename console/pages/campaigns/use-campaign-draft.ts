@@ -1,0 +1,108 @@
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { ApiProblem } from "../../api/problem.ts";
+import type { DraftStore } from "./draft-store.ts";
+import type { Audience, Contact } from "./read-audience.ts";
+import type { LargeFile } from "./read-file.ts";
+import { useAudience, type AudienceDraft, type FieldErrors } from "./use-audience.ts";
+
+/** A draft with everything that is sent. */
+export type ReadyDraft<Draft extends AudienceDraft> = {
+  readonly draft: Draft;
+  /** The file that the server reads instead of `contacts`. */
+  readonly large: LargeFile | null;
+  readonly audience: Audience;
+  readonly mapping: Readonly<Record<string, number>>;
+  readonly contacts: readonly Contact[];
+  /** Percent of the file that have arrived. */
+  readonly onProgress: (percent: number) => void;
+};
+
+type Kind<Draft extends AudienceDraft, Preview, Created> = {
+  readonly drafts: DraftStore<Draft>;
+  /** Returns the draft to begin with. */
+  readonly begin: () => Draft;
+  /** The variables that columns can fill. */
+  readonly keysOf: (draft: Draft) => readonly string[];
+  /** Returns what is missing, which the API would not name by field. */
+  readonly missingIn: (ready: ReadyDraft<Draft>) => FieldErrors;
+  readonly preview: (ready: ReadyDraft<Draft>) => Promise<Preview>;
+  /** Sends it; a repetition, also after a reload or a lost answer, returns the same campaign. */
+  readonly send: (ready: ReadyDraft<Draft>) => Promise<Created>;
+  readonly onSent: (created: Created) => Promise<void>;
+};
+
+/** A campaign's draft with everything that follows from it, its dry run, and its sending. */
+export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
+  kind: Kind<Draft, Preview, Created>,
+) {
+  const { drafts, begin, keysOf, missingIn, preview, onSent } = kind;
+  const [draft, setDraft] = useState(begin);
+  useEffect(() => drafts.keep(draft), [drafts, draft]);
+  const [uploaded, setUploaded] = useState(0);
+  const [missing, setMissing] = useState<FieldErrors>([]);
+  const change = (changed: Partial<Draft>) => {
+    reset();
+    setDraft((old) => ({ ...old, ...changed }));
+  };
+  const names = keysOf(draft).join("\n");
+  const keys = useMemo(() => (names === "" ? [] : names.split("\n")), [names]);
+  const { drop, ...recipients } = useAudience(draft, keys, (changed) =>
+    change(changed as Partial<Draft>),
+  );
+  const ready = { draft, ...recipients, onProgress: setUploaded };
+  const dryRun = useMutation({ mutationFn: () => preview(ready) });
+  const send = useMutation({
+    mutationFn: () => kind.send(ready),
+    onSuccess: async (created) => {
+      drafts.drop();
+      await onSent(created);
+    },
+  });
+  const reset = () => {
+    setMissing([]);
+    dryRun.reset();
+    send.reset();
+  };
+  return {
+    draft,
+    ...recipients,
+    uploaded,
+    keys,
+    dryRun,
+    errors: dryRun.error instanceof ApiProblem ? dryRun.error.errors : missing,
+    send,
+    reset,
+    check() {
+      const found = missingIn(ready);
+      setMissing(found);
+      if (found.length === 0) dryRun.mutate();
+    },
+    change,
+    discard() {
+      reset();
+      drop();
+      drafts.drop();
+      setDraft(drafts.read());
+    },
+  };
+}
+
+/** Returns what is missing of the recipients. */
+export function missingRecipients({
+  draft: { source, group_id },
+  large,
+  audience,
+  contacts,
+}: ReadyDraft<AudienceDraft>): readonly (readonly [
+  field: string,
+  given: boolean,
+  reason: string,
+])[] {
+  const is_named = large === null || audience.has_heading;
+  return [
+    ["contacts", source === "group" || contacts.length > 0, "Add at least one number."],
+    ["contacts", source === "group" || is_named, "The file's first line must name its columns."],
+    ["group_id", source === "list" || group_id !== "", "Choose a group."],
+  ];
+}

@@ -1,0 +1,81 @@
+import type { CallType, VoiceFile } from "../../../api/voice.ts";
+import { FormError } from "../../../ui/form-error.tsx";
+import { SelectField } from "../../../ui/select-field.tsx";
+import { errorOf, type VoiceComposer } from "./use-voice-composer.ts";
+
+const kinds: readonly {
+  readonly type: CallType;
+  readonly label: string;
+  readonly text: string;
+  readonly fits: (file: VoiceFile) => boolean;
+}[] = [
+  {
+    type: "obd_voice_call",
+    label: "Recording",
+    text: "Everyone hears the same audio.",
+    fits: ({ duration_ms }) => duration_ms !== null,
+  },
+  {
+    type: "obd_smartvoice",
+    label: "Personal script",
+    text: "A text with each person's own values, spoken by a voice.",
+    fits: ({ script }) => script !== null,
+  },
+  {
+    type: "obd_ivr",
+    label: "Menu",
+    text: "People press keys to choose.",
+    fits: ({ menu_id }) => menu_id !== null,
+  },
+  {
+    type: "ai_bot",
+    label: "AI agent",
+    text: "A conversation that asks and answers.",
+    fits: ({ ai_agent_id }) => ai_agent_id !== null,
+  },
+];
+
+/** The kind of call and what people hear. */
+export function ContentFields({ composer }: { readonly composer: VoiceComposer }) {
+  const { draft, files, change } = composer;
+  const { fits } = kinds.find(({ type }) => type === draft.call_type)!;
+  const usable = files.rows.filter((file) => file.active && file.status === "ready" && fits(file));
+  return (
+    <>
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-2 font-medium">Kind of call</legend>
+        <div className="grid gap-2 sm:grid-cols-2">
+          {kinds.map(({ type, label, text }) => (
+            <label
+              key={type}
+              className="border-line has-checked:border-accent has-checked:bg-accent-soft flex items-start gap-2 rounded-lg border p-3"
+            >
+              <input
+                type="radio"
+                name="call_type"
+                checked={draft.call_type === type}
+                onChange={() => change({ call_type: type, mapping: {} })}
+                className="accent-accent mt-1"
+              />
+              <span>
+                <span className="font-medium">{label}</span>
+                <span className="text-muted block text-xs">{text}</span>
+              </span>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <FormError error={files.error} />
+      <SelectField
+        label="Content"
+        name="voice_file_id"
+        placeholder="Choose what people hear"
+        options={usable.map(({ id, name }) => ({ value: id, label: name }))}
+        value={draft.voice_file_id}
+        error={errorOf(composer, "voice_file_id")}
+        hint={files.isSuccess && usable.length === 0 && "There is no content of this kind yet."}
+        onChange={({ target }) => change({ voice_file_id: target.value, mapping: {} })}
+      />
+    </>
+  );
+}

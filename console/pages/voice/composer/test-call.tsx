@@ -1,0 +1,73 @@
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useForm } from "react-hook-form";
+import { useState } from "react";
+import { api, body } from "../../../api/client.ts";
+import type { CallType } from "../../../api/voice.ts";
+import { Button } from "../../../ui/button.tsx";
+import { FormError } from "../../../ui/form-error.tsx";
+import { Panel } from "../../../ui/panel.tsx";
+import { ShowCurl } from "../../../ui/show-curl.tsx";
+import { showFieldErrors } from "../../../ui/show-field-errors.ts";
+import { TextField } from "../../../ui/text-field.tsx";
+
+type Values = { number: string };
+
+/** One call with the content, to hear it on a phone. */
+export function TestCall({
+  file_id,
+  call_type,
+  variables,
+}: {
+  readonly file_id: number;
+  readonly call_type: CallType;
+  readonly variables: Readonly<Record<string, string>>;
+}) {
+  const { register, handleSubmit, setError, formState } = useForm<Values>();
+  const [formError, setFormError] = useState<Error | null>(null);
+  const call = useMutation({
+    mutationFn: ({ number }: Values) =>
+      body(
+        api.POST("/api/v1/voice/campaigns/test-call", {
+          body: { voice_file_id: file_id, call_type, number, variables: { ...variables } },
+        }),
+      ),
+    onMutate: () => setFormError(null),
+    onError: (error) => setFormError(showFieldErrors(error, ["number"], setError)),
+  });
+  return (
+    <Panel title="Test call">
+      <form
+        className="flex flex-col gap-3"
+        noValidate
+        onSubmit={(event) => void handleSubmit((values) => call.mutate(values))(event)}
+      >
+        <TextField
+          label="Your phone"
+          type="tel"
+          autoComplete="off"
+          error={formState.errors.number?.message}
+          hint="Ten digits. It is called now and costs credits, like any call."
+          {...register("number", { required: "Enter your number" })}
+        />
+        <FormError error={formError} />
+        <Button type="submit" className="self-start" busy={call.isPending}>
+          Call my phone
+        </Button>
+        {call.data && (
+          <p role="status">
+            The call is placed.{" "}
+            <Link
+              to="/voice/campaigns/$id"
+              params={{ id: call.data.campaignId }}
+              className="text-accent underline"
+            >
+              Look at it
+            </Link>
+          </p>
+        )}
+        <ShowCurl submit={handleSubmit((values) => call.mutateAsync(values))} />
+      </form>
+    </Panel>
+  );
+}

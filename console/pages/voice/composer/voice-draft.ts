@@ -1,0 +1,43 @@
+// The draft of a voice campaign: has one idempotency key, so that no person is called twice.
+import type { CallType } from "../../../api/voice.ts";
+import { draftStore } from "../../campaigns/draft-store.ts";
+import { empty_audience, type AudienceDraft } from "../../campaigns/use-audience.ts";
+import type { VoiceComposerSearch } from "../voice-search.ts";
+
+export type VoiceDraft = AudienceDraft & {
+  readonly key: string;
+  readonly name: string;
+  readonly call_type: CallType;
+  readonly voice_file_id: string;
+  /** Local to the account's time zone; empty: now. */
+  readonly scheduled_at: string;
+  /** Further attempts at a busy or unanswered number. */
+  readonly max_retry: string;
+  /** Minutes between attempts. */
+  readonly retry_after: string;
+  readonly crm_workspace_id: string;
+  readonly callback_url: string;
+};
+
+export const voice_drafts = draftStore("voice-campaign-draft", newDraft);
+
+/** Returns the draft of this tab with the given voice file, or a new draft to one number. */
+export function beginVoiceDraft({ to, file }: VoiceComposerSearch): VoiceDraft {
+  const draft = to === undefined ? voice_drafts.read() : { ...newDraft(), list: to };
+  return file === undefined ? draft : { ...draft, voice_file_id: String(file), mapping: {} };
+}
+
+function newDraft(): VoiceDraft {
+  return {
+    ...empty_audience,
+    key: crypto.randomUUID(),
+    name: "",
+    call_type: "obd_voice_call",
+    voice_file_id: "",
+    scheduled_at: "",
+    max_retry: "",
+    retry_after: "10",
+    crm_workspace_id: "",
+    callback_url: "",
+  };
+}

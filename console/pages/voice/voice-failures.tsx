@@ -1,0 +1,113 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { queryClient } from "../../api/query-client.ts";
+import {
+  voiceFailuresQuery,
+  type RetriedOutcome,
+  type VoiceCampaign,
+  type VoiceFailure,
+  type VoiceState,
+} from "../../api/voice.ts";
+import { reasonOf } from "../../messages/reason.ts";
+import { voice_failures } from "../../messages/voice-reasons.ts";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { toasts } from "../../ui/toasts.tsx";
+import { retryVoiceCampaign } from "./change-voice-campaign.ts";
+
+/** Why people were not reached, in plain words, with what can be done. */
+export function VoiceFailures({ campaign }: { readonly campaign: VoiceCampaign }) {
+  const { campaign_id: id, busy, no_answer, failed, suppressed, skipped } = campaign;
+  const failures = useQuery(voiceFailuresQuery(id));
+  const not_reached = busy + no_answer + failed + suppressed + skipped;
+  useEffect(() => {
+    void queryClient.invalidateQueries({ queryKey: ["voice-recipients", id] });
+  }, [id, not_reached]);
+  return (
+    <Panel title="Not reached">
+      <FormError error={failures.error} />
+      {not_reached === 0 && <p className="text-muted">Nobody yet.</p>}
+      {failures.data && failures.data.length > 0 && (
+        <ul className="divide-line -my-3 flex flex-col divide-y">
+          {failures.data.map((failure) => (
+            <FailureRow
+              key={`${failure.state} ${failure.reason}`}
+              campaign={campaign}
+              failure={failure}
+            />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function FailureRow({
+  campaign: { campaign_id: id, status },
+  failure: { state, reason, count, is_more },
+}: {
+  readonly campaign: VoiceCampaign;
+  readonly failure: VoiceFailure;
+}) {
+  const words = reasonOf(voice_failures, reason);
+  const shown = `${formatCount(count)}${is_more ? "+" : ""}`;
+  const may = useMay("voice.campaigns.manage") && status !== "cancelled";
+  const outcomes = may && "retry" in words ? words.retry : null;
+  return (
+    <li className="flex flex-col gap-1 py-3">
+      <div className="flex items-start justify-between gap-3">
+        <Link
+          to="/voice/campaigns/$id"
+          params={{ id }}
+          search={{ state: state as VoiceState }}
+          hash="recipients"
+          resetScroll={false}
+          className="text-accent font-medium underline-offset-2 hover:underline"
+        >
+          {words.label}
+        </Link>
+        <span className="tabular-nums">{shown}</span>
+      </div>
+      <p className="text-muted">
+        {words.text} {words.advice}
+      </p>
+      {outcomes && (
+        <div className="mt-1">
+          <RetryButton id={id} outcomes={outcomes} count={shown} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function RetryButton({
+  id,
+  outcomes,
+  count,
+}: {
+  readonly id: number;
+  readonly outcomes: readonly RetriedOutcome[];
+  readonly count: string;
+}) {
+  // One key until it has succeeded, so that a lost answer does not retry twice.
+  const [key, setKey] = useState(() => crypto.randomUUID());
+  return (
+    <ConfirmDialog
+      title="Call these people again?"
+      text={`${count} people are called once more. Calls that are answered cost credits.`}
+      action="Retry"
+      kind="primary"
+      trigger={<Button>Retry</Button>}
+      act={async () => {
+        const retried = await retryVoiceCampaign(id, outcomes, key);
+        setKey(crypto.randomUUID());
+        toasts.add({ title: `${formatCount(retried)} people are called again` });
+      }}
+    />
+  );
+}

@@ -1,0 +1,144 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useRefresh } from "../../api/live.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
+import {
+  voiceRecipientsQuery,
+  type VoiceCampaign,
+  type VoiceRecipient,
+  type VoiceRecipientFilter,
+} from "../../api/voice.ts";
+import { reasonOf } from "../../messages/reason.ts";
+import { voice_failures } from "../../messages/voice-reasons.ts";
+import { buttonClass } from "../../ui/button.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { useMay } from "../../ui/permission.ts";
+import { SearchField } from "../../ui/search-field.tsx";
+import { Time } from "../../ui/time.tsx";
+import { VoiceStateBadge } from "./voice-badges.tsx";
+import { state_options } from "./voice-search.ts";
+
+const route = getRouteApi("/shell/voice/campaigns/$id");
+
+const columns: readonly Column<VoiceRecipient>[] = [
+  {
+    header: "Number",
+    cell: ({ phone }) => (
+      <Link to="/people/$phone" params={{ phone: `+${phone}` }} className="hover:underline">
+        +{phone}
+      </Link>
+    ),
+  },
+  {
+    header: "State",
+    cell: (recipient) => (
+      <>
+        <VoiceStateBadge state={recipient.state} />
+        <Why recipient={recipient} />
+      </>
+    ),
+  },
+  { header: "Calls", numeric: true, wide: true, cell: ({ attempts }) => formatCount(attempts) },
+  { header: "Keys", wide: true, cell: ({ dtmf }) => (dtmf === "" ? "–" : dtmf) },
+  {
+    header: "Talk",
+    numeric: true,
+    wide: true,
+    cell: ({ talk_seconds }) => (talk_seconds === null ? "–" : `${formatCount(talk_seconds)} s`),
+  },
+  { header: "Next or last call", wide: true, cell: (recipient) => <When recipient={recipient} /> },
+];
+
+/** The people of the campaign, by state and number; the filters are in the address. */
+export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign }) {
+  const { campaign_id: id, total, rejected } = campaign;
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const recipients = useInfiniteQuery(voiceRecipientsQuery(id, filter));
+  useRefresh(["voice.campaign.progress"], ["voice-recipients", id]);
+  const table = pagedRows(recipients);
+  const change = (changed: VoiceRecipientFilter) =>
+    void navigate({ search: { ...filter, ...changed }, resetScroll: false });
+  return (
+    <section id="recipients" aria-labelledby="recipients-heading" className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <h2 id="recipients-heading" className="font-semibold">
+          Recipients
+        </h2>
+        <div className="flex min-w-0 flex-wrap gap-2">
+          <FilterSelect
+            label="State"
+            all="Any state"
+            value={filter.state}
+            options={state_options}
+            onChange={(state) => change({ state })}
+          />
+          <SearchField
+            label="Number"
+            placeholder="Number, with Enter"
+            value={filter.number}
+            onSearch={(number) => change({ number })}
+          />
+          {total > 0 && <Export id={id} />}
+          {rejected > 0 && (
+            <a
+              href={`/api/v1/voice/campaigns/${id}/rejects?format=csv`}
+              download
+              className={buttonClass()}
+            >
+              Left out ({formatCount(rejected)})
+            </a>
+          )}
+        </div>
+      </div>
+      <FormError error={recipients.error} />
+      {recipients.isSuccess && table.rows.length === 0 ? (
+        <EmptyState
+          title="No recipient matches these filters"
+          text="Choose another state or number."
+        />
+      ) : (
+        <DataTable label="Recipients" columns={columns} {...table} keyOf={({ id: key }) => key} />
+      )}
+    </section>
+  );
+}
+
+function Export({ id }: { readonly id: number }) {
+  if (!useMay("voice.campaigns.export")) return null;
+  return (
+    <a href={`/api/v1/voice/campaigns/${id}/recipients/export`} download className={buttonClass()}>
+      Export
+    </a>
+  );
+}
+
+/** Why a person was not reached, if the state does not say it. */
+function Why({
+  recipient: { state, skip_reason, ended_reason },
+}: {
+  readonly recipient: VoiceRecipient;
+}) {
+  if (state !== "failed" && state !== "skipped") return null;
+  const { label } = reasonOf(voice_failures, skip_reason ?? ended_reason ?? "not_synthesized");
+  return <span className="text-muted mt-0.5 block text-xs">{label}</span>;
+}
+
+function When({
+  recipient: { state, finished_at, callable_from, due_at },
+}: {
+  readonly recipient: VoiceRecipient;
+}) {
+  if (finished_at !== null) return <Time at={finished_at} />;
+  const next = callable_from ?? due_at;
+  if (next === null) return state === "calling" ? "Now" : "–";
+  return (
+    <>
+      From <Time at={next} />
+    </>
+  );
+}

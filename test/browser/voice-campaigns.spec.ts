@@ -1,0 +1,106 @@
+import { expect, launchCalls, test } from "./console-fixture.ts";
+
+test("a menu campaign is composed, checked by a dry run, called and watched until its keys are counted", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/campaigns");
+  await page.getByRole("link", { name: "New voice campaign" }).first().click();
+  await expect(page.getByRole("heading", { name: "New voice campaign" })).toBeFocused();
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await expect(page.getByLabel("Campaign name")).toBeFocused();
+  await page.getByLabel("Campaign name").fill("Delivery day");
+  await page.getByRole("radio", { name: "Menu" }).check();
+  await page.getByLabel("Content").selectOption("Demo message");
+  const list = "name,phone\nAda,9876777701\nBob,9876777486\nNo,12\nAda,9876777701\nEve,9876777404";
+  await page.getByLabel("Numbers").fill(list);
+  await expect(page.getByRole("complementary", { name: "Preview" })).toContainText("Hello Ada!");
+  await page.reload();
+  await expect(page.getByLabel("Campaign name")).toHaveValue("Delivery day");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  const dry_run = page.getByRole("region", { name: "Dry run" });
+  await expect(dry_run).toContainText("Not valid: 1");
+  await expect(dry_run).toContainText("More than once in the list: 1");
+  await dry_run.getByRole("button", { name: "Show as curl" }).click();
+  await expect(dry_run).toContainText("--form 'file=@\"recipients.csv\"'");
+  await dry_run.getByRole("button", { name: "Call 3 people" }).click();
+  await expect(page.getByRole("heading", { name: "Delivery day", level: 1 })).toBeFocused();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+  const not_reached = page.getByRole("region", { name: "Not reached" });
+  await expect(not_reached.getByRole("link", { name: "Busy" })).toBeVisible();
+  const keys = page.getByRole("region", { name: "Keys pressed" });
+  await expect(keys).toContainText("Key 1");
+  await not_reached.getByRole("link", { name: "The number does not exist" }).click();
+  const recipients = page.getByRole("table", { name: "Recipients" });
+  await expect(recipients).toContainText("+919876777404");
+  await expect(recipients).not.toContainText("+919876777701");
+  await not_reached.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
+  await expect(page.getByText("1 people are called again")).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a large file is read by the columns that were chosen, whatever they are called", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/voice/campaigns/new");
+  await page.getByLabel("Campaign name").fill("Guests");
+  await page.getByRole("radio", { name: "Personal script" }).check();
+  await page.getByLabel("Content").selectOption("Demo message");
+  const csv =
+    "\ufeffGuest;Where;Mobile\r\nZoë;Köln;9876777801\r\nJosé;;9876777802\r\nnobody;;none\r\n";
+  await page.getByLabel("Or read a CSV file").setInputFiles({
+    name: "guests.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from(csv, "utf16le"),
+  });
+  await expect(page.getByLabel("Phone column")).toHaveValue("2");
+  await page.getByLabel("Variable {{city}}").selectOption("Where");
+  await expect(page.getByRole("complementary", { name: "Preview" })).toContainText(
+    "Hello Zoë! Greetings to Köln",
+  );
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  const dry_run = page.getByRole("region", { name: "Dry run" });
+  await expect(dry_run).toContainText("Not valid: 1");
+  await dry_run.getByRole("button", { name: "Call 2 people" }).click();
+  await expect(page.getByRole("heading", { name: "Guests", level: 1 })).toBeFocused();
+  await expect(page.getByRole("table", { name: "Recipients" })).toContainText("+919876777801");
+});
+
+test("a running campaign is paused, resumed and cancelled, and its content is tried by a test call", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await launchCalls(service, {
+    campaign_name: "Reminder",
+    call_type: "obd_voice_call",
+    number: "9876777480",
+    max_retry: 1,
+    retry_after: 30,
+  });
+  await openPage(`/voice/campaigns/${id}`);
+  const heading = page.getByRole("heading", { level: 1 });
+  await expect(heading).toContainText("Running");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(heading).toContainText("Paused");
+  await expect(page.getByRole("region", { name: "Paused: Paused by a person" })).toBeVisible();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await expect(heading).toContainText("Running");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel the campaign" }).click();
+  await expect(heading).toContainText("Cancelled");
+  await page.goto(`${service.url}/voice/campaigns/new`);
+  await page.getByLabel("Content").selectOption("Demo message");
+  await page.getByLabel("Your phone").fill("12");
+  await page.getByRole("button", { name: "Call my phone" }).click();
+  await expect(page.getByLabel("Your phone")).toBeFocused();
+  await page.getByLabel("Your phone").fill("9876777901");
+  await page.getByRole("button", { name: "Call my phone" }).click();
+  await page.getByRole("link", { name: "Look at it" }).click();
+  await expect(heading).toContainText("Completed");
+  expect(problems).toEqual([]);
+});
