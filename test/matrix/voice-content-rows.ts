@@ -51,6 +51,7 @@ export const voiceContentRows: Record<string, RouteRow> = {
   })),
   readVoiceFile: see((ids) => ({ path: fileOf(ids) })),
   readVoiceFileAudio: see((ids) => ({ path: `${fileOf(ids)}/audio` })),
+  previewSpeech: manage(() => ({ path: `${voice}/speech/preview`, json: { text: "Hello" } })),
   updateVoiceFile: manage((ids) => ({ path: fileOf(ids), json: settingsOf(ids) })),
   deleteVoiceFile: manage((ids) => ({ path: fileOf(ids) })),
   listVoiceMenus: see(() => ({ path: `${voice}/menus?limit=2` })),

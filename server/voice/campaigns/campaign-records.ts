@@ -22,6 +22,7 @@ import { dueCallableFrom, waitReasonOf } from "./internal/wait-reason.ts";
 export type CampaignFilter = {
   readonly status?: CampaignStatus | undefined;
   readonly call_type?: CallType | undefined;
+  readonly voice_file_id?: number | undefined;
   /** Test calls instead of campaigns. */
   readonly is_test?: boolean | undefined;
 };
@@ -167,9 +168,10 @@ async function findRows(
   return rows;
 }
 
-function conditionsOf({ status, call_type, is_test = false }: CampaignFilter) {
+function conditionsOf({ status, call_type, voice_file_id, is_test = false }: CampaignFilter) {
   const conditions = [sql`v.is_test = ${is_test}`];
   if (call_type !== undefined) conditions.push(sql`v.call_type = ${call_type}`);
+  if (voice_file_id !== undefined) conditions.push(sql`v.voice_file_id = ${voice_file_id}`);
   if (status === "paused") conditions.push(sql`h.held`);
   else if (status !== undefined) conditions.push(sql`v.state = ${status} and not h.held`);
   return conditions;

@@ -409,3 +409,29 @@ test("an upload, a text or an import beyond the account's storage quota is refus
   assert.equal((await api.send("POST", path, { token, raw: leads })).status, 202);
   assert.equal((await storage())["used_bytes"], 992_000 + 6 + 11_000);
 });
+
+test("a text is synthesized with a row's values and not stored, and what it lacks is named", async () => {
+  const preview = (json: unknown) => send("POST", "speech/preview", { json });
+  const audio = async () =>
+    (await api.app.db.pool.query("select count(*) from voice_audio")).rows as unknown[];
+  const before = await audio();
+  const text = "Hello {{name}}, from {{city|here}}";
+  const heard = await preview({ text, variables: { name: "Ada" } });
+  assert.equal(heard.status, 200);
+  assert.equal(heard.headers.get("content-type"), "audio/wav");
+  assert.ok(heard.text.startsWith("RIFF"));
+  assert.deepEqual(await audio(), before);
+  assert.deepEqual(await refuse("POST", "speech/preview", { json: { text } }), [
+    "variables.name: is required, because the text has no default",
+  ]);
+  assert.deepEqual(await refuse("POST", "speech/preview", { json: { text: "Hello {{name" } }), [
+    "text: must close every {{ with }}",
+  ]);
+  const language = "xx";
+  assert.deepEqual(await refuse("POST", "speech/preview", { json: { text: "a", language } }), [
+    "text: no voice",
+  ]);
+  tts = "unavailable";
+  assert.equal((await preview({ text: "Hello" })).status, 503);
+  tts = "available";
+});

@@ -10,7 +10,8 @@ import { call_types } from "../../../calls/state-machine/voice-plan.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { invalidField } from "../../../lib/errors.ts";
-import { closed, optional, pageOf, pageQuery } from "../../../lib/schemas.ts";
+import { knownId } from "../../../lib/ids.ts";
+import { closed, id, optional, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import {
   campaign_statuses,
   KeyCount,
@@ -135,6 +136,7 @@ const campaignRoutes = [
     query: closed({
       status: Type.Optional(Type.Enum(campaign_statuses, { type: "string" })),
       call_type: Type.Optional(Type.Enum(call_types, { type: "string" })),
+      voice_file_id: Type.Optional(id("Only campaigns with this voice file")),
       is_test: Type.Optional(
         Type.Boolean({ default: false, description: "Test calls instead of campaigns" }),
       ),
@@ -142,7 +144,8 @@ const campaignRoutes = [
     }),
     success: { 200: pageOf(VoiceCampaignRecord) },
     handle: ({ app, caller, query }) => {
-      const { limit = 50, cursor, ...filter } = query;
+      const { limit = 50, cursor, voice_file_id: file, ...rest } = query;
+      const filter = { ...rest, voice_file_id: file === undefined ? undefined : knownId(file) };
       const at = { limit, cursor, now: app.clock.now() };
       return listCampaigns(app.db.query, caller.account.id, filter, at);
     },

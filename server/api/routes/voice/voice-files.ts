@@ -4,6 +4,7 @@ import { readWholeFile } from "../../../lib/read-whole-file.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { archiveVoiceFile } from "../../../voice/files/archive-voice-file.ts";
 import { createVoiceFile } from "../../../voice/files/create-voice-file.ts";
+import { previewSpeech, SpeechPreview } from "../../../voice/files/preview-speech.ts";
 import { validateSource, validateVoiceFile } from "../../../voice/files/validate-voice-file.ts";
 import { updateVoiceFile } from "../../../voice/files/update-voice-file.ts";
 import {
@@ -171,6 +172,21 @@ export const voiceFileRoutes = [
     success: { 204: Type.Null() },
     handle: async ({ app, actor, params: { id }, write }) => {
       await write((tx) => archiveVoiceFile(tx, actor, id, app.clock.now()));
+    },
+  }),
+  route({
+    method: "POST",
+    url: "/api/v1/voice/speech/preview",
+    id: "previewSpeech",
+    summary: "Synthesize a text with a recipient's values as WAV, as a campaign would",
+    tag,
+    access: manageContent,
+    body: SpeechPreview,
+    success: { 200: { contentType: "audio/wav" } },
+    handle: async ({ app, caller, body, reply }) => {
+      const wav = await previewSpeech(app, caller.account.id, body);
+      void reply.header("content-type", "audio/wav");
+      return wav;
     },
   }),
 ];
