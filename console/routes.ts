@@ -263,6 +263,33 @@ const voiceCampaign = createRoute({
   ),
 });
 
+const see_content = ["voice.content.read", "voice.content.manage"] as const;
+
+const voiceFiles = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/files",
+  staticData: { title: "Audio & scripts", permission: see_content },
+  component: lazyRouteComponent(() => import("./pages/voice/content/files-page.tsx"), "FilesPage"),
+});
+
+const newVoiceFile = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/files/new",
+  staticData: { title: "New content", permission: "voice.content.manage" },
+  component: lazyRouteComponent(
+    () => import("./pages/voice/content/new-file-page.tsx"),
+    "NewFilePage",
+  ),
+});
+
+const voiceFile = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/files/$id",
+  staticData: { title: "Content", permission: see_content },
+  params: idParam,
+  component: lazyRouteComponent(() => import("./pages/voice/content/file-page.tsx"), "FilePage"),
+});
+
 const groups = createRoute({
   getParentRoute: () => shell,
   path: "/groups",
@@ -339,6 +366,9 @@ export const router = createRouter({
       voiceCampaigns,
       newVoiceCampaign,
       voiceCampaign,
+      voiceFiles,
+      newVoiceFile,
+      voiceFile,
       groups,
       group,
       suppressions,

@@ -98,6 +98,16 @@ export const voiceKeysQuery = (id: number) =>
       ).data,
   });
 
+/** The ten newest campaigns with a voice file. */
+export const campaignsOfFileQuery = (voice_file_id: number) =>
+  queryOptions({
+    queryKey: ["voice-campaigns", "list", { voice_file_id }],
+    queryFn: async ({ signal }) => {
+      const query = { voice_file_id, limit: 10 };
+      return (await body(api.GET("/api/v1/voice/campaigns", { params: { query }, signal }))).data;
+    },
+  });
+
 export type VoiceFile = Row<"listVoiceFiles">;
 
 export const voiceFilesQuery = queryOptions({
@@ -106,6 +116,16 @@ export const voiceFilesQuery = queryOptions({
     (await body(api.GET("/api/v1/voice/files", { params: { query: { limit: 200 } }, signal })))
       .data,
 });
+
+const processing_ms = 1_000;
+
+export const voiceFileQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["voice-files", id],
+    queryFn: ({ signal }) =>
+      body(api.GET("/api/v1/voice/files/{id}", { params: { path: { id } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.status === "processing" ? processing_ms : false),
+  });
 
 /** A menu, whose document does not describe the kinds of its nodes. */
 export type Menu = Omit<Answer<"readVoiceMenu">, "nodes"> & Pick<MenuGraph, "nodes">;

@@ -1,4 +1,5 @@
 import {
+  AudioLines,
   Ban,
   LayoutDashboard,
   LayoutTemplate,
@@ -61,6 +62,12 @@ export const navigation = [
         label: "Voice campaigns",
         icon: PhoneOutgoing,
         permission: ["voice.campaigns.read", "voice.campaigns.manage"],
+      },
+      {
+        to: "/voice/files",
+        label: "Audio & scripts",
+        icon: AudioLines,
+        permission: ["voice.content.read", "voice.content.manage"],
       },
     ],
   },

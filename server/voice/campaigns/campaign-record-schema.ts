@@ -51,6 +51,20 @@ const skip_reasons = [
   "destination_not_allowed",
 ] as const;
 
+/** The dispositions of calls that reached no person. */
+export const failed_outcomes = [
+  "busy",
+  "no_answer",
+  "declined",
+  "unallocated",
+  "invalid",
+  "congestion",
+  "unreachable",
+  "failed",
+  "lost",
+  "machine",
+] as const;
+
 const time = (description: string) => nullable(timestamp(description));
 const count = (description: string) => Type.Integer({ description });
 

@@ -6,6 +6,7 @@ import type { CallType } from "../../calls/state-machine/voice-plan.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
 import {
   recipient_states,
@@ -171,7 +172,8 @@ async function findRows(
 function conditionsOf({ status, call_type, voice_file_id, is_test = false }: CampaignFilter) {
   const conditions = [sql`v.is_test = ${is_test}`];
   if (call_type !== undefined) conditions.push(sql`v.call_type = ${call_type}`);
-  if (voice_file_id !== undefined) conditions.push(sql`v.voice_file_id = ${voice_file_id}`);
+  if (voice_file_id !== undefined)
+    conditions.push(sql`v.voice_file_id = ${knownId(voice_file_id)}`);
   if (status === "paused") conditions.push(sql`h.held`);
   else if (status !== undefined) conditions.push(sql`v.state = ${status} and not h.held`);
   return conditions;

@@ -1,4 +1,4 @@
-// Synthesizes a text for whoever writes it, as a campaign's recipient hears it.
+// Synthesizes a text for whoever writes it, as for a campaign's recipient.
 import Type, { type Static } from "typebox";
 import {
   fillText,

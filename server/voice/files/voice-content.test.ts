@@ -414,13 +414,13 @@ test("a text is synthesized with a row's values and not stored, and what it lack
   const preview = (json: unknown) => send("POST", "speech/preview", { json });
   const audio = async () =>
     (await api.app.db.pool.query("select count(*) from voice_audio")).rows as unknown[];
-  const before = await audio();
+  const stored = await audio();
   const text = "Hello {{name}}, from {{city|here}}";
-  const heard = await preview({ text, variables: { name: "Ada" } });
-  assert.equal(heard.status, 200);
-  assert.equal(heard.headers.get("content-type"), "audio/wav");
-  assert.ok(heard.text.startsWith("RIFF"));
-  assert.deepEqual(await audio(), before);
+  const answer = await preview({ text, variables: { name: "Ada" } });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("content-type"), "audio/wav");
+  assert.ok(answer.text.startsWith("RIFF"));
+  assert.deepEqual(await audio(), stored);
   assert.deepEqual(await refuse("POST", "speech/preview", { json: { text } }), [
     "variables.name: is required, because the text has no default",
   ]);

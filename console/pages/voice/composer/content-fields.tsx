@@ -1,5 +1,7 @@
+import { Link } from "@tanstack/react-router";
 import type { CallType, VoiceFile } from "../../../api/voice.ts";
 import { FormError } from "../../../ui/form-error.tsx";
+import { useMay } from "../../../ui/permission.ts";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { errorOf, type VoiceComposer } from "./use-voice-composer.ts";
 
@@ -73,9 +75,23 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
         options={usable.map(({ id, name }) => ({ value: id, label: name }))}
         value={draft.voice_file_id}
         error={errorOf(composer, "voice_file_id")}
-        hint={files.isSuccess && usable.length === 0 && "There is no content of this kind yet."}
+        hint={files.isSuccess && usable.length === 0 && <NoContent />}
         onChange={({ target }) => change({ voice_file_id: target.value, mapping: {} })}
       />
+    </>
+  );
+}
+
+function NoContent() {
+  const may = useMay("voice.content.manage");
+  return (
+    <>
+      There is no content of this kind yet.{" "}
+      {may && (
+        <Link to="/voice/files/new" className="text-accent underline">
+          Create it
+        </Link>
+      )}
     </>
   );
 }

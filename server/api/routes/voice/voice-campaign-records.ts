@@ -10,10 +10,10 @@ import { call_types } from "../../../calls/state-machine/voice-plan.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { invalidField } from "../../../lib/errors.ts";
-import { knownId } from "../../../lib/ids.ts";
-import { closed, id, optional, pageOf, pageQuery } from "../../../lib/schemas.ts";
+import { closed, id as rowId, optional, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import {
   campaign_statuses,
+  failed_outcomes,
   KeyCount,
   recipient_states,
   RetriedVoiceCampaign,
@@ -52,20 +52,6 @@ const params = closed({
     description: "The id or campaignId of the launch",
   }),
 });
-
-/** The dispositions of calls that reached no person. */
-const failed_outcomes = [
-  "busy",
-  "no_answer",
-  "declined",
-  "unallocated",
-  "invalid",
-  "congestion",
-  "unreachable",
-  "failed",
-  "lost",
-  "machine",
-] as const;
 
 const recipientQuery = {
   state: Type.Optional(Type.Enum(recipient_states, { type: "string" })),
@@ -136,7 +122,7 @@ const campaignRoutes = [
     query: closed({
       status: Type.Optional(Type.Enum(campaign_statuses, { type: "string" })),
       call_type: Type.Optional(Type.Enum(call_types, { type: "string" })),
-      voice_file_id: Type.Optional(id("Only campaigns with this voice file")),
+      voice_file_id: Type.Optional(rowId("Only campaigns with this voice file")),
       is_test: Type.Optional(
         Type.Boolean({ default: false, description: "Test calls instead of campaigns" }),
       ),
@@ -144,8 +130,7 @@ const campaignRoutes = [
     }),
     success: { 200: pageOf(VoiceCampaignRecord) },
     handle: ({ app, caller, query }) => {
-      const { limit = 50, cursor, voice_file_id: file, ...rest } = query;
-      const filter = { ...rest, voice_file_id: file === undefined ? undefined : knownId(file) };
+      const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor, now: app.clock.now() };
       return listCampaigns(app.db.query, caller.account.id, filter, at);
     },

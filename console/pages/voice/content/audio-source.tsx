@@ -1,0 +1,135 @@
+import { useEffect, useMemo, useRef, useState } from "react";
+import { Button } from "../../../ui/button.tsx";
+import { FormError } from "../../../ui/form-error.tsx";
+import { TextAreaField } from "../../../ui/text-area-field.tsx";
+import { beginRecording, type Recording } from "./record-wav.ts";
+
+/** Where the audio comes from. */
+export type AudioSource =
+  | { readonly kind: "none" }
+  | { readonly kind: "upload" | "record"; readonly file: File | null }
+  | { readonly kind: "text"; readonly text: string };
+
+const kinds = [
+  ["upload", "Upload a file"],
+  ["record", "Record"],
+  ["text", "Write a text"],
+  ["none", "No audio"],
+] as const;
+
+const empty: Readonly<Record<AudioSource["kind"], AudioSource>> = {
+  none: { kind: "none" },
+  upload: { kind: "upload", file: null },
+  record: { kind: "record", file: null },
+  text: { kind: "text", text: "" },
+};
+
+/** Chooses the audio that everyone hears: a file, a recording from the microphone, or a text that is synthesized. */
+export function AudioSourceFields({
+  source,
+  error,
+  onChange,
+}: {
+  readonly source: AudioSource;
+  readonly error: string | undefined;
+  readonly onChange: (source: AudioSource) => void;
+}) {
+  return (
+    <>
+      <fieldset className="flex flex-wrap gap-x-5 gap-y-2">
+        <legend className="sr-only">Where the audio comes from</legend>
+        {kinds.map(([kind, label]) => (
+          <label key={kind} className="flex items-center gap-2">
+            <input
+              type="radio"
+              name="source"
+              checked={source.kind === kind}
+              onChange={() => onChange(empty[kind])}
+              className="accent-accent"
+            />
+            {label}
+          </label>
+        ))}
+      </fieldset>
+      {source.kind === "upload" && (
+        <label className="text-muted flex flex-wrap items-center gap-3">
+          WAV, MP3 or Ogg, up to 50 MB and 15 minutes
+          <input
+            type="file"
+            aria-label="Audio file"
+            accept="audio/wav,audio/mpeg,audio/ogg,.wav,.mp3,.ogg,.opus"
+            onChange={({ target }) => onChange({ kind: "upload", file: target.files?.[0] ?? null })}
+            className="file:border-line file:bg-panel file:text-ink hover:file:bg-hover max-w-full file:mr-3 file:h-9 file:rounded-lg file:border file:px-3.5 file:font-medium"
+          />
+        </label>
+      )}
+      {source.kind === "record" && (
+        <Recorder onRecord={(file) => onChange({ kind: "record", file })} />
+      )}
+      {source.kind === "text" && (
+        <TextAreaField
+          label="Text"
+          name="text"
+          rows={4}
+          value={source.text}
+          error={error}
+          hint="The same for everyone. It is synthesized once."
+          onChange={({ target }) => onChange({ kind: "text", text: target.value })}
+        />
+      )}
+      {"file" in source && source.file && <Chosen file={source.file} />}
+      {error !== undefined && source.kind !== "text" && (
+        <p role="alert" className="text-danger text-xs">
+          {error}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Chosen({ file }: { readonly file: File }) {
+  const url = useMemo(() => URL.createObjectURL(file), [file]);
+  useEffect(() => () => URL.revokeObjectURL(url), [url]);
+  return (
+    <audio controls aria-label={`Listen to ${file.name}`} src={url} className="w-full max-w-md" />
+  );
+}
+
+function Recorder({ onRecord }: { readonly onRecord: (file: File) => void }) {
+  const recording = useRef<Recording | null>(null);
+  const [isOn, setIsOn] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const begin = async () => {
+    setError(null);
+    try {
+      recording.current = await beginRecording();
+      setIsOn(true);
+    } catch {
+      setError(
+        new Error("The browser gives no access to a microphone. Allow it, or upload a file."),
+      );
+    }
+  };
+  const stop = async () => {
+    setIsOn(false);
+    onRecord(await recording.current!.stop());
+    recording.current = null;
+  };
+  // A page that is closed does not listen on.
+  useEffect(() => () => void recording.current?.stop(), []);
+  return (
+    <div className="flex flex-wrap items-center gap-3">
+      {isOn ? (
+        <Button kind="danger" onClick={() => void stop()}>
+          Stop recording
+        </Button>
+      ) : (
+        <Button onClick={() => void begin()}>Start recording</Button>
+      )}
+      <span role="status" className="text-muted">
+        {isOn && "Recording…"}
+      </span>
+      <FormError error={error} />
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+import { expect, test } from "./console-fixture.ts";
+
+test("a recording is uploaded, played, given a script that is synthesized with a person's values, and used in a campaign", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/files");
+  await page.getByRole("link", { name: "New content" }).click();
+  await expect(page.getByRole("heading", { name: "New content" })).toBeFocused();
+  await page.getByLabel("Name").fill("Shop is open");
+  await page.getByRole("button", { name: "Create" }).click();
+  await expect(page.getByRole("alert")).toBeVisible();
+  await page.getByLabel("Audio file").setInputFiles("server/seed-demo/demo-message.wav");
+  await expect(page.getByLabel("Listen to demo-message.wav")).toBeVisible();
+  await page.getByRole("button", { name: "Create" }).click();
+  await expect(page.getByRole("heading", { name: "Shop is open" })).toContainText("Ready");
+  const player = page.getByLabel("Audio of Shop is open");
+  await expect
+    .poll(() => player.evaluate((audio: HTMLAudioElement) => audio.duration))
+    .toBeGreaterThan(1);
+  await page
+    .getByRole("textbox", { name: "Script" })
+    .fill("Hello {{name}}, we are open until {{hour|six}}.");
+  const preview = page.getByRole("region", { name: "Preview of the script" });
+  await preview.getByRole("button", { name: "Listen" }).click();
+  await expect(preview.getByLabel("Value of {{name}}")).toHaveAccessibleDescription(/is required/);
+  await preview.getByLabel("Value of {{name}}").fill("Grace");
+  await expect(preview).toContainText("Hello Grace, we are open until six.");
+  await preview.getByRole("button", { name: "Listen" }).click();
+  const synthesized = preview.getByLabel("Synthesized script");
+  await expect
+    .poll(() => synthesized.evaluate((audio: HTMLAudioElement) => audio.duration))
+    .toBeGreaterThan(1);
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
+  await page.getByRole("link", { name: "Use in a campaign" }).click();
+  await page.getByRole("radio", { name: "Personal script" }).check();
+  await expect(page.getByLabel("Content")).toHaveValue(/\d+/);
+  await page.getByLabel("Campaign name").fill("Open today");
+  await page.getByLabel("Numbers").fill("phone,name\n9876777811,Lin");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await page.getByRole("button", { name: "Call 1 person" }).click();
+  await expect(page.getByRole("heading", { name: "Open today", level: 1 })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a message is recorded in the browser, and archived", async ({ openPage, page, problems }) => {
+  await openPage("/voice/files/new");
+  await page.getByLabel("Name").fill("From the microphone");
+  await page.getByRole("radio", { name: "Record" }).check();
+  await page.getByRole("button", { name: "Start recording" }).click();
+  await expect(page.getByText("Recording…")).toBeVisible();
+  await page.getByRole("button", { name: "Stop recording" }).click();
+  await expect(page.getByLabel("Listen to recording.wav")).toBeVisible();
+  await page.getByRole("button", { name: "Create" }).click();
+  await expect(page.getByRole("heading", { name: "From the microphone" })).toContainText("Ready");
+  await page.getByRole("button", { name: "Archive" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Archive" }).click();
+  await expect(page.getByRole("heading", { name: "Audio & scripts" })).toBeFocused();
+  await expect(page.getByRole("link", { name: "From the microphone" })).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
+test("a change of one setting keeps the others", async ({ openPage, page, service }) => {
+  await openPage("/voice/files/1");
+  await expect(page.getByRole("combobox", { name: "Menu" })).toHaveValue("1");
+  await expect(page.getByRole("combobox", { name: "AI agent" })).toHaveValue("1");
+  await page.getByLabel("Name").fill("Demo message");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
+  const answer = await fetch(`${service.url}/api/v1/voice/files/1`, {
+    headers: { authorization: `Bearer ${service.demo.tokens["account"]}` },
+  });
+  expect(await answer.json()).toMatchObject({ menu_id: 1, ai_agent_id: 1, opt_out_key: "9" });
+});
