@@ -26,6 +26,7 @@ import { readRepliesSearch } from "./pages/replies/replies-search.ts";
 import { readSuppressionsSearch } from "./pages/suppressions/suppressions-search.ts";
 import {
   readVoiceCampaignsSearch,
+  readNewFileSearch,
   readVoiceComposerSearch,
   readVoiceRecipientSearch,
 } from "./pages/voice/voice-search.ts";
@@ -276,6 +277,7 @@ const newVoiceFile = createRoute({
   getParentRoute: () => shell,
   path: "/voice/files/new",
   staticData: { title: "New content", permission: "voice.content.manage" },
+  validateSearch: readNewFileSearch,
   component: lazyRouteComponent(
     () => import("./pages/voice/content/new-file-page.tsx"),
     "NewFilePage",
@@ -288,6 +290,31 @@ const voiceFile = createRoute({
   staticData: { title: "Content", permission: see_content },
   params: idParam,
   component: lazyRouteComponent(() => import("./pages/voice/content/file-page.tsx"), "FilePage"),
+});
+
+const menus = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/menus",
+  staticData: { title: "Menus", permission: see_content },
+  component: lazyRouteComponent(() => import("./pages/voice/menus/menus-page.tsx"), "MenusPage"),
+});
+
+const newMenu = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/menus/new",
+  staticData: { title: "New menu", permission: "voice.content.manage" },
+  component: lazyRouteComponent(
+    () => import("./pages/voice/menus/new-menu-page.tsx"),
+    "NewMenuPage",
+  ),
+});
+
+const menu = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/menus/$id",
+  staticData: { title: "Menu", permission: see_content },
+  params: idParam,
+  component: lazyRouteComponent(() => import("./pages/voice/menus/menu-page.tsx"), "MenuPage"),
 });
 
 const groups = createRoute({
@@ -369,6 +396,9 @@ export const router = createRouter({
       voiceFiles,
       newVoiceFile,
       voiceFile,
+      menus,
+      newMenu,
+      menu,
       groups,
       group,
       suppressions,

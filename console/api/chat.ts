@@ -25,7 +25,7 @@ export const campaignsQuery = (status: CampaignStatus | undefined) =>
 /** The ten newest campaigns with a template. */
 export const campaignsOfTemplateQuery = (template_id: number) =>
   queryOptions({
-    queryKey: ["chat-campaigns", "list", { template_id }],
+    queryKey: ["chat-campaigns", "of template", template_id],
     queryFn: async ({ signal }) => {
       const query = { template_id, limit: 10 };
       return (await body(api.GET("/api/v1/chat/campaigns", { params: { query }, signal }))).data;

@@ -101,7 +101,7 @@ export const voiceKeysQuery = (id: number) =>
 /** The ten newest campaigns with a voice file. */
 export const campaignsOfFileQuery = (voice_file_id: number) =>
   queryOptions({
-    queryKey: ["voice-campaigns", "list", { voice_file_id }],
+    queryKey: ["voice-campaigns", "of file", voice_file_id],
     queryFn: async ({ signal }) => {
       const query = { voice_file_id, limit: 10 };
       return (await body(api.GET("/api/v1/voice/campaigns", { params: { query }, signal }))).data;
@@ -143,3 +143,21 @@ export const aiAgentsQuery = queryOptions({
     (await body(api.GET("/api/v1/voice/agents", { params: { query: { limit: 200 } }, signal })))
       .data,
 });
+
+/** Returns the URL of the audio of a text with a recipient's values; revoke it. */
+export async function synthesize(preview: Sent<"previewSpeech">): Promise<string> {
+  const { data } = await api.POST("/api/v1/voice/speech/preview", {
+    body: preview,
+    parseAs: "blob",
+  });
+  return URL.createObjectURL(data as unknown as Blob);
+}
+
+export const menuQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["voice-menus", id],
+    queryFn: async ({ signal }) =>
+      (await body(
+        api.GET("/api/v1/voice/menus/{id}", { params: { path: { id } }, signal }),
+      )) as unknown as Menu,
+  });

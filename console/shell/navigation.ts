@@ -10,6 +10,7 @@ import {
   UserCog,
   Users,
   UsersRound,
+  Workflow,
 } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
 
@@ -67,6 +68,12 @@ export const navigation = [
         to: "/voice/files",
         label: "Audio & scripts",
         icon: AudioLines,
+        permission: ["voice.content.read", "voice.content.manage"],
+      },
+      {
+        to: "/voice/menus",
+        label: "Menus",
+        icon: Workflow,
         permission: ["voice.content.read", "voice.content.manage"],
       },
     ],

@@ -66,7 +66,7 @@ test("a change of one setting keeps the others", async ({ openPage, page, servic
   await openPage("/voice/files/1");
   await expect(page.getByRole("combobox", { name: "Menu" })).toHaveValue("1");
   await expect(page.getByRole("combobox", { name: "AI agent" })).toHaveValue("1");
-  await page.getByLabel("Name").fill("Demo message");
+  await page.getByLabel("Name", { exact: true }).fill("Demo message");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
   const answer = await fetch(`${service.url}/api/v1/voice/files/1`, {

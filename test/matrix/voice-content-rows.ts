@@ -59,6 +59,10 @@ export const voiceContentRows: Record<string, RouteRow> = {
     path: `${voice}/menus`,
     json: { name: unique("menu"), ...graphOf(ids) },
   })),
+  tryVoiceMenu: see((ids) => ({
+    path: `${voice}/menus/try`,
+    json: { ...graphOf(ids), presses: ["1"] },
+  })),
   readVoiceMenu: see((ids) => ({ path: menuOf(ids) })),
   updateVoiceMenu: manage((ids) => ({
     path: menuOf(ids),

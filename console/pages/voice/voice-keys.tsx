@@ -5,6 +5,7 @@ import { voiceKeysQuery, type VoiceCampaign } from "../../api/voice.ts";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ShareBars } from "../../ui/share-bars.tsx";
+import { KeysGraph } from "./keys-graph.tsx";
 
 const special: Readonly<Record<string, string>> = {
   timeout: "No key",
@@ -28,6 +29,9 @@ export function VoiceKeys({ campaign }: { readonly campaign: VoiceCampaign }) {
   );
   return (
     <Panel title="Keys pressed">
+      {campaign.call_type === "obd_ivr" && (
+        <KeysGraph file_id={campaign.voice_file_id} data={data} />
+      )}
       <div className="grid gap-6 lg:grid-cols-2">
         {nodes.map((node) => {
           const reached = reachedBy(node);

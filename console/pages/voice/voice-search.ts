@@ -78,3 +78,13 @@ export function readVoiceComposerSearch({
     ...(Number.isSafeInteger(file) ? { file: file as number } : {}),
   };
 }
+
+/** With what new content begins. */
+export type NewFileSearch = {
+  /** The ID of the menu. */
+  readonly menu?: number;
+};
+
+export function readNewFileSearch({ menu }: Record<string, unknown>): NewFileSearch {
+  return Number.isSafeInteger(menu) ? { menu: menu as number } : {};
+}

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { api, body } from "../../../api/client.ts";
@@ -24,14 +24,21 @@ import {
   type SettingValues,
 } from "./setting-fields.tsx";
 
+const route = getRouteApi("/shell/voice/files/new");
+
 /** The form's audio and settings, and what sends them. */
 function useNewFile() {
   const navigate = useNavigate();
-  const [source, setSource] = useState<AudioSource>({ kind: "upload", file: null });
+  const { menu } = route.useSearch();
+  const [source, setSource] = useState<AudioSource>(
+    menu === undefined ? { kind: "upload", file: null } : { kind: "none" },
+  );
   const [sent, setSent] = useState(0);
   const [formError, setFormError] = useState<Error | null>(null);
   const [sourceError, setSourceError] = useState<string>();
-  const form = useForm<SettingValues>({ defaultValues: empty_settings });
+  const form = useForm<SettingValues>({
+    defaultValues: { ...empty_settings, menu_id: String(menu ?? "") },
+  });
   const create = useMutation({
     mutationFn: (values: SettingValues) => createFile(source, values, setSent),
     onMutate: () => {

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { api } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
+import { synthesize } from "../../../api/voice.ts";
 import { fillText, placeholdersOf } from "../../../from-server.ts";
 import { Button } from "../../../ui/button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
@@ -19,13 +19,7 @@ export function SpeechPreview({
   const [url, setUrl] = useState<string | null>(null);
   const names = [...new Set(placeholdersOf(text).map(({ name }) => name))];
   const listen = useMutation({
-    mutationFn: async () => {
-      const { data } = await api.POST("/api/v1/voice/speech/preview", {
-        body: { text, language, variables: { ...values } },
-        parseAs: "blob",
-      });
-      return URL.createObjectURL(data as unknown as Blob);
-    },
+    mutationFn: () => synthesize({ text, language, variables: { ...values } }),
     onMutate: () => setUrl(null),
     onSuccess: setUrl,
   });

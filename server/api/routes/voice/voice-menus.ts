@@ -3,6 +3,7 @@ import { createMenu, validateNewMenu } from "../../../voice/menus/create-menu.ts
 import { deleteMenu } from "../../../voice/menus/delete-menu.ts";
 import { MenuResponse, MenuPatch, NewMenu } from "../../../voice/menus/menu-schema.ts";
 import { listMenus, readMenu } from "../../../voice/menus/menus.ts";
+import { MenuTrialInput, MenuTrialResponse, tryMenu } from "../../../voice/menus/try-menu.ts";
 import { validateMenuPatch, updateMenu } from "../../../voice/menus/update-menu.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { route } from "../../route.ts";
@@ -36,6 +37,18 @@ export const voiceMenuRoutes = [
     validate: ({ app, caller, body }) => validateNewMenu(app.db.query, caller.account.id, body),
     handle: ({ app, actor, body, write }) =>
       write((tx) => createMenu(tx, actor, body, app.clock.now())),
+  }),
+  route({
+    method: "POST",
+    url: `${menus}/try`,
+    id: "tryVoiceMenu",
+    summary: "Walk through a menu, saved or not, as a caller with these keys would",
+    tag,
+    access: seeContent,
+    body: MenuTrialInput,
+    success: { 200: MenuTrialResponse },
+    validate: ({ app, caller, body }) => validateNewMenu(app.db.query, caller.account.id, body),
+    handle: async ({ app, body }) => tryMenu(body, app.clock.now()),
   }),
   route({
     method: "GET",

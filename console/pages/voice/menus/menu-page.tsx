@@ -1,0 +1,77 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { api } from "../../../api/client.ts";
+import { ApiProblem } from "../../../api/problem.ts";
+import { queryClient } from "../../../api/query-client.ts";
+import { menuQuery, type Menu } from "../../../api/voice.ts";
+import { Button, buttonClass } from "../../../ui/button.tsx";
+import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
+import { EmptyState } from "../../../ui/empty-state.tsx";
+import { FormError } from "../../../ui/form-error.tsx";
+import { Page } from "../../../ui/page.tsx";
+import { useMay } from "../../../ui/permission.ts";
+import { draftOf } from "./menu-draft.ts";
+import { MenuEditor } from "./menu-editor.tsx";
+import { LazyMenuGraph } from "./lazy-menu-graph.tsx";
+import { StepList } from "./step-list.tsx";
+
+const route = getRouteApi("/shell/voice/menus/$id");
+
+/** Edits one menu; without the permission to, it is only shown. */
+export function MenuPage() {
+  const { id } = route.useParams();
+  const { data: menu, error } = useQuery({ ...menuQuery(id), refetchOnWindowFocus: false });
+  const may = useMay("voice.content.manage");
+  return (
+    <Page
+      title={menu?.name ?? "Menu"}
+      text="What callers are asked and where each key leads."
+      actions={menu && may && <MenuActions menu={menu} />}
+    >
+      {!menu ? (
+        <NoMenu error={error} />
+      ) : may ? (
+        <MenuEditor key={id} menu={menu} />
+      ) : (
+        <>
+          <LazyMenuGraph menu={draftOf(menu)} />
+          <StepList menu={draftOf(menu)} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function NoMenu({ error }: { readonly error: Error | null }) {
+  if (!error) return <p className="text-muted">Loading…</p>;
+  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
+  return (
+    <EmptyState title="There is no such menu" text="The address may be mistyped.">
+      <Link to="/voice/menus" className="text-accent underline">
+        All menus
+      </Link>
+    </EmptyState>
+  );
+}
+
+function MenuActions({ menu: { id, name } }: { readonly menu: Menu }) {
+  const navigate = useNavigate();
+  return (
+    <>
+      <ConfirmDialog
+        title={`Delete ${name}?`}
+        text="Only a menu that no content uses can be deleted. Campaigns keep the menu they began with."
+        action="Delete"
+        trigger={<Button>Delete</Button>}
+        act={async () => {
+          await api.DELETE("/api/v1/voice/menus/{id}", { params: { path: { id } } });
+          await queryClient.invalidateQueries({ queryKey: ["voice-menus"] });
+          await navigate({ to: "/voice/menus" });
+        }}
+      />
+      <Link to="/voice/files/new" search={{ menu: id }} className={buttonClass()}>
+        Use in content
+      </Link>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import { useQuery } from "@tanstack/react-query";
+import { agentGroupsQuery } from "../../../api/agents.ts";
+import { useMay } from "../../../ui/permission.ts";
+import { SelectField } from "../../../ui/select-field.tsx";
+import { TextField } from "../../../ui/text-field.tsx";
+import type { DraftNode } from "./menu-draft.ts";
+
+type Target = NonNullable<DraftNode["to"]>;
+
+/** Who takes the call: a group of agents, or an extension. */
+export function TransferFields({
+  to,
+  error,
+  onChange,
+}: {
+  readonly to: Target | null | undefined;
+  readonly error: string | undefined;
+  readonly onChange: (to: Target | null) => void;
+}) {
+  const may_read = useMay("agents.read");
+  const may_manage = useMay("agents.manage");
+  const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: may_read || may_manage });
+  const group_id = to?.agent_group_id ?? null;
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <SelectField
+        label="Group of agents"
+        name="agent_group_id"
+        placeholder="None: an extension"
+        options={groups.map(({ id, name }) => ({ value: id, label: name }))}
+        value={group_id ?? ""}
+        error={group_id === null ? undefined : error}
+        onChange={({ target: { value } }) =>
+          onChange(value === "" ? null : { agent_group_id: Number(value) })
+        }
+      />
+      {group_id === null && (
+        <TextField
+          label="Extension"
+          name="extension"
+          inputMode="numeric"
+          value={to?.extension ?? ""}
+          error={error}
+          onValueChange={(extension) => onChange(extension === "" ? null : { extension })}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "./console-fixture.ts";
+
+test("a menu is built, tried on the page, launched, and its keys are counted on it", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/menus");
+  await page.getByRole("link", { name: "New menu" }).click();
+  await expect(page.getByRole("heading", { name: "New menu" })).toBeFocused();
+  const trial = page.getByRole("region", { name: "Try it" });
+  await trial.getByLabel("Value of {{name}}").fill("Ada");
+  await expect(trial).toContainText("Hello Ada! Press 1 to talk to us");
+
+  // A step that leads nowhere is wrong at its place.
+  await page.getByLabel("Another step").selectOption("Say something");
+  await page.getByRole("button", { name: "Add step" }).click();
+  const added = page.getByRole("region", { name: /^play/ });
+  await expect(added).toBeFocused();
+  await expect(added).toContainText("must be reachable from start");
+  await expect(trial).toContainText("Correct the errors");
+  await added.getByLabel("Name of this step").fill("hours");
+  await page.keyboard.press("Tab");
+  const hours = page.getByRole("region", { name: /^hours/ });
+  await hours.getByLabel("Says").fill("We are open until six.");
+  await hours.getByLabel("Then").selectOption("bye");
+  const welcome = page.getByRole("region", { name: /^welcome/ });
+  await welcome.getByRole("button", { name: "Add a key" }).click();
+  await welcome.getByLabel("Key 2 leads to").selectOption("hours");
+  await expect(trial).toContainText("Hello Ada!");
+
+  await trial.getByRole("button", { name: "Press 2" }).click();
+  await expect(trial).toContainText("We are open until six.");
+  await expect(hours).toContainText("The caller is here");
+  await trial.getByRole("button", { name: "Played to the end" }).click();
+  await expect(trial).toContainText("Goodbye.");
+  await trial.getByRole("button", { name: "Played to the end" }).click();
+  await expect(trial).toContainText("The menu hung up.");
+  await trial.getByRole("button", { name: "Start over" }).click();
+  await trial.getByRole("button", { name: "Press 9" }).click();
+  await trial.getByRole("button", { name: "Played to the end" }).click();
+  await expect(trial).toContainText("The caller opted out.");
+
+  await page.getByRole("button", { name: "Create menu" }).click();
+  await expect(page.getByLabel("Name of the menu")).toHaveAccessibleDescription(/must/);
+  await page.getByLabel("Name of the menu").fill("Opening hours");
+  await page.getByRole("button", { name: "Create menu" }).click();
+  await expect(page.getByRole("heading", { name: "Opening hours" })).toBeFocused();
+  await page.getByRole("link", { name: "Use in content" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Hours menu");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("link", { name: "Use in a campaign" }).click();
+  await page.getByLabel("Campaign name").fill("Hours");
+  await page.getByRole("radio", { name: "Menu" }).check();
+  await expect(page.getByLabel("Content")).toHaveValue(/\d/);
+  await page.getByLabel("Numbers").fill("9876777701");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await page.getByRole("button", { name: "Call 1 person" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+  const keys = page.getByRole("region", { name: "Keys pressed" });
+  await expect(keys).toContainText("Key 1");
+  await expect(keys.getByText("1: 1", { exact: true })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a menu of content is kept, and one without is deleted", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const answer = await fetch(`${service.url}/api/v1/voice/menus`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      name: "Short menu",
+      start: "bye",
+      nodes: { bye: { type: "hang_up", prompt: { say: "Goodbye." } } },
+    }),
+  });
+  const { id } = (await answer.json()) as { id: number };
+  await openPage("/voice/menus/1");
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await expect(page.getByRole("dialog").getByRole("alert")).toBeVisible();
+  await page.goto(`${service.url}/voice/menus/${id}`);
+  await page.getByLabel("Says").fill("See you.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
+  await page.reload();
+  await expect(page.getByLabel("Says")).toHaveValue("See you.");
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await expect(page.getByRole("heading", { name: "Menus" })).toBeFocused();
+  await expect(page.getByRole("link", { name: "Short menu" })).toHaveCount(0);
+});
