@@ -15,6 +15,7 @@ import { idParam } from "./shell/id-param.ts";
 import { firstPage, see_overview } from "./shell/navigation.ts";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
+import { readCallsSearch } from "./pages/calls/calls-search.ts";
 import {
   readCampaignsSearch,
   readComposerSearch,
@@ -317,6 +318,24 @@ const menu = createRoute({
   component: lazyRouteComponent(() => import("./pages/voice/menus/menu-page.tsx"), "MenuPage"),
 });
 
+const see_calls = ["calls.read", "calls.manage"] as const;
+
+const calls = createRoute({
+  getParentRoute: () => shell,
+  path: "/calls",
+  staticData: { title: "Calls", permission: see_calls },
+  validateSearch: readCallsSearch,
+  component: lazyRouteComponent(() => import("./pages/calls/calls-page.tsx"), "CallsPage"),
+});
+
+const call = createRoute({
+  getParentRoute: () => shell,
+  path: "/calls/$id",
+  staticData: { title: "Call", permission: see_calls },
+  params: idParam,
+  component: lazyRouteComponent(() => import("./pages/calls/call-page.tsx"), "CallPage"),
+});
+
 const groups = createRoute({
   getParentRoute: () => shell,
   path: "/groups",
@@ -399,6 +418,8 @@ export const router = createRouter({
       menus,
       newMenu,
       menu,
+      calls,
+      call,
       groups,
       group,
       suppressions,

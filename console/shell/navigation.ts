@@ -5,6 +5,7 @@ import {
   LayoutTemplate,
   ListChecks,
   MessagesSquare,
+  Phone,
   PhoneOutgoing,
   Send,
   UserCog,
@@ -58,6 +59,7 @@ export const navigation = [
   {
     label: "Voice",
     links: [
+      { to: "/calls", label: "Calls", icon: Phone, permission: ["calls.read", "calls.manage"] },
       {
         to: "/voice/campaigns",
         label: "Voice campaigns",

@@ -32,6 +32,7 @@ export const operations_without_page: readonly {
       "readCallbackEndpoint",
       "readCallbackReplay",
       "listLeadCollaborators",
+      "listVoiceAttempts",
     ],
   },
   {
@@ -109,15 +110,6 @@ export const operations_without_page: readonly {
   {
     reason: "Voice, calls, telephony and reports: the page is still to be built",
     operations: [
-      "listVoiceAttempts",
-      "listCalls",
-      "exportCalls",
-      "readCall",
-      "readCallRecording",
-      "readCallMessage",
-      "hangUpCall",
-      "transferCall",
-      "retryCall",
       "listExtensions",
       "createExtension",
       "updateExtension",

@@ -28,6 +28,7 @@ const pages = [
   { path: "/voice/menus", heading: "Menus" },
   { path: "/voice/menus/new", heading: "New menu" },
   { path: "/voice/menus/1", heading: "Demo menu" },
+  { path: "/calls", heading: "Calls" },
   { path: "/groups", heading: "Groups" },
   { path: "/groups/1", heading: "Demo customers" },
   { path: "/suppressions", heading: "Suppressions" },
@@ -89,6 +90,7 @@ test("no page has errors, violations of the policy, barriers, or needs to be scr
     { path: `/leads/${lead}`, heading: "Ada Lovelace" },
     { path: `/chat/campaigns/${campaign}`, heading: "Greetings" },
     { path: `/voice/campaigns/${calls}`, heading: "Announcement" },
+    { path: "/calls/1", heading: /^Call to/ },
   ];
   await openPage("/leads");
   for (const { path, heading } of [...pages, ...details]) {

@@ -3,9 +3,11 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { ApiProblem } from "../../api/problem.ts";
 import { voiceCampaignQuery, type VoiceCampaign } from "../../api/voice.ts";
 import { useVoiceProgress } from "../../api/voice-progress.ts";
+import { buttonClass } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
+import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { VoiceStatusBadge } from "./voice-badges.tsx";
 import { VoiceControls } from "./voice-controls.tsx";
@@ -37,10 +39,28 @@ export function VoiceCampaignPage() {
         )
       }
       text={campaign && <About campaign={campaign} />}
-      actions={campaign && <VoiceControls campaign={campaign} />}
+      actions={
+        campaign && (
+          <>
+            <CallsOf id={id} />
+            <VoiceControls campaign={campaign} />
+          </>
+        )
+      }
     >
       {campaign ? <Content key={id} campaign={campaign} /> : <NoCampaign error={error} />}
     </Page>
+  );
+}
+
+function CallsOf({ id }: { readonly id: number }) {
+  const reads = useMay("calls.read");
+  const manages = useMay("calls.manage");
+  if (!reads && !manages) return null;
+  return (
+    <Link to="/calls" search={{ campaign_id: id }} className={buttonClass()}>
+      Its calls
+    </Link>
   );
 }
 

@@ -50,7 +50,22 @@ const columns: readonly Column<VoiceRecipient>[] = [
     wide: true,
     cell: ({ talk_seconds }) => (talk_seconds === null ? "–" : `${formatCount(talk_seconds)} s`),
   },
-  { header: "Next or last call", wide: true, cell: (recipient) => <When recipient={recipient} /> },
+  {
+    header: "Next or last call",
+    wide: true,
+    cell: (recipient) =>
+      recipient.call_id === null ? (
+        <When recipient={recipient} />
+      ) : (
+        <Link
+          to="/calls/$id"
+          params={{ id: recipient.call_id }}
+          className="text-accent underline-offset-2 hover:underline"
+        >
+          <When recipient={recipient} />
+        </Link>
+      ),
+  },
 ];
 
 /** The people of the campaign, by state and number; the filters are in the address. */

@@ -1,0 +1,120 @@
+// Why calls ended, as sentences with what helps.
+import type { Reason } from "./reason.ts";
+
+const reason = (label: string, text: string, advice: string | null = null): Reason => ({
+  label,
+  text,
+  advice,
+});
+
+/** By `ended_reason` of a call record. */
+export const call_reasons: Readonly<Record<string, Reason>> = {
+  hung_up: reason("Hung up", "One of the two hung up."),
+  played: reason("Played to the end", "The message was played to its end."),
+  playback_failed: reason(
+    "The audio could not be played",
+    "The switch could not play the message.",
+    "Try the content by a test call.",
+  ),
+  answering_machine: reason("A machine answered", "The call ended when a machine answered."),
+  menu_ended: reason("The menu ended", "The menu hung up at its end."),
+  opted_out: reason("Opted out", "The customer asked for no more calls and is suppressed."),
+  callback_requested: reason("A callback was asked for", "The customer is called back."),
+  agent_ended: reason("The AI agent ended it", "The AI agent ended the conversation."),
+  agent_busy: reason("The agent was busy", "The agent was on another call."),
+  agent_no_answer: reason("The agent did not answer", "No agent answered in time."),
+  agent_declined: reason("The agent declined", "The agent declined the call."),
+  no_free_agent: reason("No agent was free", "No agent was free to ring.", "Try again later."),
+  agent_hung_up: reason(
+    "The agent hung up first",
+    "The agent answered and hung up before the customer answered.",
+  ),
+  customer_busy: reason("The customer was busy", "The customer's line was busy."),
+  customer_no_answer: reason("The customer did not answer", "It was not answered in time."),
+  customer_declined: reason("The customer declined", "The customer declined the call."),
+  customer_unallocated: reason(
+    "The number does not exist",
+    "The carrier does not know this number.",
+    "Check the number.",
+  ),
+  customer_invalid: reason(
+    "Not a number for this carrier",
+    "The carrier does not understand the number.",
+    "Check how the number is written.",
+  ),
+  customer_congestion: reason(
+    "No capacity at the carrier",
+    "The carrier had no free line.",
+    "Try again later.",
+  ),
+  customer_unreachable: reason(
+    "The customer was not reachable",
+    "The phone was off, without a signal, or the carrier could not reach it.",
+    "Try again later.",
+  ),
+  customer_failed: reason(
+    "The call failed",
+    "The carrier gave a reason that says nothing more.",
+    "Try again. If it happens often, ask the carrier.",
+  ),
+  hung_up_by_api: reason("Ended on request", "It was ended by a person or a program."),
+  transfer_not_answered: reason(
+    "The transfer was not answered",
+    "No agent answered after the transfer.",
+  ),
+  too_long: reason(
+    "The longest talk time was reached",
+    "The account limits how long a conversation lasts.",
+  ),
+  credit: reason(
+    "The credit was used up",
+    "There was no credit for the next pulse.",
+    "Add credit.",
+  ),
+  suppressed: reason("Suppressed", "The number is suppressed, so it was not called."),
+  already_in_call: reason("Already in a call", "The customer was on another call of yours."),
+  night_window: reason(
+    "Outside the calling hours",
+    "It was too early or too late to call, where the customer is.",
+  ),
+  calls_per_customer_day: reason(
+    "Called often enough today",
+    "The customer had been called as often in 24 hours as your account allows.",
+  ),
+  account_cap: reason(
+    "The cap on calls was reached",
+    "The operator limits how many calls your account places.",
+    "Try again in the next hour or day.",
+  ),
+  token_cap: reason(
+    "The token's cap was reached",
+    "The token may place a limited number of calls.",
+    "Try again in the next hour or day.",
+  ),
+  number_cap: reason(
+    "The number's cap was reached",
+    "This phone may be called a limited number of times.",
+    "Try again in the next hour or day.",
+  ),
+  number_barred: reason(
+    "A number that is never called",
+    "Emergency, premium and other special numbers are never called.",
+  ),
+  destination_not_allowed: reason(
+    "A country that may not be called",
+    "The account or its trunk may not call this country.",
+    "An operator can allow it.",
+  ),
+  caller_id_not_allowed: reason(
+    "The caller ID is not allowed",
+    "The account may not show this number any more.",
+  ),
+  not_allowed: reason("Not allowed any more", "The account lost the feature or the trunk."),
+  too_late: reason("Too late", "The call waited for more than an hour."),
+  node_lost: reason("The switch failed", "The switch failed, or was out of contact for too long."),
+  ai_agent_unavailable: reason(
+    "The AI agent was not available",
+    "The AI agent's server could not be reached.",
+    "An operator looks at it.",
+  ),
+};

@@ -1,0 +1,155 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { callQuery, type CallDetail } from "../../api/call-records.ts";
+import { useRefresh } from "../../api/live.ts";
+import { ApiProblem } from "../../api/problem.ts";
+import { call_reasons } from "../../messages/call-reasons.ts";
+import { reasonOf } from "../../messages/reason.ts";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { Page } from "../../ui/page.tsx";
+import { Stat } from "../../ui/stat.tsx";
+import { Time } from "../../ui/time.tsx";
+import { formatDuration } from "../voice/content/file-words.ts";
+import { CallActions } from "./call-actions.tsx";
+import { CallConversation } from "./call-conversation.tsx";
+import { CallLegs } from "./call-legs.tsx";
+import { CallStatusBadge } from "./call-status.tsx";
+
+const route = getRouteApi("/shell/calls/$id");
+
+/** One call: what happened, who was connected, what was said. Live while it lasts. */
+export function CallPage() {
+  const { id } = route.useParams();
+  const { data: call, error } = useQuery(callQuery(id));
+  useRefresh(
+    [
+      "call.initiated",
+      "call.ringing",
+      "call.answered",
+      "call.bridged",
+      "call.dtmf",
+      "call.transferring",
+      "call.transferred",
+      "call.recording.ready",
+      "call.completed",
+    ],
+    ["calls", id],
+  );
+  return (
+    <Page
+      title={
+        call ? (
+          <span className="flex flex-wrap items-center gap-3">
+            {call.to_number === "" ? "Withheld number" : `Call to ${call.to_number}`}{" "}
+            <CallStatusBadge status={call.status} />
+          </span>
+        ) : (
+          "Call"
+        )
+      }
+      text={
+        call && (
+          <>
+            <Time at={call.queued_at} />
+            {call.from_number !== "" && `, from ${call.from_number}`}
+          </>
+        )
+      }
+      actions={call && <CallActions call={call} />}
+    >
+      {call ? <Content call={call} /> : <NoCall error={error} />}
+    </Page>
+  );
+}
+
+function NoCall({ error }: { readonly error: Error | null }) {
+  if (!error) return <p className="text-muted">Loading…</p>;
+  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
+  return (
+    <EmptyState title="There is no such call" text="The address may be mistyped.">
+      <Link to="/calls" className="text-accent underline">
+        All calls
+      </Link>
+    </EmptyState>
+  );
+}
+
+function Content({ call }: { readonly call: CallDetail }) {
+  const { ended_reason, ended_at, ring_seconds, talk_seconds, cost, attempt } = call;
+  const words = ended_reason === null ? null : reasonOf(call_reasons, ended_reason);
+  return (
+    <>
+      {words && (
+        <p className="border-line bg-panel rounded-xl border p-4">
+          <span className="block font-medium">{words.label}</span>
+          {words.text} {words.advice}
+        </p>
+      )}
+      <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+        <Stat label="Rang">{seconds(ring_seconds)}</Stat>
+        <Stat label="Talked">{seconds(talk_seconds)}</Stat>
+        <Stat label="Credits">{ended_at === null ? "–" : formatCount(cost)}</Stat>
+        <Stat label="Attempt">{formatCount(attempt)}</Stat>
+      </dl>
+      <div className="grid items-start gap-6 lg:grid-cols-2">
+        <div className="flex min-w-0 flex-col gap-6">
+          <CallLegs call={call} />
+          <Links call={call} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-6">
+          <CallConversation call={call} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const seconds = (count: number | null) => (count === null ? "–" : formatDuration(count * 1_000));
+
+/** The person, the campaign and the callback that the call belongs to. */
+function Links({
+  call: { legs, type, campaign_id, campaign_name, callback_at, retry_at, opted_out },
+}: {
+  readonly call: CallDetail;
+}) {
+  const phone = legs.find(({ role }) => role === "customer")?.number;
+  return (
+    <ul className="flex flex-col gap-1">
+      {phone !== undefined && /^\d{8,15}$/.test(phone) && (
+        <li>
+          <Link
+            to="/people/$phone"
+            params={{ phone: `+${phone}` }}
+            className="text-accent underline"
+          >
+            Everything about +{phone}
+          </Link>
+        </li>
+      )}
+      {type === "voice_campaign" && (
+        <li>
+          <Link
+            to="/voice/campaigns/$id"
+            params={{ id: campaign_id }}
+            className="text-accent underline"
+          >
+            The campaign {campaign_name}
+          </Link>
+        </li>
+      )}
+      {callback_at !== null && (
+        <li>
+          Asked to be called back <Time at={callback_at} />
+        </li>
+      )}
+      {retry_at !== null && (
+        <li>
+          Called again <Time at={retry_at} />
+        </li>
+      )}
+      {opted_out && <li>Opted out of further calls</li>}
+    </ul>
+  );
+}

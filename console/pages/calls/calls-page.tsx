@@ -1,0 +1,140 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { callsQuery, type Call, type CallFilter } from "../../api/call-records.ts";
+import { useRefresh } from "../../api/live.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
+import { call_reasons } from "../../messages/call-reasons.ts";
+import { reasonOf } from "../../messages/reason.ts";
+import { buttonClass } from "../../ui/button.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Page } from "../../ui/page.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { SearchField } from "../../ui/search-field.tsx";
+import { Time } from "../../ui/time.tsx";
+import { formatDuration } from "../voice/content/file-words.ts";
+import { CallStatusBadge } from "./call-status.tsx";
+import { status_options } from "./calls-search.ts";
+
+const route = getRouteApi("/shell/calls");
+
+const types: Readonly<Record<Call["type"], string>> = {
+  click_to_call: "Click-to-call",
+  voice_campaign: "Campaign",
+  incoming: "Incoming",
+};
+
+const columns: readonly Column<Call>[] = [
+  {
+    header: "Customer",
+    cell: ({ call_id: id, to_number }) => (
+      <Link
+        to="/calls/$id"
+        params={{ id }}
+        className="tabular-nums after:absolute after:inset-0 hover:underline"
+      >
+        {to_number === "" ? "Withheld" : to_number}
+      </Link>
+    ),
+  },
+  { header: "State", cell: ({ status }) => <CallStatusBadge status={status} /> },
+  {
+    header: "How it ended",
+    wide: true,
+    cell: ({ ended_reason }) =>
+      ended_reason === null ? "–" : reasonOf(call_reasons, ended_reason).label,
+  },
+  { header: "Kind", wide: true, cell: ({ type, campaign_name }) => campaign_name ?? types[type] },
+  { header: "From", wide: true, cell: ({ from_number }) => from_number || "–" },
+  {
+    header: "Talk",
+    numeric: true,
+    wide: true,
+    cell: ({ talk_seconds }) =>
+      talk_seconds === null ? "–" : formatDuration(talk_seconds * 1_000),
+  },
+  { header: "Time", cell: ({ queued_at }) => <Time at={queued_at} /> },
+];
+
+/** Every call of the account, newest first, live. */
+export function CallsPage() {
+  const filter = route.useSearch();
+  const calls = useInfiniteQuery(callsQuery(filter));
+  useRefresh(["call.initiated", "call.incoming", "call.answered", "call.completed"], ["calls"]);
+  const table = pagedRows(calls);
+  const isFiltered = Object.keys(filter).length > 0;
+  return (
+    <Page title="Calls" actions={<Export filter={filter} />}>
+      <Filters />
+      <FormError error={calls.error} />
+      {calls.isSuccess && table.rows.length === 0 ? (
+        <EmptyState
+          title={isFiltered ? "No call matches these filters" : "No calls yet"}
+          text={
+            isFiltered
+              ? "Choose another state, number or day."
+              : "Calls of campaigns, calls by a click and incoming calls appear here as they happen."
+          }
+        />
+      ) : (
+        <DataTable label="Calls" columns={columns} {...table} keyOf={({ call_id }) => call_id} />
+      )}
+    </Page>
+  );
+}
+
+function Filters() {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (changed: CallFilter) => void navigate({ search: { ...filter, ...changed } });
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <FilterSelect
+        label="State"
+        all="Any state"
+        value={filter.status}
+        options={status_options}
+        onChange={(status) => change({ status })}
+      />
+      <SearchField
+        label="Number"
+        placeholder="Number or extension, with Enter"
+        value={filter.number}
+        onSearch={(number) => change({ number })}
+      />
+      {(["from", "to"] as const).map((name) => (
+        <label key={name} className="text-muted flex items-center gap-2">
+          {name === "from" ? "From" : "Before"}
+          <input
+            type="date"
+            value={filter[name] ?? ""}
+            onChange={({ target }) => change({ [name]: target.value || undefined })}
+            className="border-line bg-panel text-ink h-9 rounded-lg border px-3"
+          />
+        </label>
+      ))}
+      {filter.campaign_id !== undefined && (
+        <button
+          type="button"
+          className={buttonClass()}
+          onClick={() => change({ campaign_id: undefined })}
+        >
+          Only campaign {filter.campaign_id} ×
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Export({ filter }: { readonly filter: CallFilter }) {
+  if (!useMay("calls.export")) return null;
+  const given = Object.entries(filter).map(([name, value]) => [name, String(value)]);
+  const query = new URLSearchParams(given).toString();
+  return (
+    <a href={`/api/v1/calls/export?${query}`} download className={buttonClass()}>
+      Export
+    </a>
+  );
+}

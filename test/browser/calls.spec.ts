@@ -1,0 +1,83 @@
+import { expect, launchCalls, test, type Service } from "./console-fixture.ts";
+
+test("a campaign's call is found by its number, and shows how it ended, who was connected and which keys were pressed", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await launchCalls(service, {
+    campaign_name: "Found again",
+    call_type: "obd_ivr",
+    number: "9811777701,9811777486",
+  });
+  await openPage(`/voice/campaigns/${id}`);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+  await page.getByRole("link", { name: "Its calls" }).click();
+  const calls = page.getByRole("table", { name: "Calls" });
+  await expect(calls.getByRole("row")).toHaveCount(3);
+  await page.getByLabel("State").selectOption("Busy");
+  await expect(calls).toContainText("The customer was busy");
+  await expect(calls).not.toContainText("9811777701");
+  await page.getByLabel("State").selectOption("Any state");
+  await page.getByLabel("Number").fill("9811777701");
+  await page.keyboard.press("Enter");
+  await page.reload();
+  await expect(calls.getByRole("row")).toHaveCount(2);
+  await calls.getByRole("link", { name: "9811777701" }).click();
+  await expect(page.getByRole("heading", { name: /Call to 9811777701/ })).toBeFocused();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+  await expect(page.getByText("The menu ended")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Parties" })).toContainText("connected");
+  await expect(page.getByRole("list", { name: "Path through the menu" })).toContainText("main: 1");
+  await page.getByRole("link", { name: "Everything about +919811777701" }).click();
+  await expect(page.getByRole("heading", { name: "+919811777701" })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a call by a click is watched live, transferred to an extension that exists, ended, and placed again", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await clickToCall(service, "9811777900");
+  await openPage("/calls?number=9811777900");
+  await page.getByRole("link", { name: "9811777900" }).click();
+  const heading = page.getByRole("heading", { level: 1 });
+  await expect(heading).toContainText("Talking");
+  await page.getByRole("button", { name: "Transfer" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Extension").fill("9");
+  await dialog.getByRole("button", { name: "Transfer" }).click();
+  await expect(dialog.getByLabel("Extension")).toBeFocused();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: "End call" }).click();
+  await dialog.getByRole("button", { name: "End the call" }).click();
+  await expect(page.getByText("Ended on request")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Call again" })).toHaveCount(0);
+
+  await clickToCall(service, "9812777486");
+  await page.goto(`${service.url}/calls?number=9812777486&status=busy`);
+  await page.getByRole("link", { name: "9812777486" }).click();
+  await expect(page.getByText("The customer was busy")).toBeVisible();
+  const first = page.url();
+  await page.getByRole("button", { name: "Call again" }).click();
+  await dialog.getByRole("button", { name: "Call again" }).click();
+  await expect(page).not.toHaveURL(first);
+  await expect(page.getByText("The customer was busy")).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+/** Extension 101 calls a customer. */
+async function clickToCall({ url, demo }: Service, to_number: string): Promise<void> {
+  const answer = await fetch(`${url}/api/v1/clickToCallApis/clickToCall`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ to_number, from_number: "101" }),
+  });
+  expect(answer.ok, await answer.text()).toBe(true);
+}
