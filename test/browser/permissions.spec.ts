@@ -3,7 +3,14 @@ import { readFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import type { Page } from "@playwright/test";
-import { createCampaign, createLead, expect, test, type Service } from "./console-fixture.ts";
+import {
+  createCampaign,
+  createLead,
+  expect,
+  launchCalls,
+  test,
+  type Service,
+} from "./console-fixture.ts";
 
 const sourceOf = (file: string) =>
   readFileSync(new URL(`../../console/${file}`, import.meta.url), "utf8");
@@ -178,6 +185,11 @@ test("without a permission its pages refuse by name, and its links and buttons a
 test("a second account sees nothing of the first", async ({ openPage, page, service }) => {
   const lead = await createLead(service, { phone: "9876500041", name: "Valerie Thomas" });
   const campaign = await createCampaign(service, "Private", ["919876500041"]);
+  const calls = await launchCalls(service, {
+    campaign_name: "Private calls",
+    call_type: "obd_voice_call",
+    number: "9876500041",
+  });
   const token = service.demo.tokens["other_account"]!;
   const me = await call(service, token, "me");
   await openPage("/leads");
@@ -189,12 +201,20 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
     "/people/+919876500041",
     "/chat/campaigns",
     `/chat/campaigns/${campaign}`,
+    "/voice/campaigns",
+    `/voice/campaigns/${calls}`,
+    "/voice/files",
+    "/voice/files/1",
+    "/voice/menus",
+    "/voice/menus/1",
+    "/calls",
+    "/calls/1",
     "/settings/users",
   ]) {
     await page.goto(service.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await settle(page);
-    await expect(page.getByText(/Valerie Thomas|Private|Olivia Owner/)).toHaveCount(0);
+    await expect(page.getByText(/Valerie Thomas|Private|Olivia Owner|Demo m/)).toHaveCount(0);
   }
 });
 
