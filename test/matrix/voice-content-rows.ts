@@ -59,8 +59,8 @@ export const voiceContentRows: Record<string, RouteRow> = {
     path: `${voice}/menus`,
     json: { name: unique("menu"), ...graphOf(ids) },
   })),
-  tryVoiceMenu: see((ids) => ({
-    path: `${voice}/menus/try`,
+  previewVoiceMenu: see((ids) => ({
+    path: `${voice}/menus/preview`,
     json: { ...graphOf(ids), presses: ["1"] },
   })),
   readVoiceMenu: see((ids) => ({ path: menuOf(ids) })),

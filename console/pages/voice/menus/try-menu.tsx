@@ -4,7 +4,7 @@ import { Panel } from "../../../ui/panel.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { SayPrompt } from "./say-prompt.tsx";
 
-export type Trial = Answer<"tryVoiceMenu">;
+export type Trial = Answer<"previewVoiceMenu">;
 
 const keypad = "123456789*0#".split("");
 

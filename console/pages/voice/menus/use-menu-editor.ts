@@ -63,7 +63,7 @@ function useTrial({ start, nodes }: MenuDraft) {
     queryKey: ["menu-trial", sent],
     queryFn: ({ signal }) =>
       body(
-        api.POST("/api/v1/voice/menus/try", {
+        api.POST("/api/v1/voice/menus/preview", {
           body: {
             ...sent,
             nodes: { ...sent.nodes },

@@ -3,7 +3,11 @@ import { createMenu, validateNewMenu } from "../../../voice/menus/create-menu.ts
 import { deleteMenu } from "../../../voice/menus/delete-menu.ts";
 import { MenuResponse, MenuPatch, NewMenu } from "../../../voice/menus/menu-schema.ts";
 import { listMenus, readMenu } from "../../../voice/menus/menus.ts";
-import { MenuTrialInput, MenuTrialResponse, tryMenu } from "../../../voice/menus/try-menu.ts";
+import {
+  MenuTrialInput,
+  MenuTrialResponse,
+  previewMenu,
+} from "../../../voice/menus/preview-menu.ts";
 import { validateMenuPatch, updateMenu } from "../../../voice/menus/update-menu.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { route } from "../../route.ts";
@@ -40,15 +44,15 @@ export const voiceMenuRoutes = [
   }),
   route({
     method: "POST",
-    url: `${menus}/try`,
-    id: "tryVoiceMenu",
+    url: `${menus}/preview`,
+    id: "previewVoiceMenu",
     summary: "Walk through a menu, saved or not, as a caller with these keys would",
     tag,
     access: seeContent,
     body: MenuTrialInput,
     success: { 200: MenuTrialResponse },
     validate: ({ app, caller, body }) => validateNewMenu(app.db.query, caller.account.id, body),
-    handle: async ({ app, body }) => tryMenu(body, app.clock.now()),
+    handle: async ({ app, body }) => previewMenu(body, app.clock.now()),
   }),
   route({
     method: "GET",

@@ -95,7 +95,7 @@ export const MenuTrialResponse = Type.Object(
 type MenuTrialResponse = Static<typeof MenuTrialResponse>;
 
 /** Returns where the caller of a valid menu is after the presses. */
-export function tryMenu(
+export function previewMenu(
   { start, nodes, variables, presses }: MenuTrialInput,
   now: Date,
 ): MenuTrialResponse {

@@ -17,7 +17,7 @@ after(() => api.close());
 
 const say = (text: string) => ({ say: text });
 const tryWith = (presses: readonly string[], more: Readonly<Record<string, unknown>> = {}) =>
-  api.send("POST", "/api/v1/voice/menus/try", {
+  api.send("POST", "/api/v1/voice/menus/preview", {
     token: account.token,
     json: {
       start: "main",
