@@ -3,7 +3,13 @@ import type { webhooks } from "./api-types.ts";
 import { queryClient } from "./query-client.ts";
 
 type EventType = keyof webhooks | "chat.campaign.progress" | "voice.campaign.progress";
-type Listener = (data: Record<string, unknown>) => void;
+/** An event as callbacks receive it. */
+export type LiveEvent = {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Record<string, unknown>;
+};
+type Listener = (data: Record<string, unknown>, event: LiveEvent) => void;
 
 /** Messages between the tabs of a browser. */
 type Message =
@@ -26,6 +32,8 @@ const channel = new BroadcastChannel(name_of_lock);
 let holding: AbortController | null = null;
 let source: EventSource | null = null;
 let last_id: string | null = null;
+/** The stream was refused before an event gave an ID to resume at, so events may be missing. */
+let isBehind = false;
 let retrying: ReturnType<typeof setTimeout> | undefined;
 
 // oxlint-disable-next-line require-post-message-target-origin -- A channel is of one origin; windows have targets.
@@ -119,10 +127,17 @@ function connect(): void {
   if (last_id !== null) url.searchParams.set("last_event_id", last_id);
   broadcast({ kind: "opened", resumed: last_id !== null });
   source = new EventSource(url);
+  source.addEventListener("open", () => {
+    if (!isBehind) return;
+    isBehind = false;
+    broadcast({ kind: "opened", resumed: false });
+    void queryClient.invalidateQueries();
+  });
   for (const type of wanted) source.addEventListener(type, receive);
   source.addEventListener("error", () => {
     // The browser reconnects by itself unless the answer was not a stream, as while the server starts.
     if (source?.readyState !== EventSource.CLOSED) return;
+    isBehind = last_id === null;
     disconnect();
     retrying = setTimeout(connect, retry_ms);
   });
@@ -142,6 +157,6 @@ function receive({ type, data, lastEventId: id }: MessageEvent<string>): void {
 
 function dispatch({ type, data, id }: StreamedEvent): void {
   if (id !== "") last_id = id;
-  const event = JSON.parse(data) as { data: Record<string, unknown> };
-  for (const listener of listeners.get(type) ?? []) listener(event.data);
+  const event = JSON.parse(data) as LiveEvent;
+  for (const listener of listeners.get(type) ?? []) listener(event.data, event);
 }

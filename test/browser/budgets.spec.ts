@@ -17,8 +17,10 @@ type Seen = { shift: number; largest_ms: number; interaction_ms: number };
 const kilobyte = 1_000;
 /** The page that most people see first. */
 const home = "pages/overview/overview-page.tsx";
+/** Loaded after its page, which works without it. */
+const graph = "pages/voice/menus/menu-graph.tsx";
 
-test("the first page loads at most 180 kB of JavaScript and 20 kB of CSS, and each further page 60 kB", async ({
+test("the first page loads at most 180 kB of JavaScript and 20 kB of CSS, each further page 60 kB and the graph 100 kB", async ({
   service,
 }) => {
   const builds = join(service.data_dir, "console");
@@ -60,7 +62,7 @@ test("the first page loads at most 180 kB of JavaScript and 20 kB of CSS, and ea
   console.log(`kB gzipped: first load ${first.toFixed(1)}, CSS ${css.toFixed(1)}, ${report}`);
   expect(first).toBeLessThanOrEqual(180);
   expect(css).toBeLessThanOrEqual(20);
-  expect(costs.filter(({ kB }) => kB > 60)).toEqual([]);
+  expect(costs.filter(({ page, kB }) => kB > (page === graph ? 100 : 60))).toEqual([]);
 });
 
 test("a page loads nothing from another host and does not move after it has appeared", async ({

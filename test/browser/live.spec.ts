@@ -15,6 +15,24 @@ test("after a restart of the service a page shows what happens without being loa
   });
 });
 
+test("what happens while the stream is refused appears once it is open", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  let refused = 0;
+  await page.route("**/api/v1/events*", (route) => {
+    refused++;
+    return route.fulfill({ status: 503 });
+  });
+  await openPage("/leads?q=Coachman");
+  await expect(page.getByText("No lead matches these filters")).toBeVisible();
+  await expect.poll(() => refused).toBeGreaterThan(0);
+  await createLead(service, { phone: "9876500032", name: "Alice Coachman" });
+  await page.unroute("**/api/v1/events*");
+  await expect(page.getByRole("row", { name: /Alice Coachman/ })).toBeVisible();
+});
+
 test("a campaign that another program creates appears in the list while one looks at it", async ({
   openPage,
   page,

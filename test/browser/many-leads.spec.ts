@@ -47,19 +47,21 @@ test("of 100,000 leads at most 80 rows are in the page, and filter, reload and B
     const texts = (await rows.allInnerTexts()).slice(0, 5);
     return texts.length === 5 ? texts.join() : undefined;
   };
+  /** Chromium may drop a key while it still scrolls. */
+  const pressUntil = (key: string, check: () => Promise<void>) =>
+    expect(async () => {
+      await page.keyboard.press(key);
+      await check();
+    }).toPass();
+  const soon = { timeout: 2_000 };
   await expect.poll(first_rows).toContain("Name");
   const everyone = await first_rows();
   for (let page_end = 0; page_end < 5; page_end++) {
     const before = await index_of_last();
-    await page.keyboard.press("End");
-    await expect.poll(index_of_last).toBeGreaterThan(before);
+    await pressUntil("End", () => expect.poll(index_of_last, soon).toBeGreaterThan(before));
     expect(await rows.count()).toBeLessThanOrEqual(rows_max);
   }
-  // Chromium may drop a key while it still scrolls.
-  await expect(async () => {
-    await page.keyboard.press("Home");
-    await expect.poll(first_rows, { timeout: 2000 }).toEqual(everyone);
-  }).toPass();
+  await pressUntil("Home", () => expect.poll(first_rows, soon).toEqual(everyone));
   await page.getByRole("combobox", { name: "Status" }).selectOption("Contacted");
   await expect.poll(first_rows).toMatch(/^(?!.*\bNew\b).*Contacted/s);
   const contacted = await first_rows();
