@@ -21,9 +21,12 @@ import {
   readComposerSearch,
   readRecipientSearch,
 } from "./pages/chat/campaigns-search.ts";
+import { readDeliverySearch } from "./pages/developers/developers-search.ts";
 import { readTemplatesSearch } from "./pages/templates/templates-search.ts";
 import { readImportSearch, readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
 import { readRepliesSearch } from "./pages/replies/replies-search.ts";
+import { readReportsSearch } from "./pages/reports/reports-search.ts";
+import { readAuditSearch, readLedgerSearch } from "./pages/settings/settings-search.ts";
 import { readSuppressionsSearch } from "./pages/suppressions/suppressions-search.ts";
 import {
   readVoiceCampaignsSearch,
@@ -318,6 +321,31 @@ const menu = createRoute({
   component: lazyRouteComponent(() => import("./pages/voice/menus/menu-page.tsx"), "MenuPage"),
 });
 
+const agents = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/agents",
+  staticData: { title: "AI agents", permission: see_content },
+  component: lazyRouteComponent(() => import("./pages/voice/agents/agents-page.tsx"), "AgentsPage"),
+});
+
+const newAgent = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/agents/new",
+  staticData: { title: "New AI agent", permission: "voice.content.manage" },
+  component: lazyRouteComponent(
+    () => import("./pages/voice/agents/new-agent-page.tsx"),
+    "NewAgentPage",
+  ),
+});
+
+const agent = createRoute({
+  getParentRoute: () => shell,
+  path: "/voice/agents/$id",
+  staticData: { title: "AI agent", permission: see_content },
+  params: idParam,
+  component: lazyRouteComponent(() => import("./pages/voice/agents/agent-page.tsx"), "AgentPage"),
+});
+
 const see_calls = ["calls.read", "calls.manage"] as const;
 
 const calls = createRoute({
@@ -334,6 +362,52 @@ const call = createRoute({
   staticData: { title: "Call", permission: see_calls },
   params: idParam,
   component: lazyRouteComponent(() => import("./pages/calls/call-page.tsx"), "CallPage"),
+});
+
+const tokens = createRoute({
+  getParentRoute: () => shell,
+  path: "/developers/tokens",
+  staticData: { title: "API tokens", permission: "tokens.manage" },
+  component: lazyRouteComponent(() => import("./pages/developers/tokens-page.tsx"), "TokensPage"),
+});
+
+const see_callbacks = ["callbacks.read", "callbacks.manage"] as const;
+
+const callbacks = createRoute({
+  getParentRoute: () => shell,
+  path: "/developers/callbacks",
+  staticData: { title: "Callbacks", permission: see_callbacks },
+  component: lazyRouteComponent(
+    () => import("./pages/developers/callbacks-page.tsx"),
+    "CallbacksPage",
+  ),
+});
+
+const endpoint = createRoute({
+  getParentRoute: () => shell,
+  path: "/developers/callbacks/$id",
+  staticData: { title: "Callback endpoint", permission: see_callbacks },
+  params: idParam,
+  validateSearch: readDeliverySearch,
+  component: lazyRouteComponent(
+    () => import("./pages/developers/endpoint-page.tsx"),
+    "EndpointPage",
+  ),
+});
+
+const events = createRoute({
+  getParentRoute: () => shell,
+  path: "/developers/events",
+  staticData: { title: "Events", permission: see_callbacks },
+  component: lazyRouteComponent(() => import("./pages/developers/events-page.tsx"), "EventsPage"),
+});
+
+const reports = createRoute({
+  getParentRoute: () => shell,
+  path: "/reports",
+  staticData: { title: "Reports", permission: "reports.read" },
+  validateSearch: readReportsSearch,
+  component: lazyRouteComponent(() => import("./pages/reports/reports-page.tsx"), "ReportsPage"),
 });
 
 const groups = createRoute({
@@ -372,6 +446,29 @@ const leadFields = createRoute({
     () => import("./pages/settings/lead-fields-page.tsx"),
     "LeadFieldsPage",
   ),
+});
+
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/account",
+  staticData: { title: "Account", permission: ["account.read", "account.manage"] },
+  component: lazyRouteComponent(() => import("./pages/settings/account-page.tsx"), "AccountPage"),
+});
+
+const credits = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/credits",
+  staticData: { title: "Credits", permission: "credits.read" },
+  validateSearch: readLedgerSearch,
+  component: lazyRouteComponent(() => import("./pages/settings/credits-page.tsx"), "CreditsPage"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/audit",
+  staticData: { title: "Audit trail", permission: "audit.read" },
+  validateSearch: readAuditSearch,
+  component: lazyRouteComponent(() => import("./pages/settings/audit-page.tsx"), "AuditPage"),
 });
 
 const users = createRoute({
@@ -418,13 +515,24 @@ export const router = createRouter({
       menus,
       newMenu,
       menu,
+      agents,
+      newAgent,
+      agent,
       calls,
       call,
       groups,
       group,
       suppressions,
+      reports,
+      tokens,
+      callbacks,
+      endpoint,
+      events,
+      account,
       leadFields,
       users,
+      credits,
+      audit,
       profile,
     ]),
   ]),

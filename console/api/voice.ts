@@ -137,6 +137,15 @@ export const menusQuery = queryOptions({
       .data as unknown as readonly Menu[],
 });
 
+export type AiAgent = Row<"listAiAgents">;
+
+export const aiAgentQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["ai-agents", id],
+    queryFn: ({ signal }) =>
+      body(api.GET("/api/v1/voice/agents/{id}", { params: { path: { id } }, signal })),
+  });
+
 export const aiAgentsQuery = queryOptions({
   queryKey: ["ai-agents"],
   queryFn: async ({ signal }) =>

@@ -1,16 +1,24 @@
 import {
   AudioLines,
   Ban,
+  Bot,
+  ChartColumn,
+  Coins,
+  KeyRound,
   LayoutDashboard,
   LayoutTemplate,
   ListChecks,
   MessagesSquare,
   Phone,
   PhoneOutgoing,
+  Radio,
+  ScrollText,
   Send,
+  Settings,
   UserCog,
   Users,
   UsersRound,
+  Webhook,
   Workflow,
 } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
@@ -78,6 +86,12 @@ export const navigation = [
         icon: Workflow,
         permission: ["voice.content.read", "voice.content.manage"],
       },
+      {
+        to: "/voice/agents",
+        label: "AI agents",
+        icon: Bot,
+        permission: ["voice.content.read", "voice.content.manage"],
+      },
     ],
   },
   {
@@ -88,8 +102,41 @@ export const navigation = [
     ],
   },
   {
+    label: "Analysis",
+    links: [{ to: "/reports", label: "Reports", icon: ChartColumn, permission: "reports.read" }],
+  },
+  {
+    label: "Developers",
+    links: [
+      {
+        to: "/developers/tokens",
+        label: "API tokens",
+        icon: KeyRound,
+        permission: "tokens.manage",
+      },
+      {
+        to: "/developers/callbacks",
+        label: "Callbacks",
+        icon: Webhook,
+        permission: ["callbacks.read", "callbacks.manage"],
+      },
+      {
+        to: "/developers/events",
+        label: "Events",
+        icon: Radio,
+        permission: ["callbacks.read", "callbacks.manage"],
+      },
+    ],
+  },
+  {
     label: "Settings",
     links: [
+      {
+        to: "/settings/account",
+        label: "Account",
+        icon: Settings,
+        permission: ["account.read", "account.manage"],
+      },
       {
         to: "/settings/lead-fields",
         label: "Lead fields",
@@ -97,6 +144,8 @@ export const navigation = [
         permission: "crm.manage",
       },
       { to: "/settings/users", label: "Users", icon: UserCog, permission: "users.read" },
+      { to: "/settings/credits", label: "Credits", icon: Coins, permission: "credits.read" },
+      { to: "/settings/audit", label: "Audit trail", icon: ScrollText, permission: "audit.read" },
     ],
   },
 ] as const satisfies readonly {

@@ -56,6 +56,7 @@ export const test = base.extend<Fixtures, { service: Service }>({
             PORT: String(port),
             PUBLIC_URL: url,
             LOG_LEVEL: "error",
+            CALLBACK_ALLOW: "127.0.0.1",
             ...oidc,
           },
           stdio: ["ignore", "ignore", "inherit"],

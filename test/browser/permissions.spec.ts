@@ -75,6 +75,13 @@ const controls: readonly Control[] = [
     name: "New content",
   },
   { permissions: ["voice.content.manage"], path: "/voice/menus", role: "link", name: "New menu" },
+  {
+    permissions: ["callbacks.manage"],
+    path: "/developers/callbacks",
+    role: "button",
+    name: "New endpoint",
+  },
+  { permissions: ["reports.export"], path: "/reports", role: "link", name: "Export" },
   { permissions: ["calls.export"], path: "/calls", role: "link", name: "Export" },
   { permissions: ["crm.import"], path: "/leads", role: "link", name: "Import" },
   { permissions: ["crm.export"], path: "/leads", role: "link", name: "Export" },

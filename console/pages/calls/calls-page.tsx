@@ -7,6 +7,7 @@ import { call_reasons } from "../../messages/call-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DayFilter } from "../../ui/day-filter.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -104,17 +105,7 @@ function Filters() {
         value={filter.number}
         onSearch={(number) => change({ number })}
       />
-      {(["from", "to"] as const).map((name) => (
-        <label key={name} className="text-muted flex items-center gap-2">
-          {name === "from" ? "From" : "Before"}
-          <input
-            type="date"
-            value={filter[name] ?? ""}
-            onChange={({ target }) => change({ [name]: target.value || undefined })}
-            className="border-line bg-panel text-ink h-9 rounded-lg border px-3"
-          />
-        </label>
-      ))}
+      <DayFilter from={filter.from} to={filter.to} onChange={change} />
       {filter.campaign_id !== undefined && (
         <button
           type="button"

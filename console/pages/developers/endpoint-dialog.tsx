@@ -1,0 +1,155 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import { useForm } from "react-hook-form";
+import { eventTypesQuery, type Endpoint } from "../../api/callbacks.ts";
+import { api, body } from "../../api/client.ts";
+import { queryClient } from "../../api/query-client.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyField } from "../../ui/copy-field.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { ShowCurl } from "../../ui/show-curl.tsx";
+import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { TextField } from "../../ui/text-field.tsx";
+
+/** Creates an endpoint, or changes one. */
+export function EndpointDialog({
+  endpoint,
+  trigger,
+}: {
+  readonly endpoint: Endpoint | null;
+  readonly trigger: ReactElement;
+}) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Dialog
+      title={endpoint ? "Change the endpoint" : "New endpoint"}
+      trigger={trigger}
+      open={open}
+      onOpenChange={setOpen}
+    >
+      <EndpointForm endpoint={endpoint} onDone={() => setOpen(false)} />
+    </Dialog>
+  );
+}
+
+type Values = { url: string; description: string; all: boolean; types: string[] };
+
+/** Returns the secret of a new endpoint. */
+async function saveEndpoint(endpoint: Endpoint | null, values: Values): Promise<string | null> {
+  const { url, description, all, types } = values;
+  const json = { url, description, types: all ? null : types };
+  if (endpoint) {
+    const params = { path: { id: endpoint.id } };
+    await api.PATCH("/api/v1/callbacks/endpoints/{id}", { params, body: json });
+    return null;
+  }
+  return (await body(api.POST("/api/v1/callbacks/endpoints", { body: json }))).secret;
+}
+
+function EndpointForm({
+  endpoint,
+  onDone,
+}: {
+  readonly endpoint: Endpoint | null;
+  readonly onDone: () => void;
+}) {
+  const { register, handleSubmit, setError, watch, formState } = useForm<Values>({
+    defaultValues: {
+      url: endpoint?.url ?? "",
+      description: endpoint?.description ?? "",
+      all: !endpoint || endpoint.types === null,
+      types: endpoint?.types ?? [],
+    },
+  });
+  const [formError, setFormError] = useState<Error | null>(null);
+  const save = useMutation({
+    mutationFn: (values: Values) => saveEndpoint(endpoint, values),
+    onMutate: () => setFormError(null),
+    onSuccess: async (secret) => {
+      await queryClient.invalidateQueries({ queryKey: ["callback-endpoints"] });
+      if (secret === null) onDone();
+    },
+    onError: (error) =>
+      setFormError(showFieldErrors(error, ["url", "description", "types"], setError)),
+  });
+  if (save.data) return <NewSecret secret={save.data} onDone={onDone} />;
+  const { errors } = formState;
+  return (
+    <form
+      className="flex flex-col gap-4"
+      noValidate
+      onSubmit={(event) => void handleSubmit((values) => save.mutate(values))(event)}
+    >
+      <TextField
+        label="URL"
+        type="url"
+        placeholder="https://"
+        error={errors.url?.message}
+        {...register("url", { required: "Enter the URL of your program" })}
+      />
+      <TextField
+        label="Description"
+        error={errors.description?.message}
+        {...register("description")}
+      />
+      <label className="flex items-center gap-2">
+        <input type="checkbox" className="accent-accent" {...register("all")} />
+        Every event, also of types to come
+      </label>
+      {!watch("all") && <EventTypes register={register("types")} error={errors.types?.message} />}
+      <FormError error={formError} />
+      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onDone}>Cancel</Button>
+        <Button kind="primary" type="submit" busy={save.isPending}>
+          {endpoint ? "Save" : "Create endpoint"}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function EventTypes({
+  register,
+  error,
+}: {
+  readonly register: object;
+  readonly error: string | undefined;
+}) {
+  const { data: known = [] } = useQuery(eventTypesQuery);
+  return (
+    <fieldset className="flex max-h-56 flex-col gap-2 overflow-y-auto" tabIndex={0}>
+      <legend className="mb-2 font-medium">Events</legend>
+      {known.map(({ type, summary }) => (
+        <label key={type} className="flex items-start gap-2">
+          <input type="checkbox" value={type} className="accent-accent mt-1" {...register} />
+          <span className="min-w-0">
+            <span className="font-mono text-xs wrap-anywhere">{type}</span>
+            <span className="text-muted block text-xs">{summary}</span>
+          </span>
+        </label>
+      ))}
+      {error !== undefined && (
+        <p role="alert" className="text-danger text-xs">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function NewSecret({ secret, onDone }: { readonly secret: string; readonly onDone: () => void }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <p role="status">
+        The endpoint receives events from now on. Your program checks with this secret that they are
+        from here.
+      </p>
+      <CopyField label="Secret" name="secret" text={secret} />
+      <Button className="self-end" kind="primary" onClick={onDone}>
+        Done
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import type { ReactNode } from "react";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Stat } from "../../ui/stat.tsx";
+import { ReportBars } from "./report-bars.tsx";
+
+type Metric<Row> = {
+  readonly header: string;
+  readonly text: (row: Row) => string;
+  readonly wide: boolean;
+};
+
+/** A report: the whole, a drawing, and a row for each day, campaign, number or agent. */
+export function ReportTable<Row extends Totals, Totals>({
+  label,
+  rows,
+  totals,
+  metrics,
+  nameOf,
+  drawn,
+  error,
+  loading,
+  loadMore,
+}: {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly totals: Totals | undefined;
+  readonly metrics: readonly Metric<Totals>[];
+  readonly nameOf: (row: Row) => string;
+  /** The number that is drawn. */
+  readonly drawn: (row: Row) => number;
+  readonly error: Error | null;
+  readonly loading: boolean;
+  readonly loadMore: (() => void) | undefined;
+}): ReactNode {
+  const keyed = rows.map((row, key) => ({ row, key }));
+  const columns: readonly Column<(typeof keyed)[number]>[] = [
+    { header: label, cell: ({ row }) => <span className="wrap-anywhere">{nameOf(row)}</span> },
+    ...metrics.map(({ header, text, wide }) => ({
+      header,
+      numeric: true,
+      wide,
+      cell: ({ row }: (typeof keyed)[number]) => text(row),
+    })),
+  ];
+  if (!loading && !error && rows.length === 0)
+    return <EmptyState title="Nothing in this time" text="Choose other days." />;
+  return (
+    <>
+      <FormError error={error} />
+      {totals && (
+        <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+          {metrics.slice(0, 4).map(({ header, text }) => (
+            <Stat key={header} label={header}>
+              {text(totals)}
+            </Stat>
+          ))}
+        </dl>
+      )}
+      <ReportBars rows={rows.map((row) => ({ name: nameOf(row), count: drawn(row) }))} />
+      <DataTable
+        label={`By ${label.toLowerCase()}`}
+        columns={columns}
+        rows={keyed}
+        loading={loading}
+        loadMore={loadMore}
+        keyOf={({ key }) => key}
+      />
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { auditQuery, type AuditEntry, type AuditFilter } from "../../api/account.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
+import { usersQuery } from "../../api/users.ts";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DayFilter } from "../../ui/day-filter.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Page } from "../../ui/page.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { SearchField } from "../../ui/search-field.tsx";
+import { Time } from "../../ui/time.tsx";
+import { describeAction } from "./describe-action.ts";
+
+const route = getRouteApi("/shell/settings/audit");
+
+const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<AuditEntry>[] => [
+  {
+    header: "What",
+    cell: ({ action, subject_id }) => (
+      <>
+        {describeAction(action)}
+        {subject_id !== null && <span className="text-muted"> {subject_id}</span>}
+        <span className="text-muted block font-mono text-xs font-normal wrap-anywhere">
+          {action}
+        </span>
+      </>
+    ),
+  },
+  {
+    header: "By",
+    cell: ({ user_id }) =>
+      user_id === null ? "An operator" : (names.get(user_id) ?? `User ${user_id}`),
+  },
+  {
+    header: "Detail",
+    wide: true,
+    cell: ({ detail }) =>
+      Object.keys(detail).length === 0 ? (
+        "–"
+      ) : (
+        <span className="font-mono text-xs wrap-anywhere">{JSON.stringify(detail)}</span>
+      ),
+  },
+  { header: "From", wide: true, cell: ({ address }) => address ?? "–" },
+  { header: "Time", cell: ({ at }) => <Time at={at} /> },
+];
+
+/** Who changed what in the account, newest first. */
+export function AuditPage() {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const entries = useInfiniteQuery(auditQuery(filter));
+  const mayReadUsers = useMay("users.read");
+  const users = pagedRows(useInfiniteQuery({ ...usersQuery, enabled: mayReadUsers })).rows;
+  const table = pagedRows(entries);
+  const change = (changed: AuditFilter) => void navigate({ search: { ...filter, ...changed } });
+  return (
+    <Page title="Audit trail" text="Who changed what. Entries are neither changed nor deleted.">
+      <div className="flex flex-wrap items-center gap-2">
+        <SearchField
+          label="Action"
+          placeholder="Such as token.revoked, with Enter"
+          value={filter.action}
+          onSearch={(action) => change({ action })}
+        />
+        {users.length > 0 && (
+          <FilterSelect
+            label="User"
+            all="Anyone"
+            value={filter.user_id}
+            options={users.map(({ id, name }) => ({ value: id, label: name }))}
+            onChange={(user_id) => change({ user_id })}
+          />
+        )}
+        <DayFilter from={filter.from} to={filter.to} onChange={change} />
+      </div>
+      <FormError error={entries.error} />
+      {entries.isSuccess && table.rows.length === 0 ? (
+        <EmptyState title="Nothing matches" text="Choose another action, user or day." />
+      ) : (
+        <DataTable
+          label="Audit trail"
+          columns={columnsOf(new Map(users.map(({ id, name }) => [id, name])))}
+          {...table}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </Page>
+  );
+}

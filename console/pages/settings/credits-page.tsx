@@ -1,0 +1,98 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { creditsQuery, ledgerQuery, type LedgerFilter, type Transfer } from "../../api/account.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
+import { buttonClass } from "../../ui/button.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { DayFilter } from "../../ui/day-filter.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { Page } from "../../ui/page.tsx";
+import { Stat } from "../../ui/stat.tsx";
+import { Time } from "../../ui/time.tsx";
+import { kind_options, transfer_options } from "./settings-search.ts";
+
+const route = getRouteApi("/shell/settings/credits");
+
+const columns: readonly Column<Transfer>[] = [
+  { header: "Time", cell: ({ at }) => <Time at={at} /> },
+  {
+    header: "What",
+    cell: ({ type }) => transfer_options.find(({ value }) => value === type)?.label,
+  },
+  {
+    header: "Of",
+    wide: true,
+    cell: ({ kind }) => kind_options.find(({ value }) => value === kind)?.label,
+  },
+  { header: "Credits", numeric: true, cell: ({ amount }) => formatCount(amount) },
+  {
+    header: "For",
+    wide: true,
+    cell: ({ subject, note }) => <span className="wrap-anywhere">{note ?? subject ?? "–"}</span>,
+  },
+];
+
+/** The account's credit, and every movement of it. */
+export function CreditsPage() {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: credits, error } = useQuery(creditsQuery);
+  const ledger = useInfiniteQuery(ledgerQuery(filter));
+  const table = pagedRows(ledger);
+  const change = (changed: LedgerFilter) => void navigate({ search: { ...filter, ...changed } });
+  const given = Object.entries(filter).map(([name, value]) => [name, value]);
+  const query = new URLSearchParams(given).toString();
+  return (
+    <Page
+      title="Credits"
+      text="Credit is set aside when a campaign begins, and returned for what was not sent."
+      actions={
+        <a href={`/api/v1/credits/ledger/export?${query}`} download className={buttonClass()}>
+          Export
+        </a>
+      }
+    >
+      <FormError error={error ?? ledger.error} />
+      {credits && (
+        <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+          <Stat label="Messages" hint={`${formatCount(credits.chat.reserved)} set aside`}>
+            {formatCount(credits.chat.available)}
+          </Stat>
+          <Stat label="Calls" hint={`${formatCount(credits.call.reserved)} set aside`}>
+            {formatCount(credits.call.available)}
+          </Stat>
+        </dl>
+      )}
+      <div className="flex flex-wrap items-center gap-2">
+        <FilterSelect
+          label="Of"
+          all="Messages and calls"
+          value={filter.kind}
+          options={kind_options}
+          onChange={(kind) => change({ kind })}
+        />
+        <FilterSelect
+          label="What"
+          all="Every movement"
+          value={filter.type}
+          options={transfer_options}
+          onChange={(type) => change({ type })}
+        />
+        <DayFilter from={filter.from} to={filter.to} onChange={change} />
+      </div>
+      {ledger.isSuccess && table.rows.length === 0 ? (
+        <EmptyState title="No movements" text="Choose other filters, or send something." />
+      ) : (
+        <DataTable
+          label="Movements of credit"
+          columns={columns}
+          {...table}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </Page>
+  );
+}

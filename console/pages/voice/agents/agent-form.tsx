@@ -1,0 +1,207 @@
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import { api, body } from "../../../api/client.ts";
+import { ApiProblem } from "../../../api/problem.ts";
+import { queryClient } from "../../../api/query-client.ts";
+import type { AiAgent } from "../../../api/voice.ts";
+import { Button } from "../../../ui/button.tsx";
+import { FormError } from "../../../ui/form-error.tsx";
+import { Panel } from "../../../ui/panel.tsx";
+import { SelectField } from "../../../ui/select-field.tsx";
+import { ShowCurl } from "../../../ui/show-curl.tsx";
+import { TextAreaField } from "../../../ui/text-area-field.tsx";
+import { TextField } from "../../../ui/text-field.tsx";
+import { toasts } from "../../../ui/toasts.tsx";
+import { SpeechPreview } from "../content/speech-preview.tsx";
+import { TransferFields } from "../menus/transfer-fields.tsx";
+import { bodyOfAgent, draftOfAgent, new_agent, type AgentDraft } from "./agent-draft.ts";
+import { QuestionsFields } from "./questions-fields.tsx";
+import { RulesFields } from "./rules-fields.tsx";
+
+/** The draft of an agent, and what saves it. */
+function useAgentForm(agent: AiAgent | null) {
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState<AgentDraft>(() => (agent ? draftOfAgent(agent) : new_agent));
+  const save = useMutation({
+    mutationFn: () =>
+      body(
+        agent
+          ? api.PATCH("/api/v1/voice/agents/{id}", {
+              params: { path: { id: agent.id } },
+              body: bodyOfAgent(draft),
+            })
+          : api.POST("/api/v1/voice/agents", { body: bodyOfAgent(draft) }),
+      ),
+    onSuccess: async ({ id }) => {
+      toasts.add({ title: "Saved for campaigns launched from now on" });
+      await queryClient.invalidateQueries({ queryKey: ["ai-agents"] });
+      if (!agent) await navigate({ to: "/voice/agents/$id", params: { id } });
+    },
+  });
+  const errors = save.error instanceof ApiProblem ? save.error.errors : [];
+  return {
+    draft,
+    change: (changed: Partial<AgentDraft>) => setDraft((old) => ({ ...old, ...changed })),
+    save,
+    errors,
+    errorOf: (field: string) => errors.find((one) => one.field === field)?.reason,
+  };
+}
+
+type Form = ReturnType<typeof useAgentForm>;
+
+/** Everything that can be set of an AI agent. Null: a new one. */
+export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
+  const form = useAgentForm(agent);
+  const { draft, change, save, errors, errorOf } = form;
+  const element = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [errors.length]);
+  return (
+    <form
+      ref={element}
+      noValidate
+      className="flex max-w-4xl flex-col gap-6"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <Basics form={form} />
+      {draft.driver === "realtime" ? (
+        <Instructions form={form} />
+      ) : (
+        <Panel title="Answers">
+          <RulesFields
+            rules={draft.rules ?? []}
+            errorOf={errorOf}
+            onChange={(rules) => change({ rules })}
+          />
+        </Panel>
+      )}
+      <Panel title="Questions">
+        <p className="text-muted">What it asks for; the answers are kept with the lead.</p>
+        <QuestionsFields
+          fields={draft.fields ?? []}
+          errorOf={errorOf}
+          onChange={(fields) => change({ fields })}
+        />
+      </Panel>
+      <Panel title="Transfer to a person">
+        <TransferFields
+          to={draft.transfer_to}
+          error={errorOf("transfer_to")}
+          onChange={(transfer_to) => change({ transfer_to })}
+        />
+      </Panel>
+      <Limits form={form} />
+      {(errors.length === 0 || errorOf("name") === undefined) && <FormError error={save.error} />}
+      <ShowCurl submit={() => save.mutateAsync()} />
+      <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
+        {agent ? "Save" : "Create agent"}
+      </Button>
+    </form>
+  );
+}
+
+function Basics({ form: { draft, change, errorOf } }: { readonly form: Form }) {
+  return (
+    <Panel title="Agent">
+      <div className="grid items-start gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          name="name"
+          value={draft.name}
+          error={errorOf("name")}
+          onValueChange={(name) => change({ name })}
+        />
+        <SelectField
+          label="How it talks"
+          name="driver"
+          options={[
+            { value: "scripted", label: "By a script of answers" },
+            { value: "realtime", label: "By instructions to a language model" },
+          ]}
+          value={draft.driver ?? "scripted"}
+          error={errorOf("driver")}
+          onChange={({ target }) =>
+            change({ driver: target.value as NonNullable<AgentDraft["driver"]> })
+          }
+        />
+        <TextField
+          label="Language"
+          name="language"
+          value={draft.language ?? ""}
+          error={errorOf("language")}
+          hint="Such as en, hi or en-IN."
+          onValueChange={(language) => change({ language })}
+        />
+      </div>
+      <TextAreaField
+        label="Greeting"
+        name="greeting"
+        rows={3}
+        value={draft.greeting}
+        error={errorOf("greeting")}
+        hint="What it says first. {{name}} is the person's own value."
+        onChange={({ target }) => change({ greeting: target.value })}
+      />
+      <SpeechPreview text={draft.greeting} language={draft.language ?? "en"} />
+    </Panel>
+  );
+}
+
+function Instructions({ form: { draft, change, errorOf } }: { readonly form: Form }) {
+  return (
+    <Panel title="Instructions">
+      <TextAreaField
+        label="Role and task"
+        name="instructions"
+        rows={8}
+        value={draft.instructions ?? ""}
+        error={errorOf("instructions")}
+        onChange={({ target }) => change({ instructions: target.value || null })}
+      />
+      <div className="grid items-start gap-4 sm:grid-cols-2">
+        {(["model", "voice"] as const).map((name) => (
+          <TextField
+            key={name}
+            label={name === "model" ? "Model" : "Voice"}
+            name={name}
+            value={draft[name] ?? ""}
+            placeholder="The server's own"
+            error={errorOf(name)}
+            onValueChange={(value) => change({ [name]: value || null })}
+          />
+        ))}
+      </div>
+    </Panel>
+  );
+}
+
+function Limits({ form: { draft, change, errorOf } }: { readonly form: Form }) {
+  const fields = [
+    ["silence_seconds", "Seconds of silence that end it", "10"],
+    ["max_seconds", "Longest conversation in seconds", "600"],
+  ] as const;
+  return (
+    <Panel title="Limits">
+      <div className="grid items-start gap-4 sm:grid-cols-2">
+        {fields.map(([name, label, placeholder]) => (
+          <TextField
+            key={name}
+            label={label}
+            name={name}
+            type="number"
+            placeholder={placeholder}
+            value={draft[name] ?? ""}
+            error={errorOf(name)}
+            onValueChange={(value) => change({ [name]: Number(value || placeholder) })}
+          />
+        ))}
+      </div>
+    </Panel>
+  );
+}

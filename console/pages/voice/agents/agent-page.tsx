@@ -1,0 +1,62 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { api } from "../../../api/client.ts";
+import { ApiProblem } from "../../../api/problem.ts";
+import { queryClient } from "../../../api/query-client.ts";
+import { aiAgentQuery, type AiAgent } from "../../../api/voice.ts";
+import { Button } from "../../../ui/button.tsx";
+import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
+import { EmptyState } from "../../../ui/empty-state.tsx";
+import { FormError } from "../../../ui/form-error.tsx";
+import { Page } from "../../../ui/page.tsx";
+import { useMay } from "../../../ui/permission.ts";
+import { AgentForm } from "./agent-form.tsx";
+
+const route = getRouteApi("/shell/voice/agents/$id");
+
+/** Edits one AI agent; without the permission to, only its greeting is shown. */
+export function AgentPage() {
+  const { id } = route.useParams();
+  const { data: agent, error } = useQuery({ ...aiAgentQuery(id), refetchOnWindowFocus: false });
+  const may = useMay("voice.content.manage");
+  return (
+    <Page title={agent?.name ?? "AI agent"} actions={agent && may && <Delete agent={agent} />}>
+      {!agent ? (
+        <NoAgent error={error} />
+      ) : may ? (
+        <AgentForm key={id} agent={agent} />
+      ) : (
+        <blockquote className="bg-hover rounded-xl p-4">{agent.greeting}</blockquote>
+      )}
+    </Page>
+  );
+}
+
+function NoAgent({ error }: { readonly error: Error | null }) {
+  if (!error) return <p className="text-muted">Loading…</p>;
+  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
+  return (
+    <EmptyState title="There is no such agent" text="The address may be mistyped.">
+      <Link to="/voice/agents" className="text-accent underline">
+        All AI agents
+      </Link>
+    </EmptyState>
+  );
+}
+
+function Delete({ agent: { id, name } }: { readonly agent: AiAgent }) {
+  const navigate = useNavigate();
+  return (
+    <ConfirmDialog
+      title={`Delete ${name}?`}
+      text="Only an agent that no content uses can be deleted. Campaigns keep the agent they began with."
+      action="Delete"
+      trigger={<Button>Delete</Button>}
+      act={async () => {
+        await api.DELETE("/api/v1/voice/agents/{id}", { params: { path: { id } } });
+        await queryClient.invalidateQueries({ queryKey: ["ai-agents"] });
+        await navigate({ to: "/voice/agents" });
+      }}
+    />
+  );
+}

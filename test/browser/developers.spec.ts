@@ -1,0 +1,114 @@
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { createLead, expect, test } from "./console-fixture.ts";
+
+test("a token is created for one purpose, works, is rotated, and is refused once it is revoked", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const statusOf = async (token: string) =>
+    (await fetch(`${service.url}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } }))
+      .status;
+  await openPage("/developers/tokens");
+  await page.getByRole("button", { name: "New token" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Web form");
+  await dialog.getByLabel("Create leads", { exact: true }).check();
+  await dialog.getByLabel("Expires").fill("2020-01-01T09:00");
+  await dialog.getByRole("button", { name: "Create token" }).click();
+  await expect(dialog.getByLabel("Expires")).toBeFocused();
+  await dialog.getByLabel("Expires").fill("2099-01-01T09:00");
+  await dialog.getByRole("button", { name: "Create token" }).click();
+  const token = await dialog.getByRole("textbox", { name: "Token" }).inputValue();
+  expect(await statusOf(token)).toBe(200);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const row = page.getByRole("row", { name: "Web form" });
+  await expect(row).toContainText("crm.leads.create");
+
+  await page.getByRole("button", { name: "Rotate Web form" }).click();
+  await dialog.getByLabel("The old token ends").selectOption("At once");
+  await dialog.getByRole("button", { name: "Rotate" }).click();
+  const rotated = await dialog.getByRole("textbox", { name: "Token" }).inputValue();
+  expect(await statusOf(rotated)).toBe(200);
+  expect(await statusOf(token)).toBe(401);
+  await dialog.getByRole("button", { name: "Done" }).click();
+
+  await page.getByRole("button", { name: "Revoke Web form" }).last().click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await expect(row.last()).toContainText("Revoked");
+  expect(await statusOf(rotated)).toBe(401);
+  expect(problems).toEqual([]);
+});
+
+test("an endpoint that fails shows what was sent and why, is sent again, and replays what it missed", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  const url = `http://127.0.0.1:${await closedPort()}/events`;
+  await openPage("/developers/callbacks");
+  await page.getByRole("button", { name: "New endpoint" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("URL").fill("ftp://example.com");
+  await dialog.getByRole("button", { name: "Create endpoint" }).click();
+  await expect(dialog.getByLabel("URL")).toBeFocused();
+  await dialog.getByLabel("URL").fill(url);
+  await dialog.getByRole("button", { name: "Create endpoint" }).click();
+  await expect(dialog.getByLabel("Secret")).toHaveValue(/^whsec_/);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("link", { name: url }).click();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  const deliveries = page.getByRole("table", { name: "Deliveries" });
+  await deliveries.getByRole("button", { name: "callback.test" }).click();
+  await expect(dialog.getByRole("group", { name: "What was sent" })).toContainText(
+    '"type": "callback.test"',
+  );
+  await dialog.getByRole("button", { name: "Send again" }).click();
+  await dialog.getByRole("button", { name: "Close" }).click();
+
+  await page.getByRole("button", { name: "Replay events" }).click();
+  await dialog.getByLabel("From").fill("2020-01-01T00:00");
+  await dialog.getByRole("button", { name: "Replay" }).click();
+  const replays = page.getByRole("region", { name: "Replays" });
+  await expect(replays.getByRole("listitem")).toContainText("sent again");
+  await page.getByRole("button", { name: "Show" }).click();
+  await expect(page.getByRole("textbox", { name: "Secret" })).toHaveValue(/^whsec_/);
+  await page.getByRole("button", { name: "Disable" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Disabled");
+  await page.getByRole("button", { name: "Delete" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(page.getByRole("heading", { name: "Callbacks" })).toBeFocused();
+  await expect(page.getByRole("link", { name: url })).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
+test("events appear as they happen, until they are paused", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await openPage("/developers/events");
+  await expect(page.getByText("Waiting for events")).toBeVisible();
+  await createLead(service, { phone: "9876500071", name: "Mary Jackson" });
+  const events = page.getByRole("list", { name: "Events" });
+  await events.getByText("lead.created").first().click();
+  await expect(events.getByRole("group", { name: "lead.created" }).first()).toContainText(
+    "9876500071",
+  );
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByLabel("Event", { exact: true }).selectOption("credit.low");
+  await expect(page.getByText("Paused", { exact: true })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
