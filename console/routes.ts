@@ -346,6 +346,13 @@ const agent = createRoute({
   component: lazyRouteComponent(() => import("./pages/voice/agents/agent-page.tsx"), "AgentPage"),
 });
 
+const agentGroups = createRoute({
+  getParentRoute: () => shell,
+  path: "/agents",
+  staticData: { title: "Agents", permission: ["agents.read", "agents.manage"] },
+  component: lazyRouteComponent(() => import("./pages/agents/agents-page.tsx"), "AgentGroupsPage"),
+});
+
 const see_calls = ["calls.read", "calls.manage"] as const;
 
 const calls = createRoute({
@@ -518,6 +525,7 @@ export const router = createRouter({
       agents,
       newAgent,
       agent,
+      agentGroups,
       calls,
       call,
       groups,

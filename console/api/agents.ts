@@ -1,9 +1,35 @@
 import { queryOptions } from "@tanstack/react-query";
+import type { Row } from "./answer.ts";
 import { api, body } from "./client.ts";
+
+export type AgentGroup = Row<"listAgentGroups">;
+export type AgentMember = Row<"listAgentGroupMembers">;
+export type Extension = Row<"listExtensions">;
 
 export const agentGroupsQuery = queryOptions({
   queryKey: ["agent-groups"],
   queryFn: async ({ signal }) =>
     (await body(api.GET("/api/v1/agent-groups", { params: { query: { limit: 200 } }, signal })))
       .data,
+});
+
+/** The members in the order in which they are rung; a group has at most 200. */
+export const agentMembersQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["agent-groups", id, "members"],
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          api.GET("/api/v1/agent-groups/{id}/members", {
+            params: { path: { id }, query: { limit: 200 } },
+            signal,
+          }),
+        )
+      ).data,
+  });
+
+export const extensionsQuery = queryOptions({
+  queryKey: ["extensions"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/extensions", { params: { query: { limit: 200 } }, signal }))).data,
 });

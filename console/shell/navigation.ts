@@ -4,6 +4,7 @@ import {
   Bot,
   ChartColumn,
   Coins,
+  Headset,
   KeyRound,
   LayoutDashboard,
   LayoutTemplate,
@@ -68,6 +69,12 @@ export const navigation = [
     label: "Voice",
     links: [
       { to: "/calls", label: "Calls", icon: Phone, permission: ["calls.read", "calls.manage"] },
+      {
+        to: "/agents",
+        label: "Agents",
+        icon: Headset,
+        permission: ["agents.read", "agents.manage"],
+      },
       {
         to: "/voice/campaigns",
         label: "Voice campaigns",

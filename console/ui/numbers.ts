@@ -7,3 +7,9 @@ export const formatCount = (count: number): string => whole.format(count);
 /** A share of a total as "12.5%"; a dash of nothing. */
 export const formatShare = (part: number, total: number): string =>
   total === 0 ? "–" : percent.format(part / total);
+
+/** 83000 as "1:23". */
+export function formatDuration(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}

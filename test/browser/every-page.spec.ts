@@ -31,6 +31,7 @@ const pages = [
   { path: "/voice/agents", heading: "AI agents" },
   { path: "/voice/agents/new", heading: "New AI agent" },
   { path: "/voice/agents/1", heading: "Demo agent" },
+  { path: "/agents", heading: "Agents" },
   { path: "/calls", heading: "Calls" },
   { path: "/groups", heading: "Groups" },
   { path: "/groups/1", heading: "Demo customers" },

@@ -1,6 +1,6 @@
 import type { CallDetail } from "../../api/call-records.ts";
+import { formatDuration } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { formatDuration } from "../voice/content/file-words.ts";
 
 type Leg = CallDetail["legs"][number];
 

@@ -2,16 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { callQuery, type CallDetail } from "../../api/call-records.ts";
 import { useRefresh } from "../../api/live.ts";
-import { ApiProblem } from "../../api/problem.ts";
 import { call_reasons } from "../../messages/call-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { FormError } from "../../ui/form-error.tsx";
-import { formatCount } from "../../ui/numbers.ts";
+import { Missing } from "../../ui/missing.tsx";
+import { formatCount, formatDuration } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { Time } from "../../ui/time.tsx";
-import { formatDuration } from "../voice/content/file-words.ts";
 import { CallActions } from "./call-actions.tsx";
 import { CallConversation } from "./call-conversation.tsx";
 import { CallLegs } from "./call-legs.tsx";
@@ -59,20 +56,16 @@ export function CallPage() {
       }
       actions={call && <CallActions call={call} />}
     >
-      {call ? <Content call={call} /> : <NoCall error={error} />}
+      {call ? (
+        <Content call={call} />
+      ) : (
+        <Missing error={error} what="call">
+          <Link to="/calls" className="text-accent underline">
+            All calls
+          </Link>
+        </Missing>
+      )}
     </Page>
-  );
-}
-
-function NoCall({ error }: { readonly error: Error | null }) {
-  if (!error) return <p className="text-muted">Loading…</p>;
-  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
-  return (
-    <EmptyState title="There is no such call" text="The address may be mistyped.">
-      <Link to="/calls" className="text-accent underline">
-        All calls
-      </Link>
-    </EmptyState>
   );
 }
 

@@ -11,11 +11,11 @@ import { DayFilter } from "../../ui/day-filter.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { formatDuration } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
-import { formatDuration } from "../voice/content/file-words.ts";
 import { CallStatusBadge } from "./call-status.tsx";
 import { status_options } from "./calls-search.ts";
 

@@ -2,13 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { campaignQuery, type CampaignDetail } from "../../api/chat.ts";
 import { useCampaignProgress } from "../../api/chat-progress.ts";
-import { ApiProblem } from "../../api/problem.ts";
 import { campaign_failures } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
-import { FormError } from "../../ui/form-error.tsx";
+import { Missing } from "../../ui/missing.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Time } from "../../ui/time.tsx";
+import { CampaignWhen } from "../campaigns/campaign-when.tsx";
 import { CampaignControls } from "./campaign-controls.tsx";
 import { CampaignFunnel } from "./campaign-funnel.tsx";
 import { CampaignHolds } from "./campaign-holds.tsx";
@@ -37,23 +36,19 @@ export function CampaignPage() {
           "Chat campaign"
         )
       }
-      text={campaign && <When campaign={campaign} />}
+      text={campaign && <CampaignWhen campaign={campaign} />}
       actions={campaign && <CampaignControls campaign={campaign} />}
     >
-      {campaign ? <Content key={id} campaign={campaign} /> : <NoCampaign error={error} />}
+      {campaign ? (
+        <Content key={id} campaign={campaign} />
+      ) : (
+        <Missing error={error} what="campaign">
+          <Link to="/chat/campaigns" className="text-accent underline">
+            All campaigns
+          </Link>
+        </Missing>
+      )}
     </Page>
-  );
-}
-
-function NoCampaign({ error }: { readonly error: Error | null }) {
-  if (!error) return <p className="text-muted">Loading…</p>;
-  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
-  return (
-    <EmptyState title="There is no such campaign" text="The address may be mistyped.">
-      <Link to="/chat/campaigns" className="text-accent underline">
-        All campaigns
-      </Link>
-    </EmptyState>
   );
 }
 
@@ -78,27 +73,6 @@ function Content({ campaign }: { readonly campaign: CampaignDetail }) {
           text="The account's retention period for them has ended. The counts remain."
         />
       )}
-    </>
-  );
-}
-
-function When({ campaign }: { readonly campaign: CampaignDetail }) {
-  const { status, scheduled_at, created_at, finished_at } = campaign;
-  if (finished_at !== null)
-    return (
-      <>
-        Finished <Time at={finished_at} />
-      </>
-    );
-  if (status === "scheduled" && scheduled_at !== null)
-    return (
-      <>
-        Begins <Time at={scheduled_at} />
-      </>
-    );
-  return (
-    <>
-      Created <Time at={created_at} />
     </>
   );
 }

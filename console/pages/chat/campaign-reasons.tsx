@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
 import {
   failuresQuery,
   type CampaignDetail,
@@ -11,12 +11,11 @@ import { queryClient } from "../../api/query-client.ts";
 import { recipient_reasons } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { useMay } from "../../ui/permission.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { toasts } from "../../ui/toasts.tsx";
+import { failure_link_class, FailureItem, RetryButton } from "../campaigns/failure-item.tsx";
 import { retryCampaign } from "./change-campaign.ts";
 
 /** Why messages failed or were skipped, in plain words, with what can be done. */
@@ -54,55 +53,32 @@ function FailureRow({
   const may = useMay("chat.campaigns.manage");
   const canRetry = may && "retry" in words && words.retry && status !== "cancelled";
   return (
-    <li className="flex flex-col gap-1 py-3">
-      <div className="flex items-start justify-between gap-3">
+    <FailureItem
+      link={
         <Link
           to="/chat/campaigns/$id"
           params={{ id }}
           search={{ state: state as RecipientState, error: reason }}
           hash="recipients"
           resetScroll={false}
-          className="text-accent font-medium underline-offset-2 hover:underline"
+          className={failure_link_class}
         >
           {words.label}
         </Link>
-        <span className="tabular-nums">{shown}</span>
-      </div>
-      <p className="text-muted">
-        {words.text} {words.advice}
-      </p>
+      }
+      count={shown}
+      words={words}
+    >
       {canRetry && (
-        <div className="mt-1">
-          <RetryButton id={id} reason={reason} count={shown} />
-        </div>
+        <RetryButton
+          title="Retry these messages?"
+          text={`The messages to ${shown} people are sent again. Each one that is delivered costs a credit.`}
+          retry={async (key) => {
+            const retried = await retryCampaign(id, [reason], key);
+            toasts.add({ title: `${formatCount(retried)} messages are sent again` });
+          }}
+        />
       )}
-    </li>
-  );
-}
-
-function RetryButton({
-  id,
-  reason,
-  count,
-}: {
-  readonly id: number;
-  readonly reason: string;
-  readonly count: string;
-}) {
-  // One key until it has succeeded, so that a lost answer does not retry twice.
-  const [key, setKey] = useState(() => crypto.randomUUID());
-  return (
-    <ConfirmDialog
-      title="Retry these messages?"
-      text={`The messages to ${count} people are sent again. Each one that is delivered costs a credit.`}
-      action="Retry"
-      kind="primary"
-      trigger={<Button>Retry</Button>}
-      act={async () => {
-        const retried = await retryCampaign(id, [reason], key);
-        setKey(crypto.randomUUID());
-        toasts.add({ title: `${formatCount(retried)} messages are sent again` });
-      }}
-    />
+    </FailureItem>
   );
 }

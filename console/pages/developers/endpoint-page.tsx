@@ -3,11 +3,10 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { endpointQuery, type Endpoint } from "../../api/callbacks.ts";
 import { api } from "../../api/client.ts";
 import { useRefresh } from "../../api/live.ts";
-import { ApiProblem } from "../../api/problem.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
+import { Missing } from "../../ui/missing.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useMay } from "../../ui/permission.ts";
@@ -52,21 +51,13 @@ export function EndpointPage() {
           <Deliveries id={id} />
         </>
       ) : (
-        <NoEndpoint error={error} />
+        <Missing error={error} what="endpoint">
+          <Link to="/developers/callbacks" className="text-accent underline">
+            All callbacks
+          </Link>
+        </Missing>
       )}
     </Page>
-  );
-}
-
-function NoEndpoint({ error }: { readonly error: Error | null }) {
-  if (!error) return <p className="text-muted">Loading…</p>;
-  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
-  return (
-    <EmptyState title="There is no such endpoint" text="The address may be mistyped.">
-      <Link to="/developers/callbacks" className="text-accent underline">
-        All callbacks
-      </Link>
-    </EmptyState>
   );
 }
 

@@ -1,14 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { ApiProblem } from "../../api/problem.ts";
 import { voiceCampaignQuery, type VoiceCampaign } from "../../api/voice.ts";
 import { useVoiceProgress } from "../../api/voice-progress.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
-import { FormError } from "../../ui/form-error.tsx";
+import { Missing } from "../../ui/missing.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useMay } from "../../ui/permission.ts";
-import { Time } from "../../ui/time.tsx";
+import { CampaignWhen } from "../campaigns/campaign-when.tsx";
 import { VoiceStatusBadge } from "./voice-badges.tsx";
 import { VoiceControls } from "./voice-controls.tsx";
 import { VoiceFailures } from "./voice-failures.tsx";
@@ -48,7 +47,15 @@ export function VoiceCampaignPage() {
         )
       }
     >
-      {campaign ? <Content key={id} campaign={campaign} /> : <NoCampaign error={error} />}
+      {campaign ? (
+        <Content key={id} campaign={campaign} />
+      ) : (
+        <Missing error={error} what="campaign">
+          <Link to="/voice/campaigns" className="text-accent underline">
+            All voice campaigns
+          </Link>
+        </Missing>
+      )}
     </Page>
   );
 }
@@ -61,18 +68,6 @@ function CallsOf({ id }: { readonly id: number }) {
     <Link to="/calls" search={{ campaign_id: id }} className={buttonClass()}>
       Its calls
     </Link>
-  );
-}
-
-function NoCampaign({ error }: { readonly error: Error | null }) {
-  if (!error) return <p className="text-muted">Loading…</p>;
-  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
-  return (
-    <EmptyState title="There is no such campaign" text="The address may be mistyped.">
-      <Link to="/voice/campaigns" className="text-accent underline">
-        All voice campaigns
-      </Link>
-    </EmptyState>
   );
 }
 
@@ -103,34 +98,10 @@ function About({ campaign }: { readonly campaign: VoiceCampaign }) {
   const { call_type, caller_id, max_retry, retry_after } = campaign;
   return (
     <>
-      {type_options.find(({ value }) => value === call_type)?.label}. <When campaign={campaign} />.
-      {caller_id !== null && ` Shown as ${caller_id}.`}
+      {type_options.find(({ value }) => value === call_type)?.label}.{" "}
+      <CampaignWhen campaign={campaign} />.{caller_id !== null && ` Shown as ${caller_id}.`}
       {max_retry > 0 &&
         ` Up to ${max_retry + 1} attempts, ${Math.max(1, retry_after)} minutes apart.`}
-    </>
-  );
-}
-
-function When({
-  campaign: { status, scheduled_at, created_at, finished_at },
-}: {
-  readonly campaign: VoiceCampaign;
-}) {
-  if (finished_at !== null)
-    return (
-      <>
-        Finished <Time at={finished_at} />
-      </>
-    );
-  if (status === "scheduled" && scheduled_at !== null)
-    return (
-      <>
-        Begins <Time at={scheduled_at} />
-      </>
-    );
-  return (
-    <>
-      Created <Time at={created_at} />
     </>
   );
 }

@@ -1,23 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
 import { queryClient } from "../../api/query-client.ts";
 import {
   voiceFailuresQuery,
-  type RetriedOutcome,
   type VoiceCampaign,
   type VoiceFailure,
   type VoiceState,
 } from "../../api/voice.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { voice_failures } from "../../messages/voice-reasons.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { toasts } from "../../ui/toasts.tsx";
+import { failure_link_class, FailureItem, RetryButton } from "../campaigns/failure-item.tsx";
 import { retryVoiceCampaign } from "./change-voice-campaign.ts";
 
 /** Why people were not reached, in plain words, with what can be done. */
@@ -59,55 +57,32 @@ function FailureRow({
   const may = useMay("voice.campaigns.manage") && status !== "cancelled";
   const outcomes = may && "retry" in words ? words.retry : null;
   return (
-    <li className="flex flex-col gap-1 py-3">
-      <div className="flex items-start justify-between gap-3">
+    <FailureItem
+      link={
         <Link
           to="/voice/campaigns/$id"
           params={{ id }}
           search={{ state: state as VoiceState }}
           hash="recipients"
           resetScroll={false}
-          className="text-accent font-medium underline-offset-2 hover:underline"
+          className={failure_link_class}
         >
           {words.label}
         </Link>
-        <span className="tabular-nums">{shown}</span>
-      </div>
-      <p className="text-muted">
-        {words.text} {words.advice}
-      </p>
+      }
+      count={shown}
+      words={words}
+    >
       {outcomes && (
-        <div className="mt-1">
-          <RetryButton id={id} outcomes={outcomes} count={shown} />
-        </div>
+        <RetryButton
+          title="Call these people again?"
+          text={`${shown} people are called once more. Calls that are answered cost credits.`}
+          retry={async (key) => {
+            const retried = await retryVoiceCampaign(id, outcomes, key);
+            toasts.add({ title: `${formatCount(retried)} people are called again` });
+          }}
+        />
       )}
-    </li>
-  );
-}
-
-function RetryButton({
-  id,
-  outcomes,
-  count,
-}: {
-  readonly id: number;
-  readonly outcomes: readonly RetriedOutcome[];
-  readonly count: string;
-}) {
-  // One key until it has succeeded, so that a lost answer does not retry twice.
-  const [key, setKey] = useState(() => crypto.randomUUID());
-  return (
-    <ConfirmDialog
-      title="Call these people again?"
-      text={`${count} people are called once more. Calls that are answered cost credits.`}
-      action="Retry"
-      kind="primary"
-      trigger={<Button>Retry</Button>}
-      act={async () => {
-        const retried = await retryVoiceCampaign(id, outcomes, key);
-        setKey(crypto.randomUUID());
-        toasts.add({ title: `${formatCount(retried)} people are called again` });
-      }}
-    />
+    </FailureItem>
   );
 }

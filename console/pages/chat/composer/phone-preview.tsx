@@ -1,7 +1,6 @@
 import { useState } from "react";
 import type { Template } from "../../../api/chat.ts";
-import { Button } from "../../../ui/button.tsx";
-import { formatCount } from "../../../ui/numbers.ts";
+import { Pager } from "../../../ui/pager.tsx";
 import { Phone } from "../../../ui/phone.tsx";
 import { RenderedBubble } from "../template-bubble.tsx";
 import type { Contact } from "../../campaigns/read-audience.ts";
@@ -26,19 +25,7 @@ export function PhonePreview({
           <p className="text-muted m-auto text-center">Choose a template to see the message.</p>
         )}
       </Phone>
-      {contacts.length > 1 && (
-        <div className="flex items-center justify-center gap-3">
-          <Button disabled={at === 0} onClick={() => setChosen(at - 1)}>
-            Previous
-          </Button>
-          <span className="text-muted text-xs tabular-nums">
-            {formatCount(at + 1)} of {formatCount(contacts.length)}
-          </span>
-          <Button disabled={at === contacts.length - 1} onClick={() => setChosen(at + 1)}>
-            Next
-          </Button>
-        </div>
-      )}
+      <Pager at={at} count={contacts.length} onChange={setChosen} />
     </aside>
   );
 }

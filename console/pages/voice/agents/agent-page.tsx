@@ -1,13 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { api } from "../../../api/client.ts";
-import { ApiProblem } from "../../../api/problem.ts";
 import { queryClient } from "../../../api/query-client.ts";
 import { aiAgentQuery, type AiAgent } from "../../../api/voice.ts";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
-import { EmptyState } from "../../../ui/empty-state.tsx";
-import { FormError } from "../../../ui/form-error.tsx";
+import { Missing } from "../../../ui/missing.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { useMay } from "../../../ui/permission.ts";
 import { AgentForm } from "./agent-form.tsx";
@@ -22,25 +20,17 @@ export function AgentPage() {
   return (
     <Page title={agent?.name ?? "AI agent"} actions={agent && may && <Delete agent={agent} />}>
       {!agent ? (
-        <NoAgent error={error} />
+        <Missing error={error} what="agent">
+          <Link to="/voice/agents" className="text-accent underline">
+            All AI agents
+          </Link>
+        </Missing>
       ) : may ? (
         <AgentForm key={id} agent={agent} />
       ) : (
         <blockquote className="bg-hover rounded-xl p-4">{agent.greeting}</blockquote>
       )}
     </Page>
-  );
-}
-
-function NoAgent({ error }: { readonly error: Error | null }) {
-  if (!error) return <p className="text-muted">Loading…</p>;
-  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
-  return (
-    <EmptyState title="There is no such agent" text="The address may be mistyped.">
-      <Link to="/voice/agents" className="text-accent underline">
-        All AI agents
-      </Link>
-    </EmptyState>
   );
 }
 

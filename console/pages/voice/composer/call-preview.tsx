@@ -1,8 +1,7 @@
 import { useState } from "react";
 import type { GraphNode } from "../../../../server/voice/menus/menu-schema.ts";
 import { fillText } from "../../../from-server.ts";
-import { Button } from "../../../ui/button.tsx";
-import { formatCount } from "../../../ui/numbers.ts";
+import { Pager } from "../../../ui/pager.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { TestCall } from "./test-call.tsx";
 import type { VoiceComposer } from "./use-voice-composer.ts";
@@ -39,19 +38,7 @@ export function CallPreview({ composer }: { readonly composer: VoiceComposer }) 
             ))}
           </dl>
         )}
-        {said !== null && contacts.length > 1 && (
-          <div className="flex flex-wrap items-center justify-center gap-3">
-            <Button disabled={at === 0} onClick={() => setChosen(at - 1)}>
-              Previous
-            </Button>
-            <span className="text-muted text-xs tabular-nums">
-              {formatCount(at + 1)} of {formatCount(contacts.length)}
-            </span>
-            <Button disabled={at === contacts.length - 1} onClick={() => setChosen(at + 1)}>
-              Next
-            </Button>
-          </div>
-        )}
+        {said !== null && <Pager at={at} count={contacts.length} onChange={setChosen} />}
       </Panel>
       {file && <TestCall file_id={file.id} call_type={draft.call_type} variables={variables} />}
     </aside>

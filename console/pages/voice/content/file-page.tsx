@@ -3,12 +3,11 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { api } from "../../../api/client.ts";
-import { ApiProblem } from "../../../api/problem.ts";
 import { queryClient } from "../../../api/query-client.ts";
 import { campaignsOfFileQuery, voiceFileQuery, type VoiceFile } from "../../../api/voice.ts";
 import { Button, buttonClass } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
-import { EmptyState } from "../../../ui/empty-state.tsx";
+import { Missing } from "../../../ui/missing.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { Panel } from "../../../ui/panel.tsx";
@@ -46,20 +45,16 @@ export function FilePage() {
       }
       actions={file && <FileActions file={file} />}
     >
-      {file ? <Content key={id} file={file} /> : <NoFile error={error} />}
+      {file ? (
+        <Content key={id} file={file} />
+      ) : (
+        <Missing error={error} what="content">
+          <Link to="/voice/files" className="text-accent underline">
+            All audio and scripts
+          </Link>
+        </Missing>
+      )}
     </Page>
-  );
-}
-
-function NoFile({ error }: { readonly error: Error | null }) {
-  if (!error) return <p className="text-muted">Loading…</p>;
-  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
-  return (
-    <EmptyState title="There is no such content" text="The address may be mistyped.">
-      <Link to="/voice/files" className="text-accent underline">
-        All audio and scripts
-      </Link>
-    </EmptyState>
   );
 }
 

@@ -23,9 +23,3 @@ export function usesOf({ duration_ms, script, menu_id, ai_agent_id }: VoiceFile)
   ].filter((use) => use !== false);
   return uses.length === 0 ? "–" : uses.join(", ");
 }
-
-/** 83000 as "1:23". */
-export function formatDuration(ms: number): string {
-  const seconds = Math.round(ms / 1_000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-}

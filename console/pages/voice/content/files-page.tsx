@@ -5,11 +5,12 @@ import { buttonClass } from "../../../ui/button.tsx";
 import { DataTable, type Column } from "../../../ui/data-table.tsx";
 import { EmptyState } from "../../../ui/empty-state.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
+import { formatDuration } from "../../../ui/numbers.ts";
 import { Page } from "../../../ui/page.tsx";
 import { useMay } from "../../../ui/permission.ts";
 import { Time } from "../../../ui/time.tsx";
 import { FileStatus } from "./file-status.tsx";
-import { formatDuration, usesOf } from "./file-words.ts";
+import { usesOf } from "./file-words.ts";
 
 const columns: readonly Column<VoiceFile>[] = [
   {

@@ -1,13 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { api } from "../../../api/client.ts";
-import { ApiProblem } from "../../../api/problem.ts";
 import { queryClient } from "../../../api/query-client.ts";
 import { menuQuery, type Menu } from "../../../api/voice.ts";
 import { Button, buttonClass } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
-import { EmptyState } from "../../../ui/empty-state.tsx";
-import { FormError } from "../../../ui/form-error.tsx";
+import { Missing } from "../../../ui/missing.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { useMay } from "../../../ui/permission.ts";
 import { draftOf } from "./menu-draft.ts";
@@ -29,7 +27,11 @@ export function MenuPage() {
       actions={menu && may && <MenuActions menu={menu} />}
     >
       {!menu ? (
-        <NoMenu error={error} />
+        <Missing error={error} what="menu">
+          <Link to="/voice/menus" className="text-accent underline">
+            All menus
+          </Link>
+        </Missing>
       ) : may ? (
         <MenuEditor key={id} menu={menu} />
       ) : (
@@ -39,18 +41,6 @@ export function MenuPage() {
         </>
       )}
     </Page>
-  );
-}
-
-function NoMenu({ error }: { readonly error: Error | null }) {
-  if (!error) return <p className="text-muted">Loading…</p>;
-  if (!(error instanceof ApiProblem) || error.status !== 404) return <FormError error={error} />;
-  return (
-    <EmptyState title="There is no such menu" text="The address may be mistyped.">
-      <Link to="/voice/menus" className="text-accent underline">
-        All menus
-      </Link>
-    </EmptyState>
   );
 }
 

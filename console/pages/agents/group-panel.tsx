@@ -1,0 +1,142 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { agentMembersQuery, type AgentGroup, type AgentMember } from "../../api/agents.ts";
+import { api } from "../../api/client.ts";
+import { queryClient } from "../../api/query-client.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { SortableList } from "../../ui/sortable-list.tsx";
+import { Time } from "../../ui/time.tsx";
+import { AddMemberForm } from "./add-member-form.tsx";
+import { GroupNameDialog } from "./group-name-dialog.tsx";
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ["agent-groups"] });
+
+/** A group of agents in the order in which they are rung, with who is on a call. */
+export function GroupPanel({ group }: { readonly group: AgentGroup }) {
+  const { id, name } = group;
+  const { data: members = [], error } = useQuery(agentMembersQuery(id));
+  const may = useMay("agents.manage");
+  const order = useMutation({
+    mutationFn: async (ordered: readonly AgentMember[]) => {
+      const moved = ordered.findIndex((member, at) => member.id !== members[at]?.id);
+      // One was moved: backward, it stands where the first difference is; forward, its old place does.
+      const isForward = ordered[moved]?.id === members[moved + 1]?.id;
+      const member = isForward ? members[moved]! : ordered[moved]!;
+      const position = ordered.indexOf(member) + 1;
+      await api.PATCH("/api/v1/agent-groups/{id}/members/{memberId}", {
+        params: { path: { id, memberId: member.id } },
+        body: { position },
+      });
+      await refresh();
+    },
+  });
+  return (
+    <Panel title={name} actions={may && <GroupActions group={group} />}>
+      <FormError error={error ?? order.error} />
+      {members.length === 0 && <p className="text-muted">No members yet.</p>}
+      {may ? (
+        <SortableList
+          label={`Members of ${name}`}
+          items={order.isPending ? order.variables : members}
+          keyOf={(member) => member.id}
+          nameOf={({ number }) => number}
+          busy={order.isPending}
+          onOrder={(ordered) => order.mutate(ordered)}
+        >
+          {(member) => <Member group_id={id} member={member} />}
+        </SortableList>
+      ) : (
+        <ul aria-label={`Members of ${name}`} className="divide-line divide-y">
+          {members.map((member) => (
+            <li key={member.id} className="py-2">
+              <Member group_id={id} member={member} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {may && <AddMemberForm id={id} />}
+    </Panel>
+  );
+}
+
+function GroupActions({ group }: { readonly group: AgentGroup }) {
+  const { id, name } = group;
+  return (
+    <span className="-my-1 flex gap-1">
+      <GroupNameDialog
+        group={group}
+        trigger={
+          <Button kind="quiet" aria-label={`Rename ${name}`}>
+            Rename
+          </Button>
+        }
+      />
+      <ConfirmDialog
+        title={`Delete ${name}?`}
+        text="Only a group that no menu, agent or number uses can be deleted."
+        action="Delete"
+        trigger={
+          <Button kind="quiet" aria-label={`Delete ${name}`}>
+            Delete
+          </Button>
+        }
+        act={async () => {
+          await api.DELETE("/api/v1/agent-groups/{id}", { params: { path: { id } } });
+          await refresh();
+        }}
+      />
+    </span>
+  );
+}
+
+function Member({
+  group_id: id,
+  member: { id: memberId, number, name, busy, last_call_ended_at },
+}: {
+  readonly group_id: number;
+  readonly member: AgentMember;
+}) {
+  const may = useMay("agents.manage");
+  const remove = useMutation({
+    mutationFn: async () => {
+      await api.DELETE("/api/v1/agent-groups/{id}/members/{memberId}", {
+        params: { path: { id, memberId } },
+      });
+      await refresh();
+    },
+  });
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-2">
+      <div className="min-w-0">
+        <span className="tabular-nums">{number}</span> {name}
+        <span className="text-muted block text-xs">
+          {last_call_ended_at === null ? (
+            "No call yet"
+          ) : (
+            <>
+              Last call until <Time at={last_call_ended_at} />
+            </>
+          )}
+        </span>
+        <FormError error={remove.error} />
+      </div>
+      <span className="flex items-center gap-2">
+        <Badge tone={busy ? "busy" : "good"}>{busy ? "On a call" : "Free"}</Badge>
+        {may && (
+          <Button
+            kind="quiet"
+            busy={remove.isPending}
+            aria-label={`Remove ${number}`}
+            onClick={() => remove.mutate()}
+          >
+            Remove
+          </Button>
+        )}
+      </span>
+    </div>
+  );
+}

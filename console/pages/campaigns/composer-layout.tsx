@@ -1,0 +1,56 @@
+import type { ReactNode } from "react";
+import { Button } from "../../ui/button.tsx";
+import { Page } from "../../ui/page.tsx";
+
+/** A composer: its form with what people get beside it, and last the dry run. */
+export function ComposerLayout({
+  title,
+  text,
+  form,
+  dryRun,
+  preview,
+  isChecking,
+  onCheck,
+  onDiscard,
+}: {
+  readonly title: string;
+  readonly text: string;
+  readonly form: ReactNode;
+  /** Null before there is one. */
+  readonly dryRun: ReactNode;
+  readonly preview: ReactNode;
+  readonly isChecking: boolean;
+  readonly onCheck: () => void;
+  readonly onDiscard: () => void;
+}) {
+  return (
+    <Page
+      title={title}
+      text={text}
+      actions={
+        <Button kind="quiet" onClick={onDiscard}>
+          Discard draft
+        </Button>
+      }
+    >
+      <div className="grid items-start gap-6 lg:grid-cols-[1fr_19rem]">
+        {dryRun ?? (
+          <form
+            noValidate
+            className="flex flex-col gap-6"
+            onSubmit={(event) => {
+              event.preventDefault();
+              onCheck();
+            }}
+          >
+            {form}
+            <Button kind="primary" type="submit" busy={isChecking} className="self-start">
+              Check with a dry run
+            </Button>
+          </form>
+        )}
+        {preview}
+      </div>
+    </Page>
+  );
+}

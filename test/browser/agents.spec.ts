@@ -1,0 +1,44 @@
+import { expect, test } from "./console-fixture.ts";
+
+test("a group of agents is made, ordered by keyboard and renamed, and an extension is added to it", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/agents");
+  await page.getByRole("button", { name: "New extension" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Extension", { exact: true }).fill("1");
+  await dialog.getByLabel("Name", { exact: true }).fill("Night phone");
+  await dialog.getByRole("button", { name: "Create extension" }).click();
+  await expect(dialog.getByLabel("Extension", { exact: true })).toBeFocused();
+  await dialog.getByLabel("Extension", { exact: true }).fill("771");
+  await dialog.getByRole("button", { name: "Create extension" }).click();
+  await expect(page.getByRole("table", { name: "Extensions" })).toContainText("Night phone");
+
+  await page.getByRole("button", { name: "New group" }).click();
+  await dialog.getByLabel("Name").fill("Night shift");
+  await dialog.getByRole("button", { name: "Create group" }).click();
+  const group = page.getByRole("region", { name: "Night shift" });
+  for (const number of ["9876500091", "771"]) {
+    await group.getByLabel("Extension or phone number").fill(number);
+    await group.getByRole("button", { name: "Add a member" }).click();
+    await expect(group.getByRole("list")).toContainText(number);
+  }
+  await expect(group.getByRole("listitem").nth(1)).toContainText("Night phone");
+  await group.getByRole("button", { name: "Move 771 up" }).click();
+  await expect(group.getByRole("listitem").nth(0)).toContainText("Night phone");
+  await page.reload();
+  await expect(group.getByRole("listitem").nth(0)).toContainText("Night phone");
+  await expect(group.getByRole("listitem").nth(0)).toContainText("Free");
+  await group.getByRole("button", { name: "Remove 919876500091" }).click();
+  await expect(group.getByRole("listitem")).toHaveCount(1);
+  await group.getByRole("button", { name: "Rename Night shift" }).click();
+  await dialog.getByLabel("Name").fill("Late shift");
+  await dialog.getByRole("button", { name: "Rename" }).click();
+  const renamed = page.getByRole("region", { name: "Late shift" });
+  await renamed.getByRole("button", { name: "Delete Late shift" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(renamed).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
