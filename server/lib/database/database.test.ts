@@ -61,3 +61,26 @@ test("logs a lost connection while the database is in use, but not while it clos
   assert.notDeepEqual(await messagesOnDisconnect({ closing: false }), []);
   assert.deepEqual(await messagesOnDisconnect({ closing: true }), []);
 });
+
+test("a statement that is given up takes its connection along, so that no later one runs in its transaction", async () => {
+  const log = openLog("silent", { readable: false });
+  const impatient = `${database.url}?query_timeout=200`;
+  const db = openDatabase(impatient, log, { connections: 1 });
+  const patient = openDatabase(database.url, log);
+  await db.pool.query("create table given_up (id int)");
+  const { rows } = await db.pool.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const { pid } = rows[0]!;
+  process.kill(pid, "SIGSTOP");
+  try {
+    await assert.rejects(
+      db.query.transaction().execute(async () => {}),
+      /query read timeout/i,
+    );
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  await db.pool.query("insert into given_up values (1)");
+  assert.deepEqual((await patient.pool.query("select id from given_up")).rows, [{ id: 1 }]);
+  await db.close();
+  await patient.close();
+});

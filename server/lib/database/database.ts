@@ -60,6 +60,7 @@ export function openDatabase(
   pool.on("connect", (client) => {
     client.on("error", (err) => logError(err, "database connection lost"));
     nameStatements(client, names);
+    closeOnTimeout(client);
   });
   const query = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   const close = async () => {
@@ -117,4 +118,21 @@ function nameStatements(client: pg.PoolClient, names: Map<string, string>): void
       : send(query, values, ...rest);
   };
   client.query = sendNamed as typeof client.query;
+}
+
+/**
+ * Closes the connection when a statement is given up: it still runs there. After a `begin` that was given up, a later
+ * statement of the pool would be answered but never committed.
+ */
+function closeOnTimeout(client: pg.PoolClient): void {
+  const send = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const sendWatched = (...args: unknown[]) => {
+    const answer = send(...args);
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((error: unknown) => {
+      if (error instanceof Error && error.message === "Query read timeout") void client.end();
+      throw error;
+    });
+  };
+  client.query = sendWatched as typeof client.query;
 }
