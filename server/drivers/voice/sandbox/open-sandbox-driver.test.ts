@@ -82,6 +82,32 @@ async function talking(agent: DialTarget, customer: DialTarget) {
   return { ...opened, session, events };
 }
 
+test("a phone rings before it answers, in whatever order a busy process runs its timers", async () => {
+  let scheduled: { delay_ms: number; run: () => void }[] = [];
+  const schedule = (run: () => void, delay_ms: number) => {
+    const entry = { delay_ms, run };
+    scheduled.push(entry);
+    return () => void (scheduled = scheduled.filter((one) => one !== entry));
+  };
+  /** Runs what is due within two seconds, the longest delay first. */
+  const runLate = () => {
+    for (;;) {
+      const due = scheduled.filter(({ delay_ms }) => delay_ms < 2_000);
+      const [next] = due.toSorted((a, b) => b.delay_ms - a.delay_ms);
+      if (next === undefined) return;
+      scheduled = scheduled.filter((one) => one !== next);
+      next.run();
+    }
+  };
+  const driver = openSandboxVoiceDriver({ timers: { now: () => start_ms, schedule } });
+  const lines: string[] = [];
+  const session = driver.open(node, (event) => void lines.push(describe(event)));
+  runLate();
+  await session.dial(dial("a", phone("101")));
+  runLate();
+  assert.deepEqual(lines, ["connected", "ringing a", "answered a"]);
+});
+
 test("a call rings, is answered, and ends when the customer hangs up after five seconds of talk", async () => {
   const { time, events } = await talking(phone("201"), trunk("919812345678"));
   time.advance(60_000);

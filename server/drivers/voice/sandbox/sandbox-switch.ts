@@ -119,9 +119,20 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
     throw new VoiceError("refused", "the phone is not registered", { ending: behavior.ending });
   const leg = addLeg(at, { name: dial.leg, call: dial.call, number: dial.to.number }, behavior);
   const schedule = (delay_ms: number, run: () => void) => leg.timers.push(at.after(delay_ms, run));
-  if (behavior.rings_ms !== null) schedule(behavior.rings_ms, () => ring(at, leg));
-  if (behavior.kind === "answers") schedule(behavior.answers_ms, () => answer(at, leg, behavior));
-  if (behavior.kind === "fails") schedule(behavior.fails_ms, () => end(at, leg, behavior.ending));
+  // What follows the ring waits for it: a busy process runs timers late, and not always in order.
+  const goOn = (since_ms: number) => {
+    if (behavior.kind === "answers")
+      schedule(behavior.answers_ms - since_ms, () => answer(at, leg, behavior));
+    if (behavior.kind === "fails")
+      schedule(behavior.fails_ms - since_ms, () => end(at, leg, behavior.ending));
+  };
+  const { rings_ms } = behavior;
+  if (rings_ms === null) goOn(0);
+  else
+    schedule(rings_ms, () => {
+      ring(at, leg);
+      goOn(rings_ms);
+    });
   schedule(dial.ring_seconds * 1_000, () => end(at, leg, not_answered));
   if (behavior.kind === "fails" && behavior.calls_back) leg.on_end.add(() => callBack(at, dial));
 }
