@@ -15,7 +15,7 @@ import { idParam } from "./shell/id-param.ts";
 import { firstPage, see_overview } from "./shell/navigation.ts";
 import { NotFoundPage } from "./shell/not-found-page.tsx";
 import { Root } from "./shell/root.tsx";
-import { readCallsSearch } from "./pages/calls/calls-search.ts";
+import { readCallsSearch, readDialerSearch } from "./pages/calls/calls-search.ts";
 import {
   readCampaignsSearch,
   readComposerSearch,
@@ -23,7 +23,12 @@ import {
 } from "./pages/chat/campaigns-search.ts";
 import { readDeliverySearch } from "./pages/developers/developers-search.ts";
 import { readTemplatesSearch } from "./pages/templates/templates-search.ts";
-import { readImportSearch, readLeadSearch, readLeadsSearch } from "./pages/leads/leads-search.ts";
+import {
+  readContactsSearch,
+  readImportSearch,
+  readLeadSearch,
+  readLeadsSearch,
+} from "./pages/leads/leads-search.ts";
 import { readRepliesSearch } from "./pages/replies/replies-search.ts";
 import { readReportsSearch } from "./pages/reports/reports-search.ts";
 import { readAuditSearch, readLedgerSearch } from "./pages/settings/settings-search.ts";
@@ -143,6 +148,14 @@ const lead = createRoute({
   component: lazyRouteComponent(() => import("./pages/leads/lead-page.tsx"), "LeadPage"),
 });
 
+const contacts = createRoute({
+  getParentRoute: () => shell,
+  path: "/contacts",
+  staticData: { title: "Contacts", permission: "crm.read" },
+  validateSearch: readContactsSearch,
+  component: lazyRouteComponent(() => import("./pages/contacts/contacts-page.tsx"), "ContactsPage"),
+});
+
 const person = createRoute({
   getParentRoute: () => shell,
   path: "/people/$phone",
@@ -180,12 +193,22 @@ const chatCampaign = createRoute({
   component: lazyRouteComponent(() => import("./pages/chat/campaign-page.tsx"), "CampaignPage"),
 });
 
-const see_templates = ["chat.read", "chat.campaigns.create", "chat.manage"] as const;
+const see_chat = ["chat.read", "chat.campaigns.create", "chat.manage"] as const;
+
+const chatNumbers = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/numbers",
+  staticData: { title: "Chat numbers", permission: see_chat },
+  component: lazyRouteComponent(
+    () => import("./pages/numbers/chat-numbers-page.tsx"),
+    "ChatNumbersPage",
+  ),
+});
 
 const templates = createRoute({
   getParentRoute: () => shell,
   path: "/chat/templates",
-  staticData: { title: "Templates", permission: see_templates },
+  staticData: { title: "Templates", permission: see_chat },
   validateSearch: readTemplatesSearch,
   component: lazyRouteComponent(
     () => import("./pages/templates/templates-page.tsx"),
@@ -206,7 +229,7 @@ const newTemplate = createRoute({
 const template = createRoute({
   getParentRoute: () => shell,
   path: "/chat/templates/$id",
-  staticData: { title: "Template", permission: see_templates },
+  staticData: { title: "Template", permission: see_chat },
   params: idParam,
   component: lazyRouteComponent(
     () => import("./pages/templates/template-page.tsx"),
@@ -353,6 +376,18 @@ const agentGroups = createRoute({
   component: lazyRouteComponent(() => import("./pages/agents/agents-page.tsx"), "AgentGroupsPage"),
 });
 
+const see_telephony = ["agents.read", "agents.manage", "installation.manage"] as const;
+
+const telephony = createRoute({
+  getParentRoute: () => shell,
+  path: "/telephony",
+  staticData: { title: "Telephony", permission: see_telephony },
+  component: lazyRouteComponent(
+    () => import("./pages/telephony/telephony-page.tsx"),
+    "TelephonyPage",
+  ),
+});
+
 const see_calls = ["calls.read", "calls.manage"] as const;
 
 const calls = createRoute({
@@ -361,6 +396,14 @@ const calls = createRoute({
   staticData: { title: "Calls", permission: see_calls },
   validateSearch: readCallsSearch,
   component: lazyRouteComponent(() => import("./pages/calls/calls-page.tsx"), "CallsPage"),
+});
+
+const dialer = createRoute({
+  getParentRoute: () => shell,
+  path: "/calls/new",
+  staticData: { title: "Dialer", permission: see_calls },
+  validateSearch: readDialerSearch,
+  component: lazyRouteComponent(() => import("./pages/calls/dialer-page.tsx"), "DialerPage"),
 });
 
 const call = createRoute({
@@ -485,6 +528,23 @@ const users = createRoute({
   component: lazyRouteComponent(() => import("./pages/settings/users-page.tsx"), "UsersPage"),
 });
 
+const workspaces = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/workspaces",
+  staticData: { title: "Workspaces", permission: "crm.manage" },
+  component: lazyRouteComponent(
+    () => import("./pages/settings/workspaces-page.tsx"),
+    "WorkspacesPage",
+  ),
+});
+
+const erasures = createRoute({
+  getParentRoute: () => shell,
+  path: "/settings/erasures",
+  staticData: { title: "Erasures", permission: "people.erase" },
+  component: lazyRouteComponent(() => import("./pages/settings/erasures-page.tsx"), "ErasuresPage"),
+});
+
 const profile = createRoute({
   getParentRoute: () => shell,
   path: "/settings/profile",
@@ -504,10 +564,12 @@ export const router = createRouter({
       leads,
       importLeads,
       lead,
+      contacts,
       person,
       chatCampaigns,
       newChatCampaign,
       chatCampaign,
+      chatNumbers,
       templates,
       newTemplate,
       template,
@@ -526,7 +588,9 @@ export const router = createRouter({
       newAgent,
       agent,
       agentGroups,
+      telephony,
       calls,
+      dialer,
       call,
       groups,
       group,
@@ -541,6 +605,8 @@ export const router = createRouter({
       users,
       credits,
       audit,
+      workspaces,
+      erasures,
       profile,
     ]),
   ]),

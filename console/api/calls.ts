@@ -1,11 +1,12 @@
 import type { Sent } from "./answer.ts";
-import { api } from "./client.ts";
+import { api, body } from "./client.ts";
 import { ApiProblem } from "./problem.ts";
 
-/** Rings the agent and then, once the agent has answered, the customer. */
-export async function placeCall(call: Sent<"clickToCall">): Promise<void> {
+/** Rings the agent and then, once the agent has answered, the customer. Returns the ID that its attempts share. */
+export async function placeCall(call: Sent<"clickToCall">): Promise<number> {
   try {
-    await api.POST("/api/v1/clickToCallApis/clickToCall", { body: call });
+    const { data } = await body(api.POST("/api/v1/clickToCallApis/clickToCall", { body: call }));
+    return data.campaignId;
   } catch (error) {
     throw error instanceof ApiProblem ? withFields(error) : error;
   }

@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Answer } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
@@ -13,6 +13,15 @@ export const erasureQuery = (id: number) =>
       body(api.GET("/api/v1/erasures/{id}", { params: { path: { id } }, signal })),
     refetchInterval: ({ state }) => (state.data?.state === "done" ? false : 1_000),
   });
+
+/** Newest first. */
+export const erasuresQuery = infiniteQueryOptions({
+  queryKey: ["erasures"],
+  queryFn: ({ pageParam: cursor, signal }) =>
+    body(api.GET("/api/v1/erasures", { params: { query: { limit: 50, cursor } }, signal })),
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+});
 
 /** Requests the erasure of everything known about a person; returns its ID. */
 export async function erasePerson(phone_number: string): Promise<number> {

@@ -1,5 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
 
 export type LeadFilter = {
   readonly status?: number;
@@ -9,13 +11,36 @@ export type LeadFilter = {
   readonly q?: string;
 };
 
-export const workspacesQuery = queryOptions({
+/** Every workspace, also those that are inactive. */
+export const allWorkspacesQuery = queryOptions({
   queryKey: ["workspaces"],
   queryFn: async ({ signal }) => {
     const params = { query: { limit: 200 } };
     return (await body(api.GET("/api/v1/crm/workspaces", { params, signal }))).data;
   },
 });
+
+/** The workspaces that have leads. */
+export const workspacesQuery = queryOptions({
+  ...allWorkspacesQuery,
+  select: (workspaces) => workspaces.filter(({ active }) => active),
+});
+
+export type Workspace = Row<"listWorkspaces">;
+
+/** Creates a workspace, or changes one. */
+export async function saveWorkspace(
+  workspaceId: number | null,
+  json: Sent<"createWorkspace"> & { readonly active: boolean },
+): Promise<void> {
+  await (workspaceId === null
+    ? api.POST("/api/v1/crm/workspaces", { body: json })
+    : api.PATCH("/api/v1/crm/workspaces/{workspaceId}", {
+        params: { path: { workspaceId } },
+        body: json,
+      }));
+  await queryClient.invalidateQueries({ queryKey: ["workspaces"] });
+}
 
 export const picklistsQuery = (workspaceId: number) =>
   queryOptions({

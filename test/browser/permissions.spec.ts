@@ -83,6 +83,43 @@ const controls: readonly Control[] = [
   },
   { permissions: ["reports.export"], path: "/reports", role: "link", name: "Export" },
   { permissions: ["agents.manage"], path: "/agents", role: "button", name: "New group" },
+  {
+    permissions: ["installation.manage"],
+    path: "/telephony",
+    role: "button",
+    name: "Add a trunk",
+  },
+  {
+    permissions: ["agents.manage"],
+    path: "/telephony",
+    role: "button",
+    name: "Add a phone",
+  },
+  {
+    permissions: ["installation.manage"],
+    path: "/chat/numbers",
+    role: "button",
+    name: "Add a WhatsApp number",
+  },
+  {
+    permissions: ["chat.manage"],
+    path: "/chat/numbers",
+    role: "button",
+    name: "Add a sandbox number",
+  },
+  { permissions: ["chat.export"], path: "/chat/replies", role: "link", name: "Export" },
+  {
+    permissions: ["suppressions.read"],
+    path: "/suppressions",
+    role: "link",
+    name: "Export",
+  },
+  {
+    permissions: ["crm.write"],
+    path: "/contacts",
+    role: "button",
+    name: "Change Carla Contact",
+  },
   { permissions: ["calls.export"], path: "/calls", role: "link", name: "Export" },
   { permissions: ["crm.import"], path: "/leads", role: "link", name: "Import" },
   { permissions: ["crm.export"], path: "/leads", role: "link", name: "Export" },
@@ -222,7 +259,12 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
     "/voice/menus/1",
     "/calls",
     "/calls/1",
+    "/contacts",
+    "/agents",
+    "/telephony",
+    "/chat/numbers",
     "/settings/users",
+    "/settings/workspaces",
   ]) {
     await page.goto(service.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();

@@ -10,6 +10,7 @@ import { Page } from "../../ui/page.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CallActions } from "./call-actions.tsx";
+import { call_events } from "./call-events.ts";
 import { CallConversation } from "./call-conversation.tsx";
 import { CallLegs } from "./call-legs.tsx";
 import { CallStatusBadge } from "./call-status.tsx";
@@ -20,20 +21,7 @@ const route = getRouteApi("/shell/calls/$id");
 export function CallPage() {
   const { id } = route.useParams();
   const { data: call, error } = useQuery(callQuery(id));
-  useRefresh(
-    [
-      "call.initiated",
-      "call.ringing",
-      "call.answered",
-      "call.bridged",
-      "call.dtmf",
-      "call.transferring",
-      "call.transferred",
-      "call.recording.ready",
-      "call.completed",
-    ],
-    ["calls", id],
-  );
+  useRefresh(call_events, ["calls", id]);
   return (
     <Page
       title={

@@ -9,17 +9,18 @@ import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { DayFilter } from "../../ui/day-filter.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatDuration } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
-import { useMay } from "../../ui/permission.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CallStatusBadge } from "./call-status.tsx";
 import { status_options } from "./calls-search.ts";
 
 const route = getRouteApi("/shell/calls");
+const shell = getRouteApi("/shell");
 
 const types: Readonly<Record<Call["type"], string>> = {
   click_to_call: "Click-to-call",
@@ -67,7 +68,15 @@ export function CallsPage() {
   const table = pagedRows(calls);
   const isFiltered = Object.keys(filter).length > 0;
   return (
-    <Page title="Calls" actions={<Export filter={filter} />}>
+    <Page
+      title="Calls"
+      actions={
+        <>
+          <ExportLink path="/api/v1/calls/export" filter={filter} permission="calls.export" />
+          <DialerLink />
+        </>
+      }
+    >
       <Filters />
       <FormError error={calls.error} />
       {calls.isSuccess && table.rows.length === 0 ? (
@@ -119,13 +128,12 @@ function Filters() {
   );
 }
 
-function Export({ filter }: { readonly filter: CallFilter }) {
-  if (!useMay("calls.export")) return null;
-  const given = Object.entries(filter).map(([name, value]) => [name, String(value)]);
-  const query = new URLSearchParams(given).toString();
+function DialerLink() {
+  const { account } = shell.useRouteContext().me;
+  if (!account.features.includes("calls")) return null;
   return (
-    <a href={`/api/v1/calls/export?${query}`} download className={buttonClass()}>
-      Export
-    </a>
+    <Link to="/calls/new" className={buttonClass("primary")}>
+      New call
+    </Link>
   );
 }

@@ -27,3 +27,14 @@ export function readCallsSearch(search: Record<string, unknown>): CallFilter {
     ...(typeof to === "string" && day.test(to) ? { to } : {}),
   };
 }
+
+/** The call that was placed, and the number to call next. */
+export function readDialerSearch({ to, campaign_id }: Record<string, unknown>): {
+  to?: string;
+  campaign_id?: number;
+} {
+  return {
+    ...(typeof to === "string" || typeof to === "number" ? { to: String(to) } : {}),
+    ...(Number.isSafeInteger(campaign_id) ? { campaign_id: campaign_id as number } : {}),
+  };
+}

@@ -11,6 +11,7 @@ import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -57,6 +58,11 @@ export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDe
             value={error}
             options={reason_options}
             onChange={(value) => change({ error: value })}
+          />
+          <ExportLink
+            path={`/api/v1/chat/campaigns/${id}/recipients/export`}
+            filter={{ state, error }}
+            permission="chat.export"
           />
         </div>
       </div>

@@ -18,7 +18,7 @@ export function LiftHold({ scope, subject_id, reason }: Hold) {
       body: { scope, subject_id, reason: reason as LiftableReason },
     });
     await Promise.all(
-      ["chat-campaigns", "overview"].map((key) =>
+      ["chat-campaigns", "chat-numbers", "overview"].map((key) =>
         queryClient.invalidateQueries({ queryKey: [key] }),
       ),
     );

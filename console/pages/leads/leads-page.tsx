@@ -9,6 +9,7 @@ import { buttonClass } from "../../ui/button.tsx";
 import { ColumnMenu } from "../../ui/column-menu.tsx";
 import { DataTable, type Column, type Selection } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useMay } from "../../ui/permission.ts";
@@ -70,7 +71,6 @@ export function LeadsPage() {
 function Actions({ workspace }: { readonly workspace: number }) {
   const mayCreate = useMay("crm.leads.create");
   const mayImport = useMay("crm.import");
-  const mayExport = useMay("crm.export");
   const { status, source, priority, agent, q } = route.useSearch();
   const filters = {
     statusId: status,
@@ -79,9 +79,6 @@ function Actions({ workspace }: { readonly workspace: number }) {
     assignedAgentId: agent,
     q,
   };
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters))
-    if (value !== undefined) query.set(name, String(value));
   return (
     <>
       {mayImport && (
@@ -89,15 +86,11 @@ function Actions({ workspace }: { readonly workspace: number }) {
           Import
         </Link>
       )}
-      {mayExport && (
-        <a
-          href={`/api/v1/crm/workspaces/${workspace}/leads/export?${query}`}
-          download
-          className={buttonClass("plain")}
-        >
-          Export
-        </a>
-      )}
+      <ExportLink
+        path={`/api/v1/crm/workspaces/${workspace}/leads/export`}
+        filter={filters}
+        permission="crm.export"
+      />
       {mayCreate && <NewLeadDialog workspace={workspace} />}
     </>
   );

@@ -28,6 +28,14 @@ export function readLeadSearch({ workspace }: Record<string, unknown>): { worksp
   return isId(workspace) ? { workspace } : {};
 }
 
+/** The workspace whose contacts are listed, and the search for some. */
+export function readContactsSearch({ workspace, q }: Record<string, unknown>): {
+  workspace?: number;
+  q?: string;
+} {
+  return { ...(isId(workspace) ? { workspace } : {}), ...readText(q) };
+}
+
 /** The workspace that leads are imported to, and the import that is shown. */
 export function readImportSearch(search: Record<string, unknown>): {
   workspace?: number;

@@ -5,6 +5,7 @@ import { repliesQuery, type Reply } from "../../api/replies.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -18,40 +19,18 @@ const route = getRouteApi("/shell/chat/replies");
 /** The last message of each person, newest first. */
 export function RepliesPage() {
   const filter = route.useSearch();
-  const navigate = route.useNavigate();
   const replies = useInfiniteQuery(repliesQuery(filter));
   useRefresh(["chat.reply.received"], ["replies"]);
   const latest = latestOfEach(replies.data?.pages.flatMap(({ data }) => data) ?? []);
   return (
-    <Page title="Replies" text="What people wrote back, the newest first.">
-      <div className="flex flex-wrap gap-2">
-        <SearchField
-          label="Number"
-          placeholder="Number with country code"
-          value={filter.phone_number}
-          onSearch={(phone_number) => {
-            const { phone_number: _, ...rest } = filter;
-            void navigate({
-              search: phone_number === undefined ? rest : { ...rest, phone_number },
-            });
-          }}
-        />
-        <FilterSelect
-          label="Opt-outs"
-          all="All replies"
-          value={filter.opted_out === undefined ? undefined : String(filter.opted_out)}
-          options={[
-            { value: "false", label: "Without opt-outs" },
-            { value: "true", label: "Opt-outs only" },
-          ]}
-          onChange={(chosen) => {
-            const { opted_out: _, ...rest } = filter;
-            void navigate({
-              search: chosen === undefined ? rest : { ...rest, opted_out: chosen === "true" },
-            });
-          }}
-        />
-      </div>
+    <Page
+      title="Replies"
+      text="What people wrote back, the newest first."
+      actions={
+        <ExportLink path="/api/v1/chat/replies/export" filter={filter} permission="chat.export" />
+      }
+    >
+      <Filters />
       <FormError error={replies.error} />
       {replies.isSuccess && latest.length === 0 ? (
         <EmptyState
@@ -80,6 +59,41 @@ export function RepliesPage() {
         </Button>
       )}
     </Page>
+  );
+}
+
+function Filters() {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <div className="flex flex-wrap gap-2">
+      <SearchField
+        label="Number"
+        placeholder="Number with country code"
+        value={filter.phone_number}
+        onSearch={(phone_number) => {
+          const { phone_number: _, ...rest } = filter;
+          void navigate({
+            search: phone_number === undefined ? rest : { ...rest, phone_number },
+          });
+        }}
+      />
+      <FilterSelect
+        label="Opt-outs"
+        all="All replies"
+        value={filter.opted_out === undefined ? undefined : String(filter.opted_out)}
+        options={[
+          { value: "false", label: "Without opt-outs" },
+          { value: "true", label: "Opt-outs only" },
+        ]}
+        onChange={(chosen) => {
+          const { opted_out: _, ...rest } = filter;
+          void navigate({
+            search: chosen === undefined ? rest : { ...rest, opted_out: chosen === "true" },
+          });
+        }}
+      />
+    </div>
   );
 }
 

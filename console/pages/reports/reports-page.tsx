@@ -7,11 +7,10 @@ import {
   type CallGroup,
   type ReportRange,
 } from "../../api/reports.ts";
-import { buttonClass } from "../../ui/button.tsx";
 import { DayFilter } from "../../ui/day-filter.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { Page } from "../../ui/page.tsx";
-import { useMay } from "../../ui/permission.ts";
 import { call_metrics, chat_metrics, nameOfCallRow, nameOfChatRow } from "./report-rows.ts";
 import { ReportTable } from "./report-table.tsx";
 import { group_options, type ReportKind, type ReportsSearch } from "./reports-search.ts";
@@ -111,16 +110,6 @@ function CallReport({ by, range }: Props) {
 }
 
 function Export({ kind, by, range }: Props & { readonly kind: ReportKind }) {
-  const may = useMay("reports.export");
-  if (!may) return null;
-  const query = new URLSearchParams({ group_by: by, ...range }).toString();
-  return kind === "chat" ? (
-    <a href={`/api/v1/reports/chat/export?${query}`} download className={buttonClass()}>
-      Export
-    </a>
-  ) : (
-    <a href={`/api/v1/reports/calls/export?${query}`} download className={buttonClass()}>
-      Export
-    </a>
-  );
+  const path = kind === "chat" ? "/api/v1/reports/chat/export" : "/api/v1/reports/calls/export";
+  return <ExportLink path={path} filter={{ group_by: by, ...range }} permission="reports.export" />;
 }

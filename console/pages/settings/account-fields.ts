@@ -1,23 +1,14 @@
 // What can be set of an account, by the section of the API that it belongs to.
-
-export type SettingField = {
-  readonly name: string;
-  readonly label: string;
-  readonly note?: string;
-  readonly kind: "text" | "time" | "number" | "check" | "lines" | "choice";
-  /** What an empty field means; without it, a value is required. */
-  readonly empty?: string;
-  readonly options?: readonly { readonly value: string; readonly label: string }[];
-};
+import type { FormField } from "../../ui/form-fields.tsx";
 
 export type SettingSection = {
   readonly title: string;
   /** Null: fields of the account itself. */
   readonly section: "chat" | "calls" | "credits" | "retention" | null;
-  readonly fields: readonly SettingField[];
+  readonly fields: readonly FormField[];
 };
 
-const days = (name: string, label: string, empty = "No limit"): SettingField => ({
+const days = (name: string, label: string, empty = "No limit"): FormField => ({
   name,
   label,
   kind: "number",

@@ -2,10 +2,10 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { creditsQuery, ledgerQuery, type LedgerFilter, type Transfer } from "../../api/account.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
-import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { DayFilter } from "../../ui/day-filter.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -43,16 +43,16 @@ export function CreditsPage() {
   const ledger = useInfiniteQuery(ledgerQuery(filter));
   const table = pagedRows(ledger);
   const change = (changed: LedgerFilter) => void navigate({ search: { ...filter, ...changed } });
-  const given = Object.entries(filter).map(([name, value]) => [name, value]);
-  const query = new URLSearchParams(given).toString();
   return (
     <Page
       title="Credits"
       text="Credit is set aside when a campaign begins, and returned for what was not sent."
       actions={
-        <a href={`/api/v1/credits/ledger/export?${query}`} download className={buttonClass()}>
-          Export
-        </a>
+        <ExportLink
+          path="/api/v1/credits/ledger/export"
+          filter={filter}
+          permission="credits.read"
+        />
       }
     >
       <FormError error={error ?? ledger.error} />

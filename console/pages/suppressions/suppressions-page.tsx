@@ -9,6 +9,7 @@ import {
 import { Button } from "../../ui/button.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -33,7 +34,16 @@ export function SuppressionsPage() {
     <Page
       title="Suppressions"
       text="People who must not be written to or called. Campaigns and click-to-call leave them out."
-      actions={may_manage && <AddSuppressionsDialog />}
+      actions={
+        <>
+          <ExportLink
+            path="/api/v1/suppressions/export"
+            filter={filter}
+            permission="suppressions.read"
+          />
+          {may_manage && <AddSuppressionsDialog />}
+        </>
+      }
     >
       <Filters filter={filter} change={change} />
       <FormError error={list.error} />

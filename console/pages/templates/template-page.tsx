@@ -18,6 +18,7 @@ import { Phone } from "../../ui/phone.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RenderedBubble } from "../chat/template-bubble.tsx";
 import { TemplateStatus } from "./template-status.tsx";
+import { TestDialog } from "./test-dialog.tsx";
 import { UsedIn } from "./used-in.tsx";
 import { category_words } from "./templates-page.tsx";
 
@@ -105,7 +106,8 @@ function Details({ template }: { readonly template: Template }) {
   );
 }
 
-function Actions({ template: { id, name, status } }: { readonly template: Template }) {
+function Actions({ template }: { readonly template: Template }) {
+  const { id, name, status } = template;
   const mayManage = useMay("chat.manage");
   const maySend = useMay("chat.campaigns.create");
   const navigate = useNavigate();
@@ -123,6 +125,7 @@ function Actions({ template: { id, name, status } }: { readonly template: Templa
           }}
         />
       )}
+      {maySend && status === "APPROVED" && <TestDialog template={template} />}
       {maySend && status === "APPROVED" && (
         <Link to="/chat/campaigns/new" search={{ template: id }} className={buttonClass("primary")}>
           New campaign

@@ -13,10 +13,10 @@ import { voice_failures } from "../../messages/voice-reasons.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { useMay } from "../../ui/permission.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { VoiceStateBadge } from "./voice-badges.tsx";
@@ -98,7 +98,12 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
             value={filter.number}
             onSearch={(number) => change({ number })}
           />
-          {total > 0 && <Export id={id} />}
+          {total > 0 && (
+            <ExportLink
+              path={`/api/v1/voice/campaigns/${id}/recipients/export`}
+              permission="voice.campaigns.export"
+            />
+          )}
           {rejected > 0 && (
             <a
               href={`/api/v1/voice/campaigns/${id}/rejects?format=csv`}
@@ -120,15 +125,6 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
         <DataTable label="Recipients" columns={columns} {...table} keyOf={({ id: key }) => key} />
       )}
     </section>
-  );
-}
-
-function Export({ id }: { readonly id: number }) {
-  if (!useMay("voice.campaigns.export")) return null;
-  return (
-    <a href={`/api/v1/voice/campaigns/${id}/recipients/export`} download className={buttonClass()}>
-      Export
-    </a>
   );
 }
 

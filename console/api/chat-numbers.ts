@@ -1,0 +1,64 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { Answer, Row, Sent } from "./answer.ts";
+import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+
+export type ChatNumber = Row<"listChatNumbers">;
+export type Credential = Row<"listWhatsappCredentials">;
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ["chat-numbers"] });
+
+export async function createChatNumber(json: Sent<"createChatNumber">): Promise<void> {
+  await api.POST("/api/v1/chat/numbers", { body: json });
+  await refresh();
+}
+
+export async function updateChatNumber(id: number, json: Sent<"updateChatNumber">): Promise<void> {
+  await api.PATCH("/api/v1/chat/numbers/{id}", { params: { path: { id } }, body: json });
+  await refresh();
+}
+
+export async function deleteChatNumber(id: number): Promise<void> {
+  await api.DELETE("/api/v1/chat/numbers/{id}", { params: { path: { id } } });
+  await refresh();
+}
+
+/** Asks the provider for the number's quality. */
+export async function syncChatNumber(id: number): Promise<void> {
+  await api.POST("/api/v1/chat/numbers/{id}/sync", { params: { path: { id } } });
+  await refresh();
+}
+
+/** The accounts of the installation with a credential of their own. */
+export const credentialsQuery = queryOptions({
+  queryKey: ["chat-numbers", "credentials"],
+  queryFn: async ({ signal }) =>
+    (
+      await body(
+        api.GET("/api/v1/whatsapp-credentials", { params: { query: { limit: 200 } }, signal }),
+      )
+    ).data,
+});
+
+export async function updateCredential(
+  account_id: number,
+  json: Sent<"updateWhatsappCredential">,
+): Promise<void> {
+  await api.PUT("/api/v1/whatsapp-credentials/{account_id}", {
+    params: { path: { account_id } },
+    body: json,
+  });
+  await refresh();
+}
+
+export async function deleteCredential(account_id: number): Promise<void> {
+  await api.DELETE("/api/v1/whatsapp-credentials/{account_id}", {
+    params: { path: { account_id } },
+  });
+  await refresh();
+}
+
+/** Sends one message at once; returns what became of it. */
+export function sendTest(json: Sent<"sendChatTest">): Promise<Answer<"sendChatTest">> {
+  return body(api.POST("/api/v1/chat/campaigns/test", { body: json }));
+}

@@ -1,0 +1,104 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { Row, Sent } from "./answer.ts";
+import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+
+export type PhoneNumber = Row<"listPhoneNumbers">;
+export type AgentNumber = Row<"listAgentNumbers">;
+export type VoiceNode = Row<"listVoiceNodes">;
+export type Trunk = Row<"listTrunks">;
+export type NumberAssignment = Row<"listNumberAssignments">;
+
+const all = { params: { query: { limit: 200 } } } as const;
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ["telephony"] });
+
+export const phoneNumbersQuery = queryOptions({
+  queryKey: ["telephony", "phone-numbers"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/phone-numbers", { ...all, signal }))).data,
+});
+
+/** Sends a number's incoming calls to a menu, to a group of agents, or nowhere. */
+export async function routeNumber(number: string, target: Sent<"routePhoneNumber">): Promise<void> {
+  await api.PATCH("/api/v1/phone-numbers/{number}", {
+    params: { path: { number } },
+    body: target,
+  });
+  await refresh();
+}
+
+export const agentNumbersQuery = queryOptions({
+  queryKey: ["telephony", "agent-numbers"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/agent-numbers", { ...all, signal }))).data,
+});
+
+export async function addAgentNumber(json: Sent<"addAgentNumber">): Promise<void> {
+  await api.POST("/api/v1/agent-numbers", { body: json });
+  await refresh();
+}
+
+export async function removeAgentNumber(number: string): Promise<void> {
+  await api.DELETE("/api/v1/agent-numbers/{number}", { params: { path: { number } } });
+  await refresh();
+}
+
+/** Of the whole installation. No event reports their state, so it is read again. */
+export const voiceNodesQuery = queryOptions({
+  queryKey: ["telephony", "nodes"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/voice-nodes", { ...all, signal }))).data,
+  refetchInterval: 5_000,
+});
+
+export async function createNode(json: Sent<"createVoiceNode">): Promise<void> {
+  await api.POST("/api/v1/voice-nodes", { body: json });
+  await refresh();
+}
+
+export async function updateNode(id: number, json: Sent<"updateVoiceNode">): Promise<void> {
+  await api.PATCH("/api/v1/voice-nodes/{id}", { params: { path: { id } }, body: json });
+  await refresh();
+}
+
+export async function deleteNode(id: number): Promise<void> {
+  await api.DELETE("/api/v1/voice-nodes/{id}", { params: { path: { id } } });
+  await refresh();
+}
+
+export const trunksQuery = queryOptions({
+  queryKey: ["telephony", "trunks"],
+  queryFn: async ({ signal }) => (await body(api.GET("/api/v1/trunks", { ...all, signal }))).data,
+});
+
+/** A whole trunk: what creates one and what changes one. */
+export type TrunkBody = Required<Sent<"updateTrunk">>;
+
+export async function saveTrunk(id: number | null, json: TrunkBody): Promise<void> {
+  await (id === null
+    ? api.POST("/api/v1/trunks", { body: json })
+    : api.PATCH("/api/v1/trunks/{id}", { params: { path: { id } }, body: json }));
+  await refresh();
+}
+
+export async function deleteTrunk(id: number): Promise<void> {
+  await api.DELETE("/api/v1/trunks/{id}", { params: { path: { id } } });
+  await refresh();
+}
+
+export const numberAssignmentsQuery = queryOptions({
+  queryKey: ["telephony", "assignments"],
+  queryFn: async ({ signal }) =>
+    (await body(api.GET("/api/v1/number-assignments", { ...all, signal }))).data,
+});
+
+export async function assignNumber(json: Sent<"assignPhoneNumber">): Promise<void> {
+  await api.POST("/api/v1/number-assignments", { body: json });
+  await refresh();
+}
+
+export async function unassignNumber(number: string): Promise<void> {
+  await api.DELETE("/api/v1/number-assignments/{number}", { params: { path: { number } } });
+  await refresh();
+}

@@ -1,0 +1,112 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { agentGroupsQuery } from "../../api/agents.ts";
+import { placeCall } from "../../api/calls.ts";
+import { callQuery, callsQuery } from "../../api/call-records.ts";
+import { useRefresh } from "../../api/live.ts";
+import { queryClient } from "../../api/query-client.ts";
+import { call_reasons } from "../../messages/call-reasons.ts";
+import { reasonOf } from "../../messages/reason.ts";
+import { ApiForm } from "../../ui/api-form.tsx";
+import { buttonClass } from "../../ui/button.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import type { FormField, FormValues } from "../../ui/form-fields.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { CallActions } from "./call-actions.tsx";
+import { CallLegs } from "./call-legs.tsx";
+import { CallStatusBadge } from "./call-status.tsx";
+import { call_events } from "./call-events.ts";
+
+const route = getRouteApi("/shell/calls/new");
+const shell = getRouteApi("/shell");
+
+/** Calls a customer: first the agent's phone rings, then the customer's. Shows the call while it lasts. */
+export function DialerPage() {
+  const { to, campaign_id } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { user } = shell.useRouteContext().me;
+  const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: useMay("agents.read") });
+  const call = async (json: FormValues) => {
+    const asked = json as Parameters<typeof placeCall>[0];
+    const placed = await placeCall(asked);
+    await queryClient.invalidateQueries({ queryKey: ["calls"] });
+    await navigate({ search: { to: asked.to_number, campaign_id: placed } });
+  };
+  return (
+    <Page title="Dialer" text="Your phone rings first. The customer is called once you answer.">
+      <div className="grid items-start gap-6 lg:grid-cols-2">
+        <Panel title="New call">
+          <ApiForm
+            fields={fieldsOf(groups)}
+            known={{ to_number: to ?? null, from_number: user.extension ?? user.phone ?? null }}
+            action="Call"
+            save={call}
+          />
+        </Panel>
+        {campaign_id === undefined ? (
+          <Panel title="The call">
+            <p className="text-muted">Enter a number and press Call.</p>
+          </Panel>
+        ) : (
+          <LiveCall campaign_id={campaign_id} />
+        )}
+      </div>
+    </Page>
+  );
+}
+
+const fieldsOf = (
+  groups: readonly { readonly id: number; readonly name: string }[],
+): readonly FormField[] => [
+  { name: "to_number", label: "Customer", kind: "text", note: "Ten digits." },
+  {
+    name: "from_number",
+    label: "Your extension or phone number",
+    kind: "text",
+    note: "Set yours in your profile, and it is filled in.",
+  },
+  ...(groups.length === 0
+    ? []
+    : [
+        {
+          name: "agent_not_pick_group",
+          label: "If you do not answer",
+          kind: "choice",
+          empty: "The call ends",
+          options: groups.map(({ id, name }) => ({
+            value: String(id),
+            label: `An agent of ${name} is called`,
+          })),
+        } as const,
+      ]),
+  { name: "remark", label: "Note", kind: "text", empty: "" },
+];
+
+function LiveCall({ campaign_id }: { readonly campaign_id: number }) {
+  useRefresh(call_events, ["calls"]);
+  const calls = useInfiniteQuery(callsQuery({ campaign_id }));
+  const newest = calls.data?.pages[0]?.data[0];
+  const { data: call, error } = useQuery({
+    ...callQuery(newest?.call_id ?? 0),
+    enabled: newest !== undefined,
+  });
+  return (
+    <div className="flex min-w-0 flex-col gap-4" aria-live="polite">
+      <Panel title="The call" actions={call && <CallStatusBadge status={call.status} />}>
+        <FormError error={calls.error ?? error} />
+        {call?.ended_reason != null && <p>{reasonOf(call_reasons, call.ended_reason).text}</p>}
+        <div className="flex flex-wrap gap-2">
+          {call && (
+            <Link to="/calls/$id" params={{ id: call.call_id }} className={buttonClass()}>
+              Details
+            </Link>
+          )}
+          {call && <CallActions call={call} />}
+        </div>
+      </Panel>
+      {call && <CallLegs call={call} />}
+    </div>
+  );
+}

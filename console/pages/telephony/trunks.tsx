@@ -1,0 +1,119 @@
+import { useQuery } from "@tanstack/react-query";
+import { ApiProblem } from "../../api/problem.ts";
+import {
+  deleteTrunk,
+  saveTrunk,
+  trunksQuery,
+  voiceNodesQuery,
+  type Trunk,
+  type VoiceNode,
+} from "../../api/telephony.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { ListSection } from "../../ui/list-section.tsx";
+import { RowActions } from "../../ui/row-actions.tsx";
+import {
+  changedTrunk,
+  new_trunk,
+  nodeFieldsOfErrors,
+  trunkFields,
+  trunkOf,
+} from "./trunk-fields.ts";
+import type { FormValues } from "../../ui/form-fields.tsx";
+
+const no_trunks: readonly Trunk[] = [];
+const no_nodes: readonly VoiceNode[] = [];
+
+/** The lines to carriers, with their limits on each switch. */
+export function Trunks() {
+  const trunks = useQuery(trunksQuery);
+  const { data: nodes = no_nodes } = useQuery(voiceNodesQuery);
+  const { data: known = no_trunks } = trunks;
+  return (
+    <ListSection
+      title="Trunks"
+      text="Lines to carriers: calls to phones leave through them."
+      actions={
+        <FormDialog
+          title="Add a trunk"
+          fields={trunkFields(nodes, known)}
+          known={new_trunk}
+          action="Add the trunk"
+          save={save(null, nodes)}
+          trigger={<Button>Add a trunk</Button>}
+        />
+      }
+      empty="None yet. Without a trunk, only extensions can be called."
+      query={trunks}
+      columns={[...columnsOf(nodes), actionsOf(nodes, known)]}
+      keyOf={({ id }) => id}
+    />
+  );
+}
+
+const save = (id: number | null, nodes: readonly VoiceNode[]) => async (json: FormValues) => {
+  const trunk = trunkOf(json, nodes);
+  try {
+    await saveTrunk(id, trunk);
+  } catch (error) {
+    throw error instanceof ApiProblem ? nodeFieldsOfErrors(error, trunk.nodes) : error;
+  }
+};
+
+const columnsOf = (nodes: readonly VoiceNode[]): readonly Column<Trunk>[] => [
+  {
+    header: "Name",
+    cell: ({ name }) => <span className="inline-block min-w-16 wrap-anywhere">{name}</span>,
+  },
+  {
+    header: "State",
+    cell: (trunk) => <TrunkState trunk={trunk} nodes={nodes} />,
+  },
+  {
+    header: "Caller IDs",
+    wide: true,
+    cell: ({ caller_ids }) => (caller_ids.length === 0 ? "The carrier's" : caller_ids.join(", ")),
+  },
+  {
+    header: "Countries",
+    wide: true,
+    cell: ({ destinations }) => (destinations.includes("*") ? "All" : destinations.join(", ")),
+  },
+];
+
+function TrunkState({
+  trunk: { active, nodes: places },
+  nodes,
+}: {
+  readonly trunk: Trunk;
+  readonly nodes: readonly VoiceNode[];
+}) {
+  if (!active) return <Badge tone="neutral">No new calls</Badge>;
+  const isUp = places.some(
+    ({ node_id }) => nodes.find(({ id }) => id === node_id)?.connected === true,
+  );
+  return isUp ? <Badge tone="good">In use</Badge> : <Badge tone="warning">No connected node</Badge>;
+}
+
+const actionsOf = (nodes: readonly VoiceNode[], trunks: readonly Trunk[]): Column<Trunk> => ({
+  header: "Action",
+  cell: (trunk) => (
+    <RowActions
+      name={trunk.name}
+      change={{
+        fields: trunkFields(
+          nodes,
+          trunks.filter(({ id }) => id !== trunk.id),
+        ),
+        known: changedTrunk(trunk),
+        save: save(trunk.id, nodes),
+      }}
+      remove={{
+        text: "Only a trunk that nothing used can be deleted. Another can be made to take no new calls.",
+        act: () => deleteTrunk(trunk.id),
+      }}
+    />
+  ),
+});

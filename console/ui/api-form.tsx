@@ -1,0 +1,60 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { useForm } from "react-hook-form";
+import { Button } from "./button.tsx";
+import { FormError } from "./form-error.tsx";
+import {
+  FormInputs,
+  jsonOf,
+  showFormErrors,
+  valuesOf,
+  type FormField,
+  type FormValues,
+} from "./form-fields.tsx";
+import { ShowCurl } from "./show-curl.tsx";
+
+export type ApiFormProps = {
+  readonly fields: readonly FormField[];
+  /** What the fields show at first. */
+  readonly known?: object;
+  /** The words of the button that saves. */
+  readonly action: string;
+  /** Sends the object that the fields say. */
+  readonly save: (json: FormValues) => Promise<unknown>;
+};
+
+/** A form that creates or changes one thing of the API. */
+export function ApiForm({
+  fields,
+  known = {},
+  action,
+  save: send,
+  onDone,
+}: ApiFormProps & { readonly onDone?: () => void }) {
+  const { register, handleSubmit, setError, formState } = useForm<FormValues>({
+    defaultValues: valuesOf(known, fields),
+  });
+  const [formError, setFormError] = useState<Error | null>(null);
+  const save = useMutation({
+    mutationFn: (values: FormValues) => send(jsonOf(values, fields)),
+    onMutate: () => setFormError(null),
+    onSuccess: () => onDone?.(),
+    onError: (error) => setFormError(showFormErrors(error, fields, setError)),
+  });
+  return (
+    <form
+      className="flex flex-col gap-4"
+      noValidate
+      onSubmit={(event) => void handleSubmit((values) => save.mutate(values))(event)}
+    >
+      <div className="grid gap-4">
+        <FormInputs fields={fields} register={register} errors={formState.errors} />
+      </div>
+      <FormError error={formError} />
+      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
+      <Button kind="primary" type="submit" className="self-end" busy={save.isPending}>
+        {action}
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,88 @@
+import { expect, test } from "./console-fixture.ts";
+
+test("an operator adds a node and a trunk, gives an account a number, and its calls are sent to a menu", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/telephony");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Add a sandbox" }).click();
+  await dialog.getByLabel("Name").fill("Second node");
+  await dialog.getByLabel("Calls at the same time").fill("0");
+  await dialog.getByRole("button", { name: "Add the node" }).click();
+  await expect(dialog.getByLabel("Calls at the same time")).toBeFocused();
+  await dialog.getByLabel("Calls at the same time").fill("30");
+  await dialog.getByRole("button", { name: "Add the node" }).click();
+  const node = page.getByRole("table", { name: "Voice nodes" }).getByRole("row", {
+    name: /Second node/,
+  });
+  await expect(node).toContainText("Connected");
+
+  await page.getByRole("button", { name: "Add a trunk" }).click();
+  await dialog.getByLabel("Name").fill("Second carrier");
+  await dialog.getByLabel("Endpoint").fill("carrier2");
+  await dialog.getByLabel("Caller IDs").fill("9000000077");
+  await dialog.getByLabel("The node Second node has it").check();
+  await dialog.getByRole("button", { name: "Add the trunk" }).click();
+  await expect(dialog.getByLabel("New legs a second on Second node")).toBeFocused();
+  await dialog.getByLabel("New legs a second on Second node").fill("5");
+  await dialog.getByLabel("Calls at the same time on Second node").fill("20");
+  await dialog.getByRole("button", { name: "Add the trunk" }).click();
+  const trunk = page.getByRole("table", { name: "Trunks" }).getByRole("row", {
+    name: /Second carrier/,
+  });
+  await expect(trunk).toContainText("In use");
+  await trunk.getByRole("button", { name: "Change Second carrier" }).click();
+  await expect(dialog.getByLabel("Calls at the same time on Second node")).toHaveValue("20");
+  await dialog.getByLabel("Takes new calls").uncheck();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(trunk).toContainText("No new calls");
+
+  await page.getByRole("button", { name: "Assign a number" }).click();
+  await dialog.getByLabel("Phone number").fill("+919000000077");
+  await dialog.getByLabel("Account").fill("1");
+  await dialog.getByRole("button", { name: "Assign the number" }).click();
+  const number = page.getByRole("table", { name: "Phone numbers", exact: true }).getByRole("row", {
+    name: /919000000077/,
+  });
+  await expect(number).toContainText("Nowhere");
+  await number.getByRole("button", { name: "Change +919000000077" }).click();
+  await dialog.getByLabel("Incoming calls go to").selectOption("Menu: Demo menu");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(number).toContainText("Menu: Demo menu");
+
+  const owners = page.getByRole("table", { name: "Owners of phone numbers" });
+  await owners.getByRole("button", { name: "Delete +919000000077" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(number).toHaveCount(0);
+  await trunk.getByRole("button", { name: "Delete Second carrier" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(trunk).toHaveCount(0);
+  await node.getByRole("button", { name: "Delete Second node" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(node).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
+test("a call is placed from the dialer, and is seen until it ends", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/calls");
+  await page.getByRole("link", { name: "New call" }).click();
+  await page.getByLabel("Customer").fill("98765");
+  await page.getByLabel("Your extension or phone number").fill("101");
+  await page.getByRole("button", { name: "Call", exact: true }).click();
+  await expect(page.getByLabel("Customer")).toBeFocused();
+  await page.getByLabel("Customer").fill("9876500071");
+  await page.getByRole("button", { name: "Call", exact: true }).click();
+  const parties = page.getByRole("region", { name: "Parties" });
+  await expect(parties).toContainText("Agent 101");
+  await expect(parties).toContainText("Customer 919876500071");
+  await expect(page.getByText("Completed", { exact: true })).toBeVisible();
+  await page.getByRole("link", { name: "Details" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Call to 9876500071");
+  expect(problems).toEqual([]);
+});
