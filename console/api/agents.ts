@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { Row } from "./answer.ts";
+import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { queryClient } from "./query-client.ts";
 
 export type AgentGroup = Row<"listAgentGroups">;
 export type AgentMember = Row<"listAgentGroupMembers">;
@@ -33,3 +34,25 @@ export const extensionsQuery = queryOptions({
   queryFn: async ({ signal }) =>
     (await body(api.GET("/api/v1/extensions", { params: { query: { limit: 200 } }, signal }))).data,
 });
+
+/** Creates an extension, or changes one. */
+export async function saveExtension(
+  id: number | null,
+  json: Omit<Sent<"createExtension">, "endpoint">,
+): Promise<void> {
+  await (id === null
+    ? api.POST("/api/v1/extensions", { body: json })
+    : api.PATCH("/api/v1/extensions/{id}", { params: { path: { id } }, body: json }));
+  await queryClient.invalidateQueries({ queryKey: ["extensions"] });
+}
+
+/** Creates a group of agents, or renames one. */
+export async function saveAgentGroup(
+  id: number | null,
+  json: Sent<"createAgentGroup">,
+): Promise<void> {
+  await (id === null
+    ? api.POST("/api/v1/agent-groups", { body: json })
+    : api.PATCH("/api/v1/agent-groups/{id}", { params: { path: { id } }, body: json }));
+  await queryClient.invalidateQueries({ queryKey: ["agent-groups"] });
+}

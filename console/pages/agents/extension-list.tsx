@@ -1,42 +1,76 @@
-import { useQuery } from "@tanstack/react-query";
-import { extensionsQuery, type Extension } from "../../api/agents.ts";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { extensionsQuery, saveExtension, type Extension } from "../../api/agents.ts";
 import { api } from "../../api/client.ts";
+import { pagedRows } from "../../api/paged-rows.ts";
 import { queryClient } from "../../api/query-client.ts";
+import { usersQuery } from "../../api/users.ts";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { FormError } from "../../ui/form-error.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import type { FormField, FormValues } from "../../ui/form-fields.tsx";
+import { ListSection } from "../../ui/list-section.tsx";
 import { useMay } from "../../ui/permission.ts";
-import { ExtensionDialog } from "./extension-dialog.tsx";
+import { RowActions } from "../../ui/row-actions.tsx";
 
 /** The phones of the account. */
 export function ExtensionList() {
-  const { data: extensions, error, isPending } = useQuery(extensionsQuery);
   const may = useMay("agents.manage");
+  const maySeeUsers = useMay("users.read");
+  const query = useInfiniteQuery({ ...usersQuery, enabled: may && maySeeUsers });
+  const users = pagedRows(query).rows;
+  // A select drops a value for which it has no option yet.
+  const isReady = may && (!maySeeUsers || query.isSuccess);
+  const fields = fieldsOf(maySeeUsers ? users : null);
   return (
-    <section aria-labelledby="extensions-heading" className="flex flex-col gap-3">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <h2 id="extensions-heading" className="font-semibold">
-          Extensions
-        </h2>
-        {may && <ExtensionDialog extension={null} trigger={<Button>New extension</Button>} />}
-      </div>
-      <FormError error={error} />
-      {extensions?.length === 0 ? (
-        <p className="text-muted">None yet. An extension is a phone of the account.</p>
-      ) : (
-        <DataTable
-          label="Extensions"
-          columns={may ? [...columns, actions] : columns}
-          rows={extensions ?? []}
-          loading={isPending}
-          loadMore={undefined}
-          keyOf={({ id }) => id}
-        />
-      )}
-    </section>
+    <ListSection
+      title="Extensions"
+      actions={
+        isReady && (
+          <FormDialog
+            title="New extension"
+            fields={fields}
+            action="Create extension"
+            save={save(null)}
+            trigger={<Button>New extension</Button>}
+          />
+        )
+      }
+      empty="None yet. An extension is a phone of the account."
+      query={useQuery(extensionsQuery)}
+      columns={isReady ? [...columns, actionsOf(fields)] : columns}
+      keyOf={({ id }) => id}
+    />
   );
 }
+
+/** Who may not see users does not change the extension's. */
+const fieldsOf = (
+  users: readonly { readonly id: number; readonly name: string }[] | null,
+): readonly FormField[] => [
+  { name: "extension", label: "Extension", kind: "text", note: "Two to six digits." },
+  { name: "name", label: "Name", kind: "text" },
+  ...(users === null
+    ? []
+    : [
+        {
+          name: "user_id",
+          label: "User",
+          kind: "choice",
+          empty: "None",
+          options: users.map(({ id, name }) => ({ value: id, label: name })),
+        } as const,
+      ]),
+  {
+    name: "digit",
+    label: "Transfer key",
+    kind: "text",
+    empty: "None",
+    note: "A digit: an agent presses * and it to transfer a call here.",
+  },
+];
+
+const save = (id: number | null) => (json: FormValues) =>
+  saveExtension(id, json as Parameters<typeof saveExtension>[1]);
 
 const columns: readonly Column<Extension>[] = [
   { header: "Extension", cell: ({ extension }) => extension },
@@ -49,32 +83,19 @@ const columns: readonly Column<Extension>[] = [
   },
 ];
 
-const actions: Column<Extension> = {
+const actionsOf = (fields: readonly FormField[]): Column<Extension> => ({
   header: "Action",
   cell: (row) => (
-    <span className="-my-1 flex flex-wrap gap-1">
-      <ExtensionDialog
-        extension={row}
-        trigger={
-          <Button kind="quiet" aria-label={`Change ${row.extension}`}>
-            Change
-          </Button>
-        }
-      />
-      <ConfirmDialog
-        title={`Delete extension ${row.extension}?`}
-        text="Calls cannot ring it any more."
-        action="Delete"
-        trigger={
-          <Button kind="quiet" aria-label={`Delete ${row.extension}`}>
-            Delete
-          </Button>
-        }
-        act={async () => {
+    <RowActions
+      name={`extension ${row.extension}`}
+      change={{ fields, known: row, save: save(row.id) }}
+      remove={{
+        text: "Calls cannot ring it any more.",
+        act: async () => {
           await api.DELETE("/api/v1/extensions/{id}", { params: { path: { id: row.id } } });
           await queryClient.invalidateQueries({ queryKey: ["extensions"] });
-        }}
-      />
-    </span>
+        },
+      }}
+    />
   ),
-};
+});

@@ -1,18 +1,13 @@
-import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
-import { useForm } from "react-hook-form";
+import type { Sent } from "../../api/answer.ts";
 import type { CallDetail } from "../../api/call-records.ts";
 import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { FormError } from "../../ui/form-error.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import type { FormField } from "../../ui/form-fields.tsx";
 import { useMay } from "../../ui/permission.ts";
-import { ShowCurl } from "../../ui/show-curl.tsx";
-import { showFieldErrors } from "../../ui/show-field-errors.ts";
-import { TextField } from "../../ui/text-field.tsx";
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["calls"] });
 
@@ -63,51 +58,23 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
   );
 }
 
-type Values = { extension: string };
+const transfer_fields: readonly FormField[] = [
+  { name: "extension", label: "Extension", kind: "text" },
+];
 
 function TransferDialog({ id }: { readonly id: number }) {
-  const [open, setOpen] = useState(false);
   return (
-    <Dialog
+    <FormDialog
       title="Transfer this call"
       text="Both keep talking until the extension answers."
+      fields={transfer_fields}
+      action="Transfer"
+      save={async (json) => {
+        const sent = json as Sent<"transferCall">;
+        await api.POST("/api/v1/calls/{id}/transfer", { params: { path: { id } }, body: sent });
+        await refresh();
+      }}
       trigger={<Button>Transfer</Button>}
-      open={open}
-      onOpenChange={setOpen}
-    >
-      <TransferForm id={id} onDone={() => setOpen(false)} />
-    </Dialog>
-  );
-}
-
-function TransferForm({ id, onDone }: { readonly id: number; readonly onDone: () => void }) {
-  const { register, handleSubmit, setError, formState } = useForm<Values>();
-  const [formError, setFormError] = useState<Error | null>(null);
-  const transfer = useMutation({
-    mutationFn: async (json: Values) => {
-      await api.POST("/api/v1/calls/{id}/transfer", { params: { path: { id } }, body: json });
-      await refresh();
-    },
-    onSuccess: onDone,
-    onError: (error) => setFormError(showFieldErrors(error, ["extension"], setError)),
-  });
-  return (
-    <form
-      className="flex flex-col gap-4"
-      noValidate
-      onSubmit={(event) => void handleSubmit((values) => transfer.mutate(values))(event)}
-    >
-      <TextField
-        label="Extension"
-        inputMode="numeric"
-        error={formState.errors.extension?.message}
-        {...register("extension", { required: "Enter an extension" })}
-      />
-      <FormError error={formError} />
-      <ShowCurl submit={handleSubmit((values) => transfer.mutateAsync(values))} />
-      <Button kind="primary" type="submit" className="self-end" busy={transfer.isPending}>
-        Transfer
-      </Button>
-    </form>
+    />
   );
 }

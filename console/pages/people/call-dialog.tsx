@@ -1,12 +1,7 @@
-import { useState } from "react";
-import { useForm } from "react-hook-form";
 import { placeCall } from "../../api/calls.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
-import { showFieldErrors } from "../../ui/show-field-errors.ts";
-import { TextField } from "../../ui/text-field.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import type { FormField } from "../../ui/form-fields.tsx";
 import { toasts } from "../../ui/toasts.tsx";
 
 type Props = {
@@ -16,53 +11,24 @@ type Props = {
   readonly from: string;
 };
 
+const fields: readonly FormField[] = [
+  { name: "from_number", label: "Your extension or phone number", kind: "text" },
+];
+
 /** Calls a person: first the agent's phone, then theirs. */
-export function CallDialog(props: Props) {
-  const [open, setOpen] = useState(false);
+export function CallDialog({ number, from }: Props) {
   return (
-    <Dialog
+    <FormDialog
       title="Call this number"
       text="Your phone rings first. The other one is called once you have answered."
+      fields={fields}
+      known={{ from_number: from }}
+      action="Call"
+      save={async (json) => {
+        await placeCall({ ...json, to_number: number } as Parameters<typeof placeCall>[0]);
+        toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });
+      }}
       trigger={<Button>Call</Button>}
-      open={open}
-      onOpenChange={setOpen}
-    >
-      <CallForm {...props} onDone={() => setOpen(false)} />
-    </Dialog>
-  );
-}
-
-function CallForm({ number, from, onDone }: Props & { readonly onDone: () => void }) {
-  const [error, setError] = useState<Error | null>(null);
-  const form = useForm({ defaultValues: { from_number: from } });
-  const submit = form.handleSubmit(async ({ from_number }) => {
-    try {
-      await placeCall({ from_number: from_number.trim(), to_number: number });
-      toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });
-      onDone();
-    } catch (caught) {
-      setError(showFieldErrors(caught as Error, ["from_number"], form.setError));
-    }
-  });
-  const { errors, isSubmitting } = form.formState;
-  return (
-    <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
-      <TextField
-        {...form.register("from_number", {
-          validate: (typed) => typed.trim() !== "" || "Say which phone is yours.",
-        })}
-        label="Your extension or phone number"
-        autoComplete="off"
-        error={errors.from_number?.message}
-      />
-      <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
-        <Button onClick={onDone}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={isSubmitting}>
-          Call
-        </Button>
-      </div>
-    </form>
+    />
   );
 }
