@@ -1,4 +1,5 @@
 // The only runtime imports from the server: pure modules, so that a preview is made by the code that sends.
 export { makeTemplatePlan } from "../server/chat/messages/build-message-plan.ts";
+export { messageText } from "../server/chat/messages/message-text.ts";
 export { renderMessage } from "../server/chat/messages/render-message.ts";
 export { fillText, placeholdersOf } from "../server/calls/state-machine/script-text.ts";

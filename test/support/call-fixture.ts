@@ -3,6 +3,7 @@ import {
   openSandboxVoiceDriver,
   type SandboxVoiceDriver,
 } from "../../server/drivers/voice/sandbox/open-sandbox-driver.ts";
+import type { VoiceDriver } from "../../server/drivers/voice/driver.ts";
 import type { App } from "../../server/engine/app.ts";
 import { startApi, type TestApi } from "./api.ts";
 import { leadNodes, openCallClient, type CallClient } from "./call-client.ts";
@@ -21,9 +22,16 @@ export type CallFixture = CallClient & {
   close(): Promise<void>;
 };
 
-export async function openCallFixture(more: { credits?: number } = {}): Promise<CallFixture> {
+export async function openCallFixture({
+  through = (driver) => driver,
+  ...more
+}: {
+  credits?: number;
+  /** Stands between the service and the sandbox. */
+  through?: (driver: VoiceDriver) => VoiceDriver;
+} = {}): Promise<CallFixture> {
   const sandbox = openSandboxVoiceDriver({ pace });
-  const api = await startApi({ voiceDrivers: { sandbox } });
+  const api = await startApi({ voiceDrivers: { sandbox: through(sandbox) } });
   const { app } = api;
   const account = await makeCallingAccount(app, more);
   const stops: (() => Promise<void>)[] = [];

@@ -1,6 +1,6 @@
 import { FileText } from "lucide-react";
 import type { Template } from "../../api/chat.ts";
-import { makeTemplatePlan, renderMessage } from "../../from-server.ts";
+import { makeTemplatePlan, messageText, renderMessage } from "../../from-server.ts";
 
 type Message = Extract<ReturnType<typeof renderMessage>, { message: unknown }>["message"];
 type TemplateMessage = Extract<Message, { kind: "template" }>;
@@ -15,7 +15,6 @@ type Component = {
 
 const button_class =
   "bg-panel text-accent max-w-[92%] rounded-xl p-2 text-center font-medium shadow-sm";
-const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
 const media_words: Readonly<Record<string, string>> = {
   IMAGE: "Picture",
   VIDEO: "Video",
@@ -59,11 +58,7 @@ export function TemplateBubble({
 }) {
   const components = template.components as readonly Component[];
   const partOf = (type: string) => components.find((component) => component.type === type);
-  const textOf = (type: string) => partOf(type)?.text ?? "";
-  const values = valuesOf(template, message);
-  const fill = (text: string) =>
-    text.replaceAll(placeholder, (whole, key: string) => values.get(key) ?? whole);
-  const header = message.header && "text" in message.header ? message.header.text.text : null;
+  const { header, body, footer } = messageText(template, message);
   const format = partOf("HEADER")?.format ?? "TEXT";
   const buttons = partOf("BUTTONS")?.buttons ?? [];
   return (
@@ -75,13 +70,9 @@ export function TemplateBubble({
             {media_words[format] ?? format}
           </p>
         )}
-        {textOf("HEADER") !== "" && (
-          <p className="font-semibold">
-            {textOf("HEADER").replaceAll(placeholder, (whole) => header ?? whole)}
-          </p>
-        )}
-        <p>{fill(textOf("BODY"))}</p>
-        {textOf("FOOTER") !== "" && <p className="text-muted mt-1 text-xs">{textOf("FOOTER")}</p>}
+        {header !== null && <p className="font-semibold">{header}</p>}
+        <p>{body}</p>
+        {footer !== null && <p className="text-muted mt-1 text-xs">{footer}</p>}
       </div>
       {buttons.map(({ type, text = "Copy code" }, index) =>
         onPress && type === "QUICK_REPLY" ? (
@@ -96,10 +87,4 @@ export function TemplateBubble({
       )}
     </>
   );
-}
-
-/** The values of the body by the keys of its placeholders, which the plan has in the same order. */
-function valuesOf(template: Template, { body }: TemplateMessage): Map<string, string> {
-  const plan = makeTemplatePlan(template);
-  return new Map(plan.body.map(({ keys }, i) => [keys[0]!, body[i]!.text]));
 }

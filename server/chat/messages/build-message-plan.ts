@@ -76,7 +76,8 @@ function componentOf(components: readonly TemplateComponent[], type: TemplateCom
   return components.find((component) => component.type === type);
 }
 
-function textOf(component: TemplateComponent | undefined): string {
+/** Returns the text of a component; "" without one. */
+export function textOf(component: TemplateComponent | undefined): string {
   const text = component?.["text"];
   return typeof text === "string" ? text : "";
 }
