@@ -1,5 +1,6 @@
 // Enforces the rows of CONTRIBUTING.md: which folder under server/ may import which.
-import { posix } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
 import { findCycles } from "./find-cycles.ts";
 import { readModules } from "./read-modules.ts";
 
@@ -89,7 +90,7 @@ export function checkBoundaries(
   );
   violations.push(
     ...findCycles(imports).map((files) => `${files.join(", ")}: import each other in a circle`),
-    ...unusedPublicFiles(imports),
+    ...unusedPublicFiles(imports, consoleImports(root)),
     ...crowdedFolders(imports.keys()),
   );
   return {
@@ -163,9 +164,22 @@ function againstDepth(from: string, to: string): string | null {
   return `which is private to ${owner}/`;
 }
 
-/** Returns the files directly in an entity folder that nothing outside it imports. */
-function unusedPublicFiles(imports: ReadonlyMap<string, readonly string[]>): string[] {
-  const used = new Set<string>();
+/** Returns the server's modules that the console imports at run time. */
+function consoleImports(root: string): string[] {
+  const file = join(root, "console/from-server.ts");
+  if (!existsSync(file)) return [];
+  return Array.from(
+    readFileSync(file, "utf8").matchAll(/"\.\.\/(server\/[^"]+)"/g),
+    ([, to]) => to!,
+  );
+}
+
+/** Returns the files directly in an entity folder that nothing outside it, nor the console, imports. */
+function unusedPublicFiles(
+  imports: ReadonlyMap<string, readonly string[]>,
+  by_console: readonly string[],
+): string[] {
+  const used = new Set(by_console);
   for (const [from, targets] of imports) {
     for (const to of targets) if (publicFolderOf(to) !== publicFolderOf(from)) used.add(to);
   }

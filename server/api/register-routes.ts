@@ -54,7 +54,8 @@ export function registerRoutes(
         const answer = await handle(request, reply);
         if (reply.sent) return reply;
         if (request.stored) return sendStored(request.stored, reply);
-        return reply.code(status).send(answer);
+        const chosen = reply.statusCode in route.success ? reply.statusCode : status;
+        return reply.code(chosen).send(answer);
       },
     });
   }

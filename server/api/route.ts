@@ -39,7 +39,7 @@ type Common = {
   readonly summary: string;
   readonly description?: string;
   readonly tag: string;
-  /** The schema of each success; exactly one status, unless the handler replies by itself. */
+  /** The schema of each success. The lowest status is sent, unless the handler sets another or replies by itself. */
   readonly success: Readonly<
     Record<number, TSchema | { readonly contentType: string } | { readonly content: Contents }>
   >;
@@ -189,7 +189,7 @@ export function publicRoute<Q extends TSchema, B extends TSchema>(
   return { ...definition, access: "public" };
 }
 
-/** The one success status of a route that does not reply by itself. */
+/** The status of a success for which the handler sets none. */
 export function successStatus({ success }: Route): number {
   return Number(Object.keys(success)[0]);
 }

@@ -5,13 +5,13 @@ import { findRecordedCall, noRecording, openRecording } from "./internal/open-re
 
 /**
  * Opens a caller's nth message (from 1) as a WAV file from its node, after it has recorded the access
- * in the audit trail. Refuses: not-found; unavailable if the node does not respond, or if this process
+ * in the audit trail, which it does once for all parts. Refuses: not-found; unavailable if the node does not respond, or if this process
  * has no driver for it.
  */
 export async function readCallMessage(
   app: App,
   actor: Actor,
-  { id, n }: { readonly id: number; readonly n: number },
+  { id, n, in_parts }: { readonly id: number; readonly n: number; readonly in_parts: boolean },
 ): Promise<Readable> {
   const call = await findRecordedCall(app, actor.account_id, id);
   const messages = await app.db.query
@@ -25,5 +25,9 @@ export async function readCallMessage(
     .execute();
   const message = messages[n - 1];
   if (message?.state !== "ready") throw noRecording();
-  return openRecording(app, actor, call, { name: message.recording, detail: { message: n } });
+  return openRecording(app, actor, call, {
+    name: message.recording,
+    detail: { message: n },
+    in_parts,
+  });
 }

@@ -6,12 +6,16 @@ import { findRecordedCall, noRecording, openRecording } from "./internal/open-re
 
 /**
  * Opens a call's recording as a WAV file from its node, after it has recorded the access in the audit
- * trail. Refuses: not-found; unavailable if the node does not respond, or if this process has no
+ * trail, which it does once for all parts. Refuses: not-found; unavailable if the node does not respond, or if this process has no
  * driver for it.
  */
-export async function readCallRecording(app: App, actor: Actor, id: number): Promise<Readable> {
+export async function readCallRecording(
+  app: App,
+  actor: Actor,
+  { id, in_parts }: { readonly id: number; readonly in_parts: boolean },
+): Promise<Readable> {
   const call = await findRecordedCall(app, actor.account_id, id);
   if (call.recording_state !== "ready") throw noRecording();
   const name = callName({ account_id: actor.account_id, id });
-  return openRecording(app, actor, call, { name, detail: {} });
+  return openRecording(app, actor, call, { name, detail: {}, in_parts });
 }

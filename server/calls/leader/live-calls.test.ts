@@ -44,6 +44,51 @@ test("a call's recording is a WAV file at the URL of its call record, and downlo
   assert.deepEqual(audit, [{ action: "call.listened", subject_id: String(record.call_id) }]);
 });
 
+test("a recording is played in parts, which are one entry of the audit trail for a session", async () => {
+  const { app, account, api } = fixture;
+  const place = { node_id: fixture.node_id, trunk_id: fixture.trunk_id };
+  const { id } = await makeCall(app, account, { call: ended, place });
+  const download = async (range?: string) => {
+    const headers = { authorization: `Bearer ${account.token}`, ...(range ? { range } : {}) };
+    const answer = await fetch(`${api.url}/api/v1/calls/${id}/recording`, { headers });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    return { status: answer.status, of: answer.headers.get("content-range"), bytes };
+  };
+  const { bytes: whole } = await download();
+  const total = whole.length;
+  const parts = [
+    ["bytes=0-", 0, total - 1],
+    ["bytes=0-0", 0, 0],
+    ["bytes=3-9", 3, 9],
+    ["bytes=40-50000", 40, 50_000],
+    [`bytes=${total - 2}-${total + 5}`, total - 2, total - 1],
+    ["bytes=-100", total - 100, total - 1],
+  ] as const;
+  for (const [range, from, to] of parts) {
+    const { status, of, bytes } = await download(range);
+    assert.deepEqual([status, of], [206, `bytes ${from}-${to}/${total}`], range);
+    assert.ok(bytes.equals(whole.subarray(from, to + 1)), range);
+  }
+  // Anything but a range within the file is answered with all of it.
+  for (const range of [
+    "bytes=9-3",
+    `bytes=${total}-`,
+    "bytes=0-1,4-5",
+    "bytes=-",
+    "lines=1-2",
+    "bytes=-0",
+  ]) {
+    const { status, of, bytes } = await download(range);
+    assert.deepEqual([status, of, bytes.length], [200, null, total], range);
+  }
+  const { rows } = await app.db.pool.query<{ entries: number }>(
+    `select count(*) as entries from audit_entries
+     where account_id = $1 and action = 'call.listened' and subject_id = $2`,
+    [account.account_id, String(id)],
+  );
+  assert.deepEqual(rows, [{ entries: 2 }]);
+});
+
 test("a call without a recording, or whose recording was deleted from its node, returns 404", async () => {
   const { app, account } = fixture;
   const place = { node_id: fixture.node_id, trunk_id: fixture.trunk_id };

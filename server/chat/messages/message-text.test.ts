@@ -37,7 +37,7 @@ function generateTemplate(random: Random): PlannedTemplate {
   // Numbers have no gaps.
   const body = [...parts, ...used.map(placeholder)].join(" ");
   const title = named ? names[0]! : "1";
-  const header = random.pick(["", "News", `For {{${title}}}!`]);
+  const header = random.pick(["", "Hello", `For {{${title}}}!`]);
   return {
     name: "generated",
     language: "en",

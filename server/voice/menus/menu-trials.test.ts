@@ -20,7 +20,7 @@ import { snapshotMenu } from "./snapshot-menu.ts";
 const menus = 100;
 /** Longer calls only repeat themselves. */
 const steps_max = 15;
-const keys = [..."0123456789*#"];
+const keys = Array.from("0123456789*#");
 const variables = { name: "Asha" };
 
 /** What is pressed while the prompts of a visit play, by visit. */

@@ -12,6 +12,7 @@ import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
 import { sendExport } from "../shared/send-csv.ts";
+import { sendWav } from "../shared/send-wav.ts";
 
 const calls = "/api/v1/calls";
 const call = `${calls}/:id`;
@@ -69,35 +70,32 @@ const recordRoutes = [
     method: "GET",
     url: `${call}/recording`,
     id: "readCallRecording",
-    summary: "Download a call's recording",
+    summary: "Download a call's recording, or the range of bytes that a player asks for",
     tag,
     access: see,
     params,
-    success: { 200: { contentType: "audio/wav" } },
-    handle: async ({ app, actor, params: { id }, reply }) => {
-      const recording = await readCallRecording(app, actor, id);
-      void reply.header("content-type", "audio/wav");
-      void reply.header("content-disposition", `attachment; filename="call-${id}.wav"`);
-      return recording;
+    success: { 200: { contentType: "audio/wav" }, 206: { contentType: "audio/wav" } },
+    handle: async ({ app, actor, params: { id }, request, reply }) => {
+      const { range } = request.headers;
+      const in_parts = range !== undefined;
+      const recording = await readCallRecording(app, actor, { id, in_parts });
+      return sendWav(reply, recording, { file: `call-${id}.wav`, range });
     },
   }),
   route({
     method: "GET",
     url: `${call}/messages/:n`,
     id: "readCallMessage",
-    summary: "Download a message that a caller left",
+    summary: "Download a message that a caller left, or a range of its bytes",
     tag,
     access: see,
     params: closed({ id: pathId("The call"), n: pathId("1 for the first message") }),
-    success: { 200: { contentType: "audio/wav" } },
-    handle: async ({ app, actor, params: { id, n }, reply }) => {
-      const recording = await readCallMessage(app, actor, { id, n });
-      void reply.header("content-type", "audio/wav");
-      void reply.header(
-        "content-disposition",
-        `attachment; filename="call-${id}-message-${n}.wav"`,
-      );
-      return recording;
+    success: { 200: { contentType: "audio/wav" }, 206: { contentType: "audio/wav" } },
+    handle: async ({ app, actor, params: { id, n }, request, reply }) => {
+      const { range } = request.headers;
+      const in_parts = range !== undefined;
+      const message = await readCallMessage(app, actor, { id, n, in_parts });
+      return sendWav(reply, message, { file: `call-${id}-message-${n}.wav`, range });
     },
   }),
 ];
