@@ -29,6 +29,23 @@ export const agentMembersQuery = (id: number) =>
       ).data,
   });
 
+/** Sets whether an agent is away from every group. */
+export async function updateAvailability(number: string, away: boolean): Promise<void> {
+  await api.PUT("/api/v1/agent-availability/{number}", {
+    params: { path: { number } },
+    body: { away },
+  });
+  await queryClient.invalidateQueries({ queryKey: ["agent-groups"] });
+}
+
+/** Sets whether one is away oneself. */
+export async function updateOwnAvailability(away: boolean): Promise<void> {
+  await api.PUT("/api/v1/me/availability", { body: { away } });
+  await Promise.all(
+    ["me", "agent-groups"].map((key) => queryClient.invalidateQueries({ queryKey: [key] })),
+  );
+}
+
 export const extensionsQuery = queryOptions({
   queryKey: ["extensions"],
   queryFn: async ({ signal }) =>

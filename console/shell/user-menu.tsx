@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import type { MouseEvent } from "react";
+import { updateOwnAvailability } from "../api/agents.ts";
 import { api } from "../api/client.ts";
 import type { Me } from "../api/me.ts";
 import { queryClient } from "../api/query-client.ts";
@@ -21,13 +22,20 @@ export function UserMenu({ me }: { readonly me: Me }) {
       await navigate({ to: "/sign-in" });
     },
   });
+  const isAgent = me.user.agent_numbers.length > 0;
+  const change = useMutation({
+    mutationFn: () => updateOwnAvailability(me.user.away_since === null),
+  });
   return (
     <Popover
       button={
         <>
           <span className="min-w-0 flex-1">
             <span className="block truncate font-medium">{me.user.name}</span>
-            <span className="text-muted block truncate text-xs">{me.account.name}</span>
+            <span className="text-muted block truncate text-xs">
+              {me.account.name}
+              {me.user.away_since !== null && " · away"}
+            </span>
           </span>
           <ChevronsUpDown aria-hidden className="text-muted size-4 shrink-0" />
         </>
@@ -38,6 +46,11 @@ export function UserMenu({ me }: { readonly me: Me }) {
       <Link to="/settings/profile" className={item} onClick={closePopover}>
         Your profile
       </Link>
+      {isAgent && (
+        <button type="button" className={item} onClick={() => change.mutate()}>
+          {me.user.away_since === null ? "Take no calls of groups" : "Take calls of groups again"}
+        </button>
+      )}
       <button type="button" className={item} onClick={() => signOut.mutate(false)}>
         Sign out
       </button>

@@ -41,6 +41,7 @@ import { leadRecordRoutes } from "./routes/crm/lead-records.ts";
 import { leadRoutes } from "./routes/crm/leads.ts";
 import { picklistRoutes } from "./routes/crm/picklists.ts";
 import { workspaceRoutes } from "./routes/crm/workspaces.ts";
+import { agentAvailabilityRoutes } from "./routes/telephony/agent-availability.ts";
 import { agentGroupRoutes } from "./routes/telephony/agent-groups.ts";
 import { extensionRoutes } from "./routes/telephony/extensions.ts";
 import { agentNumberRoutes } from "./routes/telephony/agent-numbers.ts";
@@ -95,6 +96,7 @@ export const routes: readonly Route[] = [
   // Telephony: the phones of agents
   ...extensionRoutes,
   ...agentGroupRoutes,
+  ...agentAvailabilityRoutes,
   // Voice content
   ...voiceFileRoutes,
   ...voiceMenuRoutes,

@@ -31,6 +31,10 @@ test("a group of agents is made, ordered by keyboard and renamed, and an extensi
   await page.reload();
   await expect(group.getByRole("listitem").nth(0)).toContainText("Night phone");
   await expect(group.getByRole("listitem").nth(0)).toContainText("Free");
+  await group.getByRole("button", { name: "Away: 771" }).click();
+  await expect(group.getByRole("listitem").nth(0)).not.toContainText("Free");
+  await group.getByRole("button", { name: "Back: 771" }).click();
+  await expect(group.getByRole("listitem").nth(0)).toContainText("Free");
   await group.getByRole("button", { name: "Remove 919876500091" }).click();
   await expect(group.getByRole("listitem")).toHaveCount(1);
   await group.getByRole("button", { name: "Rename Night shift" }).click();

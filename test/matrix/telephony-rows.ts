@@ -60,6 +60,15 @@ const agents: Record<string, RouteRow> = {
     json: { number: freeExtension(), position: 1 },
   })),
   moveAgentGroupMember: manage((ids) => ({ path: memberOf(ids), json: { position: 2 } })),
+  updateAgentAvailability: manage(() => ({
+    path: `${account}/agent-availability/${freeExtension()}`,
+    json: { away: true },
+  })),
+  updateOwnAvailability: {
+    features: null,
+    may: "any_token",
+    request: () => ({ path: `${account}/me/availability`, json: { away: false } }),
+  },
   listAgentNumbers: see(() => ({ path: `${account}/agent-numbers?limit=2` })),
   addAgentNumber: manage(() => ({
     path: `${account}/agent-numbers`,

@@ -49,6 +49,7 @@ const chosen: Columns = {
   agent_groups: "name",
   agent_numbers: "name number phone_key",
   audit_entries: "request_id user_agent",
+  away_agents: "number",
   callback_endpoints: "description url",
   chat_campaigns: "name",
   credit_transfers: "note",

@@ -1,5 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { agentMembersQuery, type AgentGroup, type AgentMember } from "../../api/agents.ts";
+import {
+  agentMembersQuery,
+  updateAvailability,
+  type AgentGroup,
+  type AgentMember,
+} from "../../api/agents.ts";
 import { api } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -95,12 +100,15 @@ function GroupActions({ group }: { readonly group: AgentGroup }) {
 
 function Member({
   group_id: id,
-  member: { id: memberId, number, name, busy, last_call_ended_at },
+  member: { id: memberId, number, name, busy, away_since, last_call_ended_at },
 }: {
   readonly group_id: number;
   readonly member: AgentMember;
 }) {
   const may = useMay("agents.manage");
+  const change = useMutation({
+    mutationFn: () => updateAvailability(number, away_since === null),
+  });
   const remove = useMutation({
     mutationFn: async () => {
       await api.DELETE("/api/v1/agent-groups/{id}/members/{memberId}", {
@@ -122,10 +130,20 @@ function Member({
             </>
           )}
         </span>
-        <FormError error={remove.error} />
+        <FormError error={remove.error ?? change.error} />
       </div>
       <span className="flex items-center gap-2">
-        <Badge tone={busy ? "busy" : "good"}>{busy ? "On a call" : "Free"}</Badge>
+        <MemberState busy={busy} away={away_since !== null} />
+        {may && (
+          <Button
+            kind="quiet"
+            busy={change.isPending}
+            aria-label={`${away_since === null ? "Away" : "Back"}: ${number}`}
+            onClick={() => change.mutate()}
+          >
+            {away_since === null ? "Away" : "Back"}
+          </Button>
+        )}
         {may && (
           <Button
             kind="quiet"
@@ -139,4 +157,9 @@ function Member({
       </span>
     </div>
   );
+}
+
+function MemberState({ busy, away }: { readonly busy: boolean; readonly away: boolean }) {
+  if (busy) return <Badge tone="busy">On a call</Badge>;
+  return away ? <Badge tone="neutral">Away</Badge> : <Badge tone="good">Free</Badge>;
 }

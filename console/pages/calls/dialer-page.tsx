@@ -40,7 +40,7 @@ export function DialerPage() {
         <Panel title="New call">
           <ApiForm
             fields={fieldsOf(groups)}
-            known={{ to_number: to ?? null, from_number: user.extension ?? user.phone ?? null }}
+            known={{ to_number: to ?? null, from_number: user.agent_numbers[0] ?? null }}
             action="Call"
             save={call}
           />

@@ -88,7 +88,7 @@ function CallButton({ number }: { readonly number: string }) {
   // Calls are to ten digits of the account's country (contract 4.4).
   const ten_digits = number.startsWith(prefix) ? number.slice(prefix.length) : number;
   if (!account.features.includes("calls") || !/^\d{10}$/.test(ten_digits)) return null;
-  return <CallDialog number={ten_digits} from={user.extension ?? user.phone ?? ""} />;
+  return <CallDialog number={ten_digits} from={user.agent_numbers[0] ?? ""} />;
 }
 
 function PersonHistory({ phone }: { readonly phone: string }) {

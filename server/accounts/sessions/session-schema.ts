@@ -217,6 +217,10 @@ export const Me = Type.Object(
         phone: nullable(Type.String()),
         extension: nullable(Type.String()),
         is_owner: Type.Boolean(),
+        agent_numbers: Type.Array(Type.String(), {
+          description: "The extensions and the phone at which the user takes calls",
+        }),
+        away_since: nullable(timestamp("UTC: since when groups do not ring them; null: they do")),
       },
       { title: "MyUser" },
     ),

@@ -113,6 +113,12 @@ export interface AutomationFlows {
   updated_at: Date;
 }
 
+export interface AwayAgents {
+  account_id: number;
+  number: string;
+  since: Date;
+}
+
 export interface CallbackAttempts {
   account_id: number;
   at: Date;
@@ -1164,6 +1170,7 @@ export interface DB {
   agent_numbers: AgentNumbers;
   audit_entries: AuditEntries;
   automation_flows: AutomationFlows;
+  away_agents: AwayAgents;
   call_campaigns: CallCampaigns;
   call_commands: CallCommands;
   call_events: CallEvents;

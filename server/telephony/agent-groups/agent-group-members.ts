@@ -47,7 +47,10 @@ function memberRows(db: Kysely<DB>, accountId: number, groupId: number) {
     .leftJoin("extensions as e", (join) =>
       join.on("e.account_id", "=", accountId).onRef("e.extension", "=", "m.number"),
     )
-    .select(["m.id", "m.number", "e.name", "m.position", "m.created_at"])
+    .leftJoin("away_agents as a", (join) =>
+      join.on("a.account_id", "=", accountId).onRef("a.number", "=", "m.number"),
+    )
+    .select(["m.id", "m.number", "e.name", "m.position", "a.since as away_since", "m.created_at"])
     .select(({ exists, selectFrom }) => [
       exists(
         selectFrom("call_legs as l")
@@ -74,9 +77,15 @@ function memberRows(db: Kysely<DB>, accountId: number, groupId: number) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof memberRows>["executeTakeFirstOrThrow"]>>;
 
-function memberResponse({ last_call_ended_at, created_at, ...row }: Row): AgentMemberResponse {
+function memberResponse({
+  away_since,
+  last_call_ended_at,
+  created_at,
+  ...row
+}: Row): AgentMemberResponse {
   return {
     ...row,
+    away_since: away_since?.toISOString() ?? null,
     last_call_ended_at: last_call_ended_at?.toISOString() ?? null,
     created_at: created_at.toISOString(),
   };

@@ -5,6 +5,7 @@ import { phone_reason, readPersonPhone } from "../../audience/intake/read-person
 import type { FieldError } from "../../lib/errors.ts";
 import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { isExtension } from "./agent-number.ts";
+import { away_since } from "../away-agents.ts";
 
 const name = shownName("Unique in the account");
 
@@ -77,6 +78,7 @@ export const AgentMemberResponse = Type.Object(
     ),
     position: Type.Integer({ description: "1 is rung first" }),
     busy: Type.Boolean({ description: "Whether it is on a call now" }),
+    away_since,
     last_call_ended_at: nullable(timestamp("UTC; null: it has had no call")),
     created_at: timestamp("UTC"),
   },

@@ -74,7 +74,14 @@ test("members are extensions and phone numbers, each once, at their positions", 
   await add(id, { number: "9876543210" });
   const third = await add(id, { number: "+1 415 555 2671", position: 1 });
   assert.deepEqual(
-    { ...third.body, number: "14155552671", position: 1, busy: false, last_call_ended_at: null },
+    {
+      ...third.body,
+      number: "14155552671",
+      position: 1,
+      busy: false,
+      away_since: null,
+      last_call_ended_at: null,
+    },
     third.body,
   );
   await add(id, { number: "202", position: 200 });
@@ -198,6 +205,45 @@ test("a member is busy during a call, and shows the end of its last call", async
       [false, null],
     ],
   );
+});
+
+test("an agent is away in every group of the account, by a manager or by themselves, until back or deleted", async () => {
+  const [one, two] = [await makeGroup(), await makeGroup()];
+  const put = (path: string, json: unknown, of: { token: string } = account) =>
+    api.send("PUT", `/api/v1/${path}`, { token: of.token, json });
+  const away = async (group: number) =>
+    (await request("GET", `/${group}/members`)).body.data.map(
+      ({ number, away_since }: Record<string, unknown>) => [number, away_since !== null],
+    );
+  const made = await api.send("POST", "/api/v1/extensions", {
+    token: account.token,
+    json: { extension: "291", name: "Asha", user_id: account.owner_id },
+  });
+  for (const id of [one, two]) {
+    await add(id, { number: "291" });
+    await add(id, { number: "9876500291" });
+  }
+  assert.equal((await put("agent-availability/919876500291", { away: true })).status, 200);
+  for (const id of [one, two])
+    assert.deepEqual(await away(id), [
+      ["291", false],
+      ["919876500291", true],
+    ]);
+  assert.equal((await put("agent-availability/919876500291", { away: false })).status, 200);
+  const own = await put("me/availability", { away: true });
+  assert.equal(own.status, 200, own.text);
+  const me = (await api.send("GET", "/api/v1/me", { token: account.token })).body;
+  assert.deepEqual([me.user.agent_numbers, me.user.away_since], [["291"], own.body.away_since]);
+  assert.deepEqual(await away(two), [
+    ["291", true],
+    ["919876500291", false],
+  ]);
+  // A new extension with the number of a deleted one is another agent.
+  await api.send("DELETE", `/api/v1/extensions/${made.body.id}`, { token: account.token });
+  await add(one, { number: "291" });
+  assert.deepEqual((await away(one)).at(-1), ["291", false]);
+  const stranger = await makeAccount(api.app);
+  assert.deepEqual(failingFields(await put("me/availability", { away: true }, stranger)), ["away"]);
 });
 
 test("changes of groups and members are audited, without numbers", async () => {

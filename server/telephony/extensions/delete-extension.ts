@@ -1,5 +1,6 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { clearAway } from "../away-agents.ts";
 import { notFound } from "../../lib/errors.ts";
 
 /** Deletes an extension and removes it from every group; its calls continue. Refuses: not-found. */
@@ -17,6 +18,7 @@ export async function deleteExtension(tx: Tx, actor: Actor, id: number, now: Dat
     .where("account_id", "=", account_id)
     .where("number", "=", deleted.extension)
     .execute();
+  await clearAway(tx, account_id, [deleted.extension]);
   await recordAudit(tx, actor, {
     at: now,
     action: "extension.deleted",

@@ -1,5 +1,6 @@
 import { recordAudit } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { clearAway } from "../away-agents.ts";
 import type { ExtensionResponse, ExtensionPatch } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
 import {
@@ -70,4 +71,5 @@ async function moveMembers(
     .where("account_id", "=", account_id)
     .where("number", "=", earlier)
     .execute();
+  await clearAway(tx, account_id, [earlier]);
 }

@@ -16,6 +16,8 @@ import { accountTokensSubject } from "../../../accounts/tokens/token-directory.t
 import { findUser } from "../../../accounts/users/users.ts";
 import { chatDriversOf } from "../../../chat/numbers/chat-numbers.ts";
 import { availableCredits } from "../../../credits/credits.ts";
+import { findAgentNumbers } from "../../../telephony/agent-groups/find-agent-numbers.ts";
+import { readAwaySince } from "../../../telephony/away-agents.ts";
 import { voiceDriversOf } from "../../../telephony/trunks/voice-drivers.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
 import { clientOf } from "../../checks/client-of.ts";
@@ -143,8 +145,18 @@ export const sessionRoutes = [
       const db = app.db.query;
       const user = await findUser(db, account.id, user_id);
       const { id, name, email, phone, extension, is_owner } = user;
+      const agent_numbers = await findAgentNumbers(db, account, user);
       return {
-        user: { id, name, email, phone, extension, is_owner },
+        user: {
+          id,
+          name,
+          email,
+          phone,
+          extension,
+          is_owner,
+          agent_numbers,
+          away_since: await readAwaySince(db, account.id, agent_numbers),
+        },
         account: {
           id: account.id,
           name: account.name,

@@ -14,6 +14,7 @@ import type { TestAccount } from "../../../../test/support/account-factory.ts";
 import { openDatabase, type Database, type Executor } from "../../../lib/database/database.ts";
 import { openLog } from "../../../lib/log.ts";
 import type { Call } from "../../state-machine/call.ts";
+import { setAway } from "../../../telephony/away-agents.ts";
 import { chooseAgents } from "./choose-agents.ts";
 import { findExtension, findExtensionNumber } from "./find-extension.ts";
 import type { TrunkLine } from "../dialer/trunk-line.ts";
@@ -143,6 +144,31 @@ test("rings a member of two groups once, and ignores calls of other accounts", a
   const legs = unansweredLegs(["101"]);
   assert.deepEqual(await numbers(own, { plan, legs }), ["103"]);
   assert.deepEqual(await numbers(other, { plan, legs }), [], "a group of another account");
+});
+
+test("an agent who is away is rung by no group until back, but alone and by other accounts", async () => {
+  const [own, other] = [await account(), await account()];
+  const id = await group(own, "201", "919811111111", "202");
+  const theirs = await group(other, "201");
+  const set = (away: boolean) => {
+    const actor = {
+      account_id: own.account_id,
+      user_id: own.owner_id,
+      token_id: null,
+      request_id: "req_test",
+    };
+    return db.query
+      .transaction()
+      .execute((tx) => setAway(tx, actor, ["201", "919811111111"], away, noon));
+  };
+  assert.deepEqual(await set(true), { away_since: noon.toISOString() });
+  await set(true);
+  for (const policy of ["next_in_group", "ring_all", "longest_idle", "round_robin"] as const)
+    assert.deepEqual(await numbers(own, afterwards(policy, id)), ["202"], policy);
+  assert.deepEqual(await numbers(own, { from_number: "201" }), ["201"]);
+  assert.deepEqual(await numbers(other, afterwards("next_in_group", theirs)), ["201"]);
+  assert.deepEqual(await set(false), { away_since: null });
+  assert.deepEqual(await numbers(own, afterwards("next_in_group", id)), ["201"]);
 });
 
 test("ring_all rings every free member at once, at most 20 agents of one call", async () => {

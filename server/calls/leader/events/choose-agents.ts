@@ -16,7 +16,7 @@ type Route = { readonly trunk: TrunkLine; readonly driver: VoiceDriverName };
 
 /**
  * Returns the agents to ring at once, or none if none is left: only agents that the node can reach, and
- * group members who are not on a call. Call it while the call has no live agent leg. `again` is a number to
+ * group members who are neither on a call nor away. Call it while the call has no live agent leg. `again` is a number to
  * ring again because its leg was never placed.
  */
 export async function chooseAgents(
@@ -139,6 +139,7 @@ type MemberRow = {
   readonly id: number;
   readonly number: string;
   readonly endpoint: string | null;
+  /** On a call, or away. */
   readonly busy: boolean;
   /** When the member's last leg ended; null: there was none. */
   readonly idle_since: Date | null;
@@ -150,7 +151,10 @@ const findMembers = statement<MemberRow>(`
   select m.id, m.number, e.endpoint,
     exists (
       select from call_legs l
-      where l.account_id = $1 and l.number = m.number and l.state <> 'ended') as busy,
+      where l.account_id = $1 and l.number = m.number and l.state <> 'ended')
+    or exists (
+      select from away_agents a
+      where a.account_id = $1 and a.number = m.number) as busy,
     (select l.ended_at from call_legs l
       where l.account_id = $1 and l.number = m.number and l.role <> 'customer'
       order by l.initiated_at desc limit 1) as idle_since
@@ -175,7 +179,7 @@ async function readMembers(
   });
 }
 
-/** Returns the members that the node can reach, that are not on a call and were not tried by this one. */
+/** Returns the members that the node can reach, that are neither on a call nor away, and were not tried by this one. */
 function freeOf(members: readonly Member[], call: Call): readonly Member[] {
   const tried = new Set(call.legs.map(({ role, number }) => (role === "agent" ? number : null)));
   return members.filter(({ agent, busy, number }) => agent && !busy && !tried.has(number));
