@@ -18,6 +18,10 @@ test("an invited person joins, sees the other session, ends it, and is deactivat
   await role.getByLabel("Name").fill("Reader");
   await role.getByRole("button", { name: "Create role" }).click();
   await expect(page.getByRole("list", { name: "Roles" })).toContainText("Reader1 permission");
+  const granted = page
+    .getByRole("table", { name: "Permissions by role" })
+    .getByRole("row", { name: /^See workspaces, contacts and leads/ });
+  await expect(granted.getByLabel("Yes")).not.toHaveCount(0);
   await page.getByRole("button", { name: "Invite" }).click();
   const dialog = page.getByRole("dialog", { name: "Invite a person" });
   await dialog.getByLabel("Email").fill("not an address");

@@ -9,6 +9,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { InviteDialog } from "./invite-dialog.tsx";
 import { OpenInvitations } from "./open-invitations.tsx";
+import { PermissionTable } from "./permission-table.tsx";
 import { RoleList } from "./role-list.tsx";
 import { UserDialog } from "./user-dialog.tsx";
 
@@ -36,6 +37,7 @@ export function UsersPage() {
         keyOf={({ id }) => id}
       />
       <RoleList roles={roles} />
+      <PermissionTable roles={roles} />
     </Page>
   );
 }
