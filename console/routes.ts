@@ -195,6 +195,13 @@ const chatCampaign = createRoute({
 
 const see_chat = ["chat.read", "chat.campaigns.create", "chat.manage"] as const;
 
+const chatFlows = createRoute({
+  getParentRoute: () => shell,
+  path: "/chat/flows",
+  staticData: { title: "Chat flows", permission: see_chat },
+  component: lazyRouteComponent(() => import("./pages/flows/flows-page.tsx"), "FlowsPage"),
+});
+
 const chatNumbers = createRoute({
   getParentRoute: () => shell,
   path: "/chat/numbers",
@@ -570,6 +577,7 @@ export const router = createRouter({
       newChatCampaign,
       chatCampaign,
       chatNumbers,
+      chatFlows,
       templates,
       newTemplate,
       template,

@@ -3,6 +3,7 @@ import type { Sent } from "./answer.ts";
 import type { Template } from "./chat.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
+import { upload } from "./upload.ts";
 
 export type TemplateStatus = Template["status"];
 
@@ -52,4 +53,25 @@ export async function syncTemplates(chat_number_id: number): Promise<number> {
 export async function deleteTemplate(id: number): Promise<void> {
   await api.DELETE("/api/v1/chat/templates/{id}", { params: { path: { id } } });
   await refresh();
+}
+
+/** Changes what campaigns created from now on send with a template. */
+export async function updateTemplate(id: number, json: Sent<"updateChatTemplate">): Promise<void> {
+  await api.PATCH("/api/v1/chat/templates/{id}", { params: { path: { id } }, body: json });
+  await refresh();
+}
+
+/** Uploads a file by a number of the template's business account, and sends it with the template from now on. */
+export async function setHeaderMedia(
+  id: number,
+  chat_number_id: number,
+  file: File,
+  onProgress: (percent: number) => void,
+): Promise<void> {
+  const stored = await upload(
+    "/api/v1/chat/numbers/{id}/media",
+    { file },
+    { params: { id: chat_number_id }, onProgress },
+  );
+  await updateTemplate(id, { header_media: { id: stored.id } });
 }

@@ -12,6 +12,7 @@ import {
   LayoutDashboard,
   LayoutTemplate,
   ListChecks,
+  MessageSquarePlus,
   MessagesSquare,
   Phone,
   PhoneOutgoing,
@@ -68,6 +69,12 @@ export const navigation = [
         to: "/chat/templates",
         label: "Templates",
         icon: LayoutTemplate,
+        permission: ["chat.read", "chat.campaigns.create", "chat.manage"],
+      },
+      {
+        to: "/chat/flows",
+        label: "Chat flows",
+        icon: MessageSquarePlus,
         permission: ["chat.read", "chat.campaigns.create", "chat.manage"],
       },
       {

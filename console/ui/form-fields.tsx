@@ -13,7 +13,7 @@ export type FormField = {
   readonly name: string;
   readonly label: string;
   readonly note?: string;
-  readonly kind: "text" | "password" | "time" | "number" | "check" | "lines" | "choice";
+  readonly kind: "text" | "long" | "password" | "time" | "number" | "check" | "lines" | "choice";
   /** What an empty field means, which is null; without it, a value is required. */
   readonly empty?: string;
   /** Of a choice. One of numbers is sent as a number. */
@@ -55,7 +55,7 @@ function Input({
   readonly error: string | undefined;
 }) {
   const shared = { label, error, hint: note, ...register(name) };
-  if (kind === "lines") return <TextAreaField {...shared} />;
+  if (kind === "lines" || kind === "long") return <TextAreaField {...shared} />;
   if (kind === "choice")
     return (
       <SelectField
@@ -134,7 +134,7 @@ export function showFormErrors(
   if (!(error instanceof ApiProblem)) return error;
   const errors = error.errors.map(({ field, reason }) => {
     const inForm = section === null ? field : field.replace(`${section}.`, "");
-    const line = inForm.replace(/\.\d+$/, "");
+    const line = inForm.replace(/\.\d+(\.\w+)?$/, "");
     return { field: names.includes(inForm) ? inForm : line, reason };
   });
   const { status, type, message, request_id } = error;

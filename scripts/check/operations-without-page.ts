@@ -30,6 +30,7 @@ export const operations_without_page: readonly {
       "readPhoneNumber",
       "readToken",
       "readCallbackReplay",
+      "readChatFlow",
       "listLeadCollaborators",
       "listVoiceAttempts",
     ],
@@ -46,8 +47,6 @@ export const operations_without_page: readonly {
       "addGroupMembers",
       // Holds are shown at what they hold: numbers, campaigns and the overview.
       "listChatHolds",
-      // Files of a template's header are uploaded by programs, which have their templates as JSON.
-      "uploadChatMedia",
     ],
   },
   {
@@ -58,17 +57,6 @@ export const operations_without_page: readonly {
       "readAutomationFlow",
       "updateAutomationFlow",
       "deleteAutomationFlow",
-    ],
-  },
-  {
-    reason: "Chat: the page is still to be built",
-    operations: [
-      "listChatFlows",
-      "createChatFlow",
-      "readChatFlow",
-      "updateChatFlow",
-      "deleteChatFlow",
-      "updateChatTemplate",
     ],
   },
 ];

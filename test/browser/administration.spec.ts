@@ -97,3 +97,82 @@ test("a contact is found and corrected, and a workspace is opened and closed", a
   await expect(page.getByText("Branch office")).toHaveCount(0);
   expect(problems).toEqual([]);
 });
+
+test("a chat flow is written, corrected at its fields, changed and deleted", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/chat/flows");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "New chat flow" }).click();
+  await dialog.getByLabel("Name").fill("Call back");
+  await dialog.getByLabel("Text").fill("Hello {{1}}, shall we call you?");
+  await dialog.getByLabel("Buttons").fill("Yes\nA label that is far too long for a button");
+  await dialog.getByRole("button", { name: "Create flow" }).click();
+  await expect(dialog.getByLabel("Buttons")).toBeFocused();
+  await dialog.getByLabel("Buttons").fill("Yes\nNo");
+  await dialog.getByRole("button", { name: "Create flow" }).click();
+  const row = page.getByRole("row", { name: /Call back/ });
+  await expect(row).toContainText("Yes, No");
+  await row.getByRole("button", { name: "Change Call back" }).click();
+  await dialog.getByLabel("Campaigns may use it").uncheck();
+  await dialog.getByLabel("Buttons").fill("");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(row).toContainText("Inactive");
+  await expect(row).toContainText("None");
+  await row.getByRole("button", { name: "Delete Call back" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(row).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
+test("a template gets the picture that campaigns send with it, and defaults of its variables", async ({
+  openPage,
+  page,
+  service,
+  problems,
+}) => {
+  const answer = await fetch(`${service.url}/api/v1/chat/templates`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      chat_number_id: 1,
+      name: "with_picture",
+      language: "en",
+      category: "UTILITY",
+      components: [
+        { type: "HEADER", format: "IMAGE", example: { header_handle: ["4::aW"] } },
+        { type: "BODY", text: "Hello {{1}}, look.", example: { body_text: [["Ada"]] } },
+      ],
+    }),
+  });
+  expect(answer.status).toBe(201);
+  const { id } = (await answer.json()) as { id: number };
+  await openPage(`/chat/templates/${id}`);
+  const media = page.getByRole("region", { name: "File above the text" });
+  await media.getByLabel("Choose it").setInputFiles({
+    name: "note.png",
+    mimeType: "image/png",
+    buffer: Buffer.from("no picture"),
+  });
+  await expect(media.getByRole("alert")).toBeVisible();
+  await media.getByLabel("Choose it").setInputFiles({
+    name: "dot.png",
+    mimeType: "image/png",
+    buffer: Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==",
+      "base64",
+    ),
+  });
+  await expect(media.getByLabel("Replace it")).toBeVisible();
+  await page.getByRole("button", { name: "Defaults" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("{{1}}").fill("there");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("1 (has a default)")).toBeVisible();
+  expect(problems).toEqual([]);
+});

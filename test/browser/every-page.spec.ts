@@ -15,6 +15,7 @@ const pages = [
   { path: "/people/+919876543210", heading: "+919876543210" },
   { path: "/contacts", heading: "Contacts" },
   { path: "/chat/numbers", heading: "Chat numbers" },
+  { path: "/chat/flows", heading: "Chat flows" },
   { path: "/chat/campaigns", heading: "Chat campaigns" },
   { path: "/chat/campaigns/new", heading: "New chat campaign" },
   { path: "/chat/templates", heading: "Templates" },

@@ -107,6 +107,12 @@ const controls: readonly Control[] = [
     role: "button",
     name: "Add a sandbox number",
   },
+  {
+    permissions: ["chat.manage"],
+    path: "/chat/flows",
+    role: "button",
+    name: "New chat flow",
+  },
   { permissions: ["chat.export"], path: "/chat/replies", role: "link", name: "Export" },
   {
     permissions: ["suppressions.read"],

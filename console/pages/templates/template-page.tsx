@@ -17,6 +17,8 @@ import { useMay } from "../../ui/permission.ts";
 import { Phone } from "../../ui/phone.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RenderedBubble } from "../chat/template-bubble.tsx";
+import { DefaultsDialog } from "./defaults-dialog.tsx";
+import { HeaderMedia } from "./header-media.tsx";
 import { TemplateStatus } from "./template-status.tsx";
 import { TestDialog } from "./test-dialog.tsx";
 import { UsedIn } from "./used-in.tsx";
@@ -48,6 +50,7 @@ export function TemplatePage() {
         <div className="grid items-start gap-6 lg:grid-cols-[1fr_19rem]">
           <div className="flex flex-col gap-6">
             <Details template={template} />
+            <HeaderMedia template={template} />
             {may_see_campaigns && <UsedIn templateId={id} />}
           </div>
           <aside aria-label="Preview">
@@ -113,6 +116,7 @@ function Actions({ template }: { readonly template: Template }) {
   const navigate = useNavigate();
   return (
     <>
+      {mayManage && <DefaultsDialog template={template} />}
       {mayManage && (
         <ConfirmDialog
           title={`Delete ${name}?`}
