@@ -21,6 +21,7 @@ test("a menu campaign is composed, checked by a dry run, called and watched unti
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   const dry_run = page.getByRole("region", { name: "Dry run" });
   await expect(dry_run).toContainText("Not valid: 1");
+  await expect(dry_run).toContainText("3 in Asia/Calcutta");
   await expect(dry_run).toContainText("More than once in the list: 1");
   await dry_run.getByRole("button", { name: "Show as curl" }).click();
   await expect(dry_run).toContainText("--form 'file=@\"recipients.csv\"'");

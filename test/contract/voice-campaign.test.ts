@@ -444,6 +444,13 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
     starts_at: "2030-01-05T03:30:00.000Z",
     // Two calls per second, during one second per day.
     finishes_at: "2030-01-07T03:30:00.500Z",
+    zones: [
+      {
+        time_zones: ["Asia/Calcutta"],
+        recipients: 5,
+        callable_from: "2030-01-05T03:30:00.000Z",
+      },
+    ],
     calls_per_second: 2,
   };
   const answer = await own.api.send("POST", preview_path, { token, json });
@@ -469,6 +476,7 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
   await setCalling(app, own.account, never);
   const closed = await own.api.send("POST", preview_path, { token, json });
   assert.deepEqual([closed.body.starts_at, closed.body.finishes_at], [null, null]);
+  assert.equal(closed.body.zones[0].callable_from, null);
   const refused = await own.api.send("POST", preview_path, {
     token,
     json: own.body({ number: "1" }),

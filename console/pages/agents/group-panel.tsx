@@ -141,7 +141,7 @@ function Member({
             aria-label={`${away_since === null ? "Away" : "Back"}: ${number}`}
             onClick={() => change.mutate()}
           >
-            {away_since === null ? "Away" : "Back"}
+            {away_since === null ? "Set away" : "Back"}
           </Button>
         )}
         {may && (

@@ -15,7 +15,7 @@ import type { DB } from "../../lib/database/database.ts";
 import { phoneTimeZones, splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
-import type { VoiceCampaignPreview } from "./voice-campaign-schema.ts";
+import { zones_shown_max, type VoiceCampaignPreview } from "./voice-campaign-schema.ts";
 import { withRecipients, type VoiceCampaignRequest } from "./with-recipients.ts";
 
 /** How many rejected rows are shown. */
@@ -50,6 +50,7 @@ export async function previewVoiceCampaign(
       credits: { needed, available, sufficient: available >= needed },
       starts_at: starts_at?.toISOString() ?? null,
       finishes_at: finishes_at?.toISOString() ?? null,
+      zones: zonesOf(window, callable, from),
       calls_per_second,
     };
   });
@@ -99,6 +100,18 @@ function scheduleOf(
     starts_at: times(starts).length > 0 ? new Date(Math.min(...times(starts))) : null,
     finishes_at: ends.includes(null) ? null : new Date(Math.max(...times(ends))),
   };
+}
+
+/** Returns where the most recipients are, and from when each may be called. */
+function zonesOf(window: CallingWindow, callable: ReadonlyMap<string, number>, from: Date) {
+  return [...callable]
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, zones_shown_max)
+    .map(([joined, recipients]) => {
+      const time_zones = splitTimeZones(joined);
+      const at = customerCallableFrom(window, time_zones, from);
+      return { time_zones, recipients, callable_from: at?.toISOString() ?? null };
+    });
 }
 
 function msFor(calls: number, calls_per_second: number): number {

@@ -166,6 +166,9 @@ export const VoiceReject = Type.Object(
 export type VoiceReject = Static<typeof VoiceReject>;
 
 /** A dry run of a launch. */
+/** How many places of numbers a preview names. */
+export const zones_shown_max = 20;
+
 export const VoiceCampaignPreview = Type.Object(
   {
     total: Type.Integer({ description: "Recipients the campaign would have" }),
@@ -189,6 +192,18 @@ export const VoiceCampaignPreview = Type.Object(
       timestamp(
         "UTC: the estimated end of the first attempts, within the calling window where each recipient is and without other traffic on the trunk; null if it never opens for some",
       ),
+    ),
+    zones: Type.Array(
+      Type.Object({
+        time_zones: Type.Array(Type.String(), {
+          description: "IANA names: where the numbers may be; empty: unknown",
+        }),
+        recipients: Type.Integer({ description: "That are not suppressed" }),
+        callable_from: nullable(
+          timestamp("UTC: when they may first be called; null if the window never opens for them"),
+        ),
+      }),
+      { description: `By where the numbers are, most first, at most ${zones_shown_max}` },
     ),
     calls_per_second: Type.Integer({ description: "Of the trunk" }),
   },

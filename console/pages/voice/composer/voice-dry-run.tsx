@@ -40,10 +40,46 @@ export function VoiceDryRun({
       send={send}
       onChange={reset}
     >
+      <LocalHours zones={preview.zones} />
       <p className="text-muted">
         Up to {formatCount(calls_per_second)} {calls_per_second === 1 ? "call" : "calls"} a second,
         at the trunk's pace.
       </p>
     </DryRunPanel>
   );
+}
+
+/** When people may be called by the clocks where they are. */
+function LocalHours({ zones }: Pick<Preview, "zones">) {
+  if (zones.length === 0) return null;
+  return (
+    <section aria-label="Where they are" className="flex flex-col gap-1">
+      <h3 className="font-medium">Where they are</h3>
+      <ul className="flex flex-col gap-1">
+        {zones.map(({ time_zones, recipients, callable_from }) => (
+          <li key={time_zones.join()}>
+            {formatCount(recipients)} in{" "}
+            {time_zones.length === 0 ? "an unknown place" : time_zones.join(" or ")}
+            <span className="text-muted">
+              ,{" "}
+              {callable_from === null
+                ? "never callable at these hours"
+                : localTime(callable_from, time_zones[0])}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The first time at which they may be called, by a clock there. */
+function localTime(at: string, timeZone: string | undefined): string {
+  const format = new Intl.DateTimeFormat(undefined, {
+    weekday: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    ...(timeZone === undefined ? {} : { timeZone }),
+  });
+  return `from ${format.format(new Date(at))}${timeZone === undefined ? "" : " there"}`;
 }
