@@ -31,7 +31,7 @@ test("a group of agents is made, ordered by keyboard and renamed, and an extensi
   await page.reload();
   await expect(group.getByRole("listitem").nth(0)).toContainText("Night phone");
   await expect(group.getByRole("listitem").nth(0)).toContainText("Free");
-  await group.getByRole("button", { name: "Away: 771" }).click();
+  await group.getByRole("button", { name: "Set away: 771" }).click();
   await expect(group.getByRole("listitem").nth(0)).not.toContainText("Free");
   await group.getByRole("button", { name: "Back: 771" }).click();
   await expect(group.getByRole("listitem").nth(0)).toContainText("Free");

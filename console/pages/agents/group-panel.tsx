@@ -138,7 +138,7 @@ function Member({
           <Button
             kind="quiet"
             busy={change.isPending}
-            aria-label={`${away_since === null ? "Away" : "Back"}: ${number}`}
+            aria-label={`${away_since === null ? "Set away" : "Back"}: ${number}`}
             onClick={() => change.mutate()}
           >
             {away_since === null ? "Set away" : "Back"}

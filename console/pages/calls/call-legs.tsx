@@ -1,6 +1,7 @@
 import type { CallDetail } from "../../api/call-records.ts";
 import { formatDuration } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { status_options } from "./calls-search.ts";
 
 type Leg = CallDetail["legs"][number];
 
@@ -54,6 +55,7 @@ export function CallLegs({ call: { legs } }: { readonly call: CallDetail }) {
 
 function wordsOf({ status, answered_at }: Leg, rang_ms: number, talked_ms: number): string {
   const rang = `rang ${formatDuration(rang_ms)}`;
-  if (answered_at === null) return `${status}, ${rang}`;
+  const label = status_options.find(({ value }) => value === status)?.label ?? status;
+  if (answered_at === null) return `${label}, ${rang}`;
   return `${rang}, connected ${formatDuration(talked_ms)}`;
 }
