@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { reloadMe } from "./me.ts";
 import { queryClient } from "./query-client.ts";
 
 export type AgentGroup = Row<"listAgentGroups">;
@@ -41,9 +42,7 @@ export async function updateAvailability(number: string, away: boolean): Promise
 /** Sets whether one is away oneself. */
 export async function updateOwnAvailability(away: boolean): Promise<void> {
   await api.PUT("/api/v1/me/availability", { body: { away } });
-  await Promise.all(
-    ["me", "agent-groups"].map((key) => queryClient.invalidateQueries({ queryKey: [key] })),
-  );
+  await Promise.all([reloadMe(), queryClient.invalidateQueries({ queryKey: ["agent-groups"] })]);
 }
 
 export const extensionsQuery = queryOptions({

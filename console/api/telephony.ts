@@ -75,9 +75,10 @@ export const trunksQuery = queryOptions({
 /** A whole trunk: what creates one and what changes one. */
 export type TrunkBody = Required<Sent<"updateTrunk">>;
 
-export async function saveTrunk(id: number | null, json: TrunkBody): Promise<void> {
+/** Creates a trunk, which needs all of it, or changes one. */
+export async function saveTrunk(id: number | null, json: Partial<TrunkBody>): Promise<void> {
   await (id === null
-    ? api.POST("/api/v1/trunks", { body: json })
+    ? api.POST("/api/v1/trunks", { body: json as TrunkBody })
     : api.PATCH("/api/v1/trunks/{id}", { params: { path: { id } }, body: json }));
   await refresh();
 }

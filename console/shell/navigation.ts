@@ -65,6 +65,7 @@ export const navigation = [
         icon: Send,
         permission: ["chat.read", "chat.campaigns.manage"],
       },
+      { to: "/chat/replies", label: "Replies", icon: MessagesSquare, permission: "chat.read" },
       {
         to: "/chat/templates",
         label: "Templates",
@@ -83,25 +84,12 @@ export const navigation = [
         icon: Smartphone,
         permission: ["chat.read", "chat.campaigns.create", "chat.manage"],
       },
-      { to: "/chat/replies", label: "Replies", icon: MessagesSquare, permission: "chat.read" },
     ],
   },
   {
     label: "Voice",
     links: [
       { to: "/calls", label: "Calls", icon: Phone, permission: ["calls.read", "calls.manage"] },
-      {
-        to: "/agents",
-        label: "Agents",
-        icon: Headset,
-        permission: ["agents.read", "agents.manage"],
-      },
-      {
-        to: "/telephony",
-        label: "Telephony",
-        icon: Server,
-        permission: ["agents.read", "agents.manage", "installation.manage"],
-      },
       {
         to: "/voice/campaigns",
         label: "Voice campaigns",
@@ -125,6 +113,18 @@ export const navigation = [
         label: "AI agents",
         icon: Bot,
         permission: ["voice.content.read", "voice.content.manage"],
+      },
+      {
+        to: "/agents",
+        label: "Agents",
+        icon: Headset,
+        permission: ["agents.read", "agents.manage"],
+      },
+      {
+        to: "/telephony",
+        label: "Telephony",
+        icon: Server,
+        permission: ["agents.read", "agents.manage", "installation.manage"],
       },
     ],
   },

@@ -1,11 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate, useRouter } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import type { MouseEvent } from "react";
 import { updateOwnAvailability } from "../api/agents.ts";
 import { api } from "../api/client.ts";
 import type { Me } from "../api/me.ts";
 import { queryClient } from "../api/query-client.ts";
+import { FormError } from "../ui/form-error.tsx";
 import { Popover } from "../ui/popover.tsx";
 
 const item = "hover:bg-hover rounded-md px-3 py-2 text-left";
@@ -13,6 +14,7 @@ const item = "hover:bg-hover rounded-md px-3 py-2 text-left";
 /** Who is signed in, in which account, and the ways out. */
 export function UserMenu({ me }: { readonly me: Me }) {
   const navigate = useNavigate();
+  const router = useRouter();
   const signOut = useMutation({
     mutationFn: (everywhere: boolean) =>
       everywhere ? api.DELETE("/api/v1/sessions") : api.DELETE("/api/v1/session"),
@@ -25,6 +27,7 @@ export function UserMenu({ me }: { readonly me: Me }) {
   const isAgent = me.user.agent_numbers.length > 0;
   const change = useMutation({
     mutationFn: () => updateOwnAvailability(me.user.away_since === null),
+    onSuccess: () => router.invalidate(),
   });
   return (
     <Popover
@@ -51,6 +54,7 @@ export function UserMenu({ me }: { readonly me: Me }) {
           {me.user.away_since === null ? "Take no calls of groups" : "Take calls of groups again"}
         </button>
       )}
+      <FormError error={change.error} />
       <button type="button" className={item} onClick={() => signOut.mutate(false)}>
         Sign out
       </button>

@@ -4,10 +4,12 @@ import { useForm } from "react-hook-form";
 import { Button } from "./button.tsx";
 import { FormError } from "./form-error.tsx";
 import {
+  changedParts,
   FormInputs,
   jsonOf,
   showFormErrors,
   valuesOf,
+  withChosen,
   type FormField,
   type FormValues,
 } from "./form-fields.tsx";
@@ -19,24 +21,30 @@ export type ApiFormProps = {
   readonly known?: object;
   /** The words of the button that saves. */
   readonly action: string;
-  /** Sends the object that the fields say. */
-  readonly save: (json: FormValues) => Promise<unknown>;
+  /** Sends the object that the fields say, or only what differs from what they showed at first. */
+  readonly save: (json: FormValues, changed: FormValues) => Promise<unknown>;
 };
 
 /** A form that creates or changes one thing of the API. */
 export function ApiForm({
-  fields,
+  fields: given,
   known = {},
   action,
   save: send,
   onDone,
 }: ApiFormProps & { readonly onDone?: () => void }) {
+  const fields = withChosen(given, known);
+  // As it was when the form was opened: `known` may be read again meanwhile.
+  const [initial] = useState(() => valuesOf(known, fields));
   const { register, handleSubmit, setError, formState } = useForm<FormValues>({
-    defaultValues: valuesOf(known, fields),
+    defaultValues: initial,
   });
   const [formError, setFormError] = useState<Error | null>(null);
   const save = useMutation({
-    mutationFn: (values: FormValues) => send(jsonOf(values, fields)),
+    mutationFn: (values: FormValues) => {
+      const json = jsonOf(values, fields);
+      return send(json, changedParts(jsonOf(initial, fields), json));
+    },
     onMutate: () => setFormError(null),
     onSuccess: () => onDone?.(),
     onError: (error) => setFormError(showFormErrors(error, fields, setError)),

@@ -68,7 +68,8 @@ function Input({
     return (
       <TextField
         {...shared}
-        type={kind}
+        // Browsers hide an invalid number: as a text it is refused, and not taken for an empty field.
+        {...(kind === "number" ? { inputMode: "numeric" } : { type: kind })}
         placeholder={empty}
         {...(kind === "password" ? { autoComplete: "new-password" } : {})}
       />
@@ -81,11 +82,32 @@ function Input({
   );
 }
 
+/** Returns the fields for a known object: a choice always offers what is chosen, or the browser would clear it. */
+export function withChosen(fields: readonly FormField[], known: object): readonly FormField[] {
+  return fields.map((field) => {
+    const value = get<object, Known | undefined>(known, field.name) ?? null;
+    const { kind, options = [] } = field;
+    if (kind !== "choice" || (typeof value !== "string" && typeof value !== "number")) return field;
+    if (value === "" || options.some((one) => one.value === value)) return field;
+    return { ...field, options: [...options, { value, label: `As it is (${value})` }] };
+  });
+}
+
+/** Returns the parts of an object that differ from what it was, so that nobody else's change is undone. */
+export function changedParts(before: FormValues, after: FormValues): FormValues {
+  const parts = Object.entries(after);
+  return Object.fromEntries(
+    parts.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  );
+}
+
 /** What the fields of a form show of an object of the API. */
 export function valuesOf(known: object, fields: readonly FormField[]): FormValues {
   const values: FormValues = {};
-  for (const { name } of fields)
-    put(values, name, valueOf(get<object, Known | undefined>(known, name) ?? null));
+  for (const { name, kind } of fields) {
+    const value = get<object, Known | undefined>(known, name) ?? null;
+    put(values, name, value === null && kind === "check" ? false : valueOf(value));
+  }
   return values;
 }
 
@@ -110,7 +132,7 @@ function knownOf(value: string | boolean, { kind, empty, options = [] }: FormFie
   if (kind === "lines") return value.split("\n").filter((line) => line.trim() !== "");
   if (value === "" && empty !== undefined) return null;
   if (kind === "choice") return options.find((one) => String(one.value) === value)?.value ?? value;
-  return kind === "number" && value !== "" ? Number(value) : value;
+  return kind === "number" && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
 }
 
 /** Sets `ari.url` in the part `ari`. */

@@ -16,7 +16,8 @@ export function RowActions({
   readonly change?: {
     readonly fields: readonly FormField[];
     readonly known: object;
-    readonly save: (json: FormValues) => Promise<unknown>;
+    /** Gets what was changed, and all of it. */
+    readonly save: (changed: FormValues, json: FormValues) => Promise<unknown>;
   };
   readonly remove?: {
     /** What follows from it. */
@@ -32,7 +33,11 @@ export function RowActions({
       {children}
       {change && (
         <FormDialog
-          {...change}
+          fields={change.fields}
+          known={change.known}
+          save={async (json, changed) => {
+            if (Object.keys(changed).length > 0) await change.save(changed, json);
+          }}
           title={`Change ${name}`}
           action="Save"
           trigger={

@@ -20,6 +20,7 @@ export const refusals = {
   "insufficient-credit": { status: 409, title: "Insufficient credit" },
   "body-too-large": { status: 413, title: "The body is too large" },
   "unsupported-media-type": { status: 415, title: "The content type is not supported here" },
+  "range-not-satisfiable": { status: 416, title: "The range is not within the file" },
   "validation-failed": { status: 422, title: "Some fields are not valid" },
   "rate-limited": { status: 429, title: "Too many requests" },
   "internal-error": { status: 500, title: "Internal server error" },

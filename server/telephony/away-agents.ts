@@ -2,7 +2,8 @@
 import type { Kysely } from "kysely";
 import Type, { type Static } from "typebox";
 import { recordAudit, type Actor } from "../accounts/audit/record-audit.ts";
-import type { DB, Tx } from "../lib/database/database.ts";
+import { statement, type DB, type Executor, type Tx } from "../lib/database/database.ts";
+import { notFound } from "../lib/errors.ts";
 import { closed, nullable, timestamp } from "../lib/schemas.ts";
 
 export const Availability = closed(
@@ -19,6 +20,21 @@ export const AvailabilityResponse = Type.Object(
   { title: "AgentAvailabilityState" },
 );
 export type AvailabilityResponse = Static<typeof AvailabilityResponse>;
+
+const findAgent = statement<{ known: boolean }>(`
+  select exists (select from extensions where account_id = $1 and extension = $2)
+    or exists (select from agent_group_members where account_id = $1 and number = $2)
+    or exists (select from agent_numbers where account_id = $1 and number = $2) as known`);
+
+/** Refuses: not-found, if the number is neither an extension nor an agent's phone of the account. */
+export async function requireAgent(
+  db: Executor,
+  account_id: number,
+  number: string,
+): Promise<void> {
+  const [answer] = await findAgent(db, [account_id, number]);
+  if (!answer!.known) throw notFound();
+}
 
 /** Sets whether the agents at these numbers, as agent legs store them, are away; one who is already stays so. */
 export async function setAway(

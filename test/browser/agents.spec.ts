@@ -16,6 +16,25 @@ test("a group of agents is made, ordered by keyboard and renamed, and an extensi
   await dialog.getByRole("button", { name: "Create extension" }).click();
   await expect(page.getByRole("table", { name: "Extensions" })).toContainText("Night phone");
 
+  const menu = page.getByRole("button", { name: /^Olivia Owner/ });
+  await menu.click();
+  await expect(page.getByRole("link", { name: "Your profile" })).toBeVisible();
+  await expect(page.getByRole("button", { name: /calls of groups/ })).toHaveCount(0);
+  await page.getByRole("link", { name: "Your profile" }).click();
+  await page.goBack();
+  const own = page.getByRole("button", { name: "Change extension 771" });
+  await own.click();
+  await dialog.getByLabel("User").selectOption({ label: "Olivia Owner" });
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog).toHaveCount(0);
+  await page.reload();
+  await menu.click();
+  await page.getByRole("button", { name: "Take no calls of groups" }).click();
+  await expect(menu).toContainText("away");
+  await page.getByRole("button", { name: "Take calls of groups again" }).click();
+  await expect(menu).not.toContainText("away");
+  await page.keyboard.press("Escape");
+
   await page.getByRole("button", { name: "New group" }).click();
   await dialog.getByLabel("Name").fill("Night shift");
   await dialog.getByRole("button", { name: "Create group" }).click();

@@ -35,9 +35,23 @@ test("an operator adds a node and a trunk, gives an account a number, and its ca
   await expect(trunk).toContainText("In use");
   await trunk.getByRole("button", { name: "Change Second carrier" }).click();
   await expect(dialog.getByLabel("Calls at the same time on Second node")).toHaveValue("20");
-  await dialog.getByLabel("Takes new calls").uncheck();
+  // A colleague switches it off meanwhile: only what is changed here is sent.
+  await page.evaluate(async () => {
+    const path = "/api/v1/trunks";
+    const { data } = (await (await fetch(`${path}?limit=200`)).json()) as {
+      data: { id: number; name: string }[];
+    };
+    const { id } = data.find(({ name }) => name === "Second carrier")!;
+    const headers = { "content-type": "application/json" };
+    await fetch(`${path}/${id}`, { method: "PATCH", headers, body: '{"active":false}' });
+  });
+  await dialog.getByLabel("Dialed before each number").fill("0");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(trunk).toContainText("No new calls");
+  await trunk.getByRole("button", { name: "Change Second carrier" }).click();
+  await expect(dialog.getByLabel("Dialed before each number")).toHaveValue("0");
+  await expect(dialog.getByLabel("Takes new calls")).not.toBeChecked();
+  await page.keyboard.press("Escape");
 
   await page.getByRole("button", { name: "Assign a number" }).click();
   await dialog.getByLabel("Phone number").fill("+919000000077");

@@ -60,8 +60,8 @@ const agents: Record<string, RouteRow> = {
     json: { number: freeExtension(), position: 1 },
   })),
   moveAgentGroupMember: manage((ids) => ({ path: memberOf(ids), json: { position: 2 } })),
-  updateAgentAvailability: manage(() => ({
-    path: `${account}/agent-availability/${freeExtension()}`,
+  updateAgentAvailability: manage((ids) => ({
+    path: `${account}/agent-availability/${ids.agent_number}`,
     json: { away: true },
   })),
   updateOwnAvailability: {

@@ -39,14 +39,18 @@ export function flowOf({ opening, ...json }: FormValues, known?: ChatFlow): Form
   const buttons: Opening["buttons"] = titles.map(
     (title) => known?.opening.buttons?.find((one) => one.title === title) ?? { title },
   );
-  const defaults = known?.opening.variable_defaults;
+  const texts = [said["header"], said["body"], said["footer"]].join(" ");
+  // The API refuses defaults of placeholders that are gone.
+  const defaults = Object.entries(known?.opening.variable_defaults ?? {}).filter(([key]) =>
+    new RegExp(`\\{\\{\\s*${key}\\s*\\}\\}`).test(texts),
+  );
   return {
     ...json,
     opening: {
       ...said,
       type: "interactive",
       buttons: buttons.length === 0 ? null : buttons,
-      ...(defaults ? { variable_defaults: defaults } : {}),
+      ...(defaults.length > 0 ? { variable_defaults: Object.fromEntries(defaults) } : {}),
     },
   };
 }

@@ -84,7 +84,7 @@ const actions: Column<ChatFlow> = {
       change={{
         fields: fieldsOf(flow),
         known: formOf(flow),
-        save: (json) => updateChatFlow(flow.id, flowOf(json, flow)),
+        save: (changed) => updateChatFlow(flow.id, flowOf(changed, flow)),
       }}
       remove={{
         text: "Only a flow without campaigns can be deleted. Another can be made inactive.",

@@ -1,8 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import type { Account } from "../../api/account.ts";
 import { api, body } from "../../api/client.ts";
+import { reloadMe } from "../../api/me.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -29,6 +31,7 @@ export function AccountSection({
   const { register, handleSubmit, setError, formState } = useForm<FormValues>({
     defaultValues: valuesOf(section === null ? account : account[section], fields),
   });
+  const router = useRouter();
   const [formError, setFormError] = useState<Error | null>(null);
   const save = useMutation({
     mutationFn: (values: FormValues) => {
@@ -41,7 +44,8 @@ export function AccountSection({
       queryClient.setQueryData(["account"], changed);
       toasts.add({ title: "Saved" });
       // The name and the time zone are shown everywhere.
-      await queryClient.invalidateQueries({ queryKey: ["me"] });
+      await reloadMe();
+      await router.invalidate();
     },
     onError: (error) => setFormError(showFormErrors(error, fields, setError, section)),
   });

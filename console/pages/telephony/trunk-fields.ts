@@ -105,6 +105,14 @@ export function trunkOf(json: FormValues, nodes: readonly VoiceNode[]): TrunkBod
   return { ...Object.fromEntries(fields), nodes: places } as TrunkBody;
 }
 
+/** Returns what the changed parts of a form change in the trunk: all of its nodes, or none. */
+export function changesOf(changed: FormValues, trunk: TrunkBody): Partial<TrunkBody> {
+  const names = new Set(
+    Object.keys(changed).map((name) => (name.startsWith("node_") ? "nodes" : name)),
+  );
+  return Object.fromEntries(Object.entries(trunk).filter(([name]) => names.has(name)));
+}
+
 /** Names `nodes.0.calls_max` as the form does. */
 export function nodeFieldsOfErrors(error: ApiProblem, places: TrunkBody["nodes"]): ApiProblem {
   const errors = error.errors.map(({ field, reason }) => {

@@ -6,6 +6,7 @@ import {
   trunksQuery,
   voiceNodesQuery,
   type Trunk,
+  type TrunkBody,
   type VoiceNode,
 } from "../../api/telephony.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -16,51 +17,52 @@ import { ListSection } from "../../ui/list-section.tsx";
 import { RowActions } from "../../ui/row-actions.tsx";
 import {
   changedTrunk,
+  changesOf,
   new_trunk,
   nodeFieldsOfErrors,
   trunkFields,
   trunkOf,
 } from "./trunk-fields.ts";
-import type { FormValues } from "../../ui/form-fields.tsx";
 
 const no_trunks: readonly Trunk[] = [];
-const no_nodes: readonly VoiceNode[] = [];
 
 /** The lines to carriers, with their limits on each switch. */
 export function Trunks() {
   const trunks = useQuery(trunksQuery);
-  const { data: nodes = no_nodes } = useQuery(voiceNodesQuery);
+  // A form without all nodes would take the trunk from those that it does not know.
+  const { data: nodes } = useQuery(voiceNodesQuery);
   const { data: known = no_trunks } = trunks;
   return (
     <ListSection
       title="Trunks"
       text="Lines to carriers: calls to phones leave through them."
       actions={
-        <FormDialog
-          title="Add a trunk"
-          fields={trunkFields(nodes, known)}
-          known={new_trunk}
-          action="Add the trunk"
-          save={save(null, nodes)}
-          trigger={<Button>Add a trunk</Button>}
-        />
+        nodes && (
+          <FormDialog
+            title="Add a trunk"
+            fields={trunkFields(nodes, known)}
+            known={new_trunk}
+            action="Add the trunk"
+            save={(json) => save(null, trunkOf(json, nodes), trunkOf(json, nodes))}
+            trigger={<Button>Add a trunk</Button>}
+          />
+        )
       }
       empty="None yet. Without a trunk, only extensions can be called."
       query={trunks}
-      columns={[...columnsOf(nodes), actionsOf(nodes, known)]}
+      columns={[...columnsOf(nodes ?? []), ...(nodes ? [actionsOf(nodes, known)] : [])]}
       keyOf={({ id }) => id}
     />
   );
 }
 
-const save = (id: number | null, nodes: readonly VoiceNode[]) => async (json: FormValues) => {
-  const trunk = trunkOf(json, nodes);
+async function save(id: number | null, trunk: TrunkBody, changed: Partial<TrunkBody>) {
   try {
-    await saveTrunk(id, trunk);
+    await saveTrunk(id, changed);
   } catch (error) {
     throw error instanceof ApiProblem ? nodeFieldsOfErrors(error, trunk.nodes) : error;
   }
-};
+}
 
 const columnsOf = (nodes: readonly VoiceNode[]): readonly Column<Trunk>[] => [
   {
@@ -108,7 +110,8 @@ const actionsOf = (nodes: readonly VoiceNode[], trunks: readonly Trunk[]): Colum
           trunks.filter(({ id }) => id !== trunk.id),
         ),
         known: changedTrunk(trunk),
-        save: save(trunk.id, nodes),
+        save: (changed, json) =>
+          save(trunk.id, trunkOf(json, nodes), changesOf(changed, trunkOf(json, nodes))),
       }}
       remove={{
         text: "Only a trunk that nothing used can be deleted. Another can be made to take no new calls.",

@@ -64,10 +64,10 @@ test("logs a lost connection while the database is in use, but not while it clos
 
 test("a statement that is given up takes its connection along, so that no later one runs in its transaction", async () => {
   const log = openLog("silent", { readable: false });
-  const impatient = `${database.url}?query_timeout=200`;
+  const impatient = `${database.url}?query_timeout=2000`;
   const db = openDatabase(impatient, log, { connections: 1 });
   const patient = openDatabase(database.url, log);
-  await db.pool.query("create table given_up (id int)");
+  await patient.pool.query("create table given_up (id int)");
   const { rows } = await db.pool.query<{ pid: number }>("select pg_backend_pid() as pid");
   const { pid } = rows[0]!;
   process.kill(pid, "SIGSTOP");

@@ -230,6 +230,7 @@ test("an agent is away in every group of the account, by a manager or by themsel
       ["919876500291", true],
     ]);
   assert.equal((await put("agent-availability/919876500291", { away: false })).status, 200);
+  assert.equal((await put("agent-availability/919876500292", { away: true })).status, 404);
   const own = await put("me/availability", { away: true });
   assert.equal(own.status, 200, own.text);
   const me = (await api.send("GET", "/api/v1/me", { token: account.token })).body;

@@ -33,6 +33,8 @@ export async function updateExtension(
     .catch(refuseTakenExtension);
   const { extension = earlier.extension } = patch;
   if (extension !== earlier.extension) await moveMembers(tx, account_id, earlier, extension);
+  const isAnothers = patch.user_id !== undefined && patch.user_id !== earlier.user_id;
+  if (isAnothers) await clearAway(tx, account_id, [extension]);
   await recordAudit(tx, actor, {
     at: now,
     action: "extension.updated",

@@ -12,7 +12,7 @@ import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
 import { sendExport } from "../shared/send-csv.ts";
-import { sendWav } from "../shared/send-wav.ts";
+import { askedRange, sendWav } from "../shared/send-wav.ts";
 
 const calls = "/api/v1/calls";
 const call = `${calls}/:id`;
@@ -76,8 +76,8 @@ const recordRoutes = [
     params,
     success: { 200: { contentType: "audio/wav" }, 206: { contentType: "audio/wav" } },
     handle: async ({ app, actor, params: { id }, request, reply }) => {
-      const { range } = request.headers;
-      const in_parts = range !== undefined;
+      const range = askedRange(request);
+      const in_parts = range !== null;
       const recording = await readCallRecording(app, actor, { id, in_parts });
       return sendWav(reply, recording, { file: `call-${id}.wav`, range });
     },
@@ -92,8 +92,8 @@ const recordRoutes = [
     params: closed({ id: pathId("The call"), n: pathId("1 for the first message") }),
     success: { 200: { contentType: "audio/wav" }, 206: { contentType: "audio/wav" } },
     handle: async ({ app, actor, params: { id, n }, request, reply }) => {
-      const { range } = request.headers;
-      const in_parts = range !== undefined;
+      const range = askedRange(request);
+      const in_parts = range !== null;
       const message = await readCallMessage(app, actor, { id, n, in_parts });
       return sendWav(reply, message, { file: `call-${id}-message-${n}.wav`, range });
     },

@@ -1,44 +1,66 @@
 // Answers with a WAV file, or the part of it that a player asks for.
 import { Readable } from "node:stream";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "../../../lib/errors.ts";
 
 /** RIFF and the number of bytes that follow. */
 const riff_bytes = 8;
 
+/** Smaller files are no WAV files, or were never completed. */
+const header_bytes = 44;
+
+/** One range of bytes, as it is asked for: without `first`, the last `last` bytes. */
+export type AskedRange = { readonly first: number | null; readonly last: number | null };
+
 type Range = { readonly from: number; readonly to: number };
 
+/** Returns the range of a GET; null if it asks for none, for several, or for other units than bytes (RFC 9110, 14.2). */
+export function askedRange({ method, headers }: FastifyRequest): AskedRange | null {
+  const [, first = "", last = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
+  if (method !== "GET" || first + last === "") return null;
+  if (first !== "" && last !== "" && Number(last) < Number(first)) return null;
+  return { first: first === "" ? null : Number(first), last: last === "" ? null : Number(last) };
+}
+
 /**
- * Answers with the file as an attachment: with 206 and its bytes if `range` is one range within the file
- * (RFC 9110, section 14), else with 200 and all of it.
+ * Answers with the file as an attachment: all of it, or with 206 the range. Refuses: range-not-satisfiable, for a range
+ * that begins after the end.
  */
 export async function sendWav(
   reply: FastifyReply,
   wav: Readable,
-  { file, range }: { readonly file: string; readonly range: string | undefined },
+  { file, range }: { readonly file: string; readonly range: AskedRange | null },
 ): Promise<Readable> {
   void reply.header("content-type", "audio/wav");
   void reply.header("content-disposition", `attachment; filename="${file}"`);
   void reply.header("accept-ranges", "bytes");
-  if (range === undefined) return wav;
+  if (range === null) return wav;
   const chunks = wav[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const begin = await readAtLeast(chunks, riff_bytes);
   const total = begin.toString("latin1", 0, 4) === "RIFF" ? begin.readUInt32LE(4) + riff_bytes : 0;
-  const part = readRange(range, total);
-  if (part) {
+  const whole = { from: 0, to: Number.POSITIVE_INFINITY };
+  const part = total > header_bytes ? rangeWithin(range, total) : whole;
+  if (part === null) {
+    wav.destroy();
+    throw new Refusal("range-not-satisfiable", `The file has ${total} bytes`, {
+      headers: { "content-range": `bytes */${total}` },
+    });
+  }
+  if (part !== whole) {
     void reply.code(206);
     void reply.header("content-range", `bytes ${part.from}-${part.to}/${total}`);
     void reply.header("content-length", part.to - part.from + 1);
   }
-  const bytes = bytesOf(wav, begin, chunks, part ?? { from: 0, to: Number.POSITIVE_INFINITY });
-  return Readable.from(bytes, { objectMode: false });
+  const sent = Readable.from(bytesOf(begin, chunks, part), { objectMode: false });
+  // Also if the client goes before the first byte is read.
+  sent.once("close", () => wav.destroy());
+  return sent;
 }
 
-/** Returns one range of a file of `total` bytes; null if it is invalid, several, or not within the file. */
-function readRange(range: string, total: number): Range | null {
-  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(range) ?? [];
-  if (first === undefined || last === undefined || first + last === "") return null;
-  const from = first === "" ? Math.max(0, total - Number(last)) : Number(first);
-  const to = first === "" || last === "" ? total - 1 : Math.min(Number(last), total - 1);
+/** Returns the range within a file of `total` bytes; null if it begins after its end. */
+function rangeWithin({ first, last }: AskedRange, total: number): Range | null {
+  const from = first ?? Math.max(0, total - last!);
+  const to = first === null || last === null ? total - 1 : Math.min(last, total - 1);
   return from <= to ? { from, to } : null;
 }
 
@@ -55,24 +77,19 @@ async function readAtLeast(
   return read;
 }
 
-/** Yields a range of a file, and closes the file after it. `begin` was read from `rest` before. */
+/** Yields a range of a file, of which `begin` was read from `rest` before. */
 async function* bytesOf(
-  wav: Readable,
   begin: Buffer,
   rest: AsyncIterator<Buffer, undefined>,
   { from, to }: Range,
 ): AsyncGenerator<Buffer> {
-  try {
-    let at = 0;
-    let chunk: Buffer | undefined = begin;
-    while (chunk !== undefined && at <= to) {
-      const wanted = chunk.subarray(Math.max(0, from - at), to - at + 1);
-      if (wanted.length > 0) yield wanted;
-      at += chunk.length;
-      const next = await rest.next();
-      chunk = next.done ? undefined : next.value;
-    }
-  } finally {
-    wav.destroy();
+  let at = 0;
+  let chunk: Buffer | undefined = begin;
+  while (chunk !== undefined && at <= to) {
+    const wanted = chunk.subarray(Math.max(0, from - at), to - at + 1);
+    if (wanted.length > 0) yield wanted;
+    at += chunk.length;
+    const next = await rest.next();
+    chunk = next.done ? undefined : next.value;
   }
 }

@@ -3,7 +3,12 @@ import { findUser } from "../../../accounts/users/users.ts";
 import { invalidField } from "../../../lib/errors.ts";
 import { closed } from "../../../lib/schemas.ts";
 import { findAgentNumbers } from "../../../telephony/agent-groups/find-agent-numbers.ts";
-import { Availability, AvailabilityResponse, setAway } from "../../../telephony/away-agents.ts";
+import {
+  Availability,
+  AvailabilityResponse,
+  requireAgent,
+  setAway,
+} from "../../../telephony/away-agents.ts";
 import { route } from "../../route.ts";
 import { manageAgents } from "./extensions.ts";
 
@@ -28,8 +33,10 @@ export const agentAvailabilityRoutes = [
     params,
     body: Availability,
     success: { 200: AvailabilityResponse },
-    handle: ({ app, actor, params: { number }, body: { away }, write }) =>
-      write((tx) => setAway(tx, actor, [number], away, app.clock.now())),
+    handle: async ({ app, actor, params: { number }, body: { away }, write }) => {
+      await requireAgent(app.db.pool, actor.account_id, number);
+      return write((tx) => setAway(tx, actor, [number], away, app.clock.now()));
+    },
   }),
   route({
     method: "PUT",
