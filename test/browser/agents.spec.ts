@@ -63,5 +63,8 @@ test("a group of agents is made, ordered by keyboard and renamed, and an extensi
   await renamed.getByRole("button", { name: "Delete Late shift" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();
   await expect(renamed).toHaveCount(0);
+  await page.getByRole("button", { name: "Delete extension 771" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(page.getByRole("table", { name: "Extensions" })).not.toContainText("Night phone");
   expect(problems).toEqual([]);
 });

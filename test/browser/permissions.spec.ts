@@ -122,7 +122,7 @@ const controls: readonly Control[] = [
   },
   {
     permissions: ["crm.write"],
-    path: "/contacts",
+    path: "/contacts?q=Carla",
     role: "button",
     name: "Change Carla Contact",
   },
