@@ -33,7 +33,7 @@ export function AgentGroupsPage() {
           {add}
         </EmptyState>
       )}
-      <div className="grid items-start gap-6 lg:grid-cols-2">
+      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-2">
         {groups?.map((group) => (
           <GroupPanel key={group.id} group={group} />
         ))}

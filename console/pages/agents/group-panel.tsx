@@ -132,7 +132,7 @@ function Member({
         </span>
         <FormError error={remove.error ?? change.error} />
       </div>
-      <span className="flex items-center gap-2">
+      <span className="flex flex-wrap items-center gap-2">
         <MemberState busy={busy} away={away_since !== null} />
         {may && (
           <Button

@@ -36,7 +36,7 @@ export function DialerPage() {
   };
   return (
     <Page title="Dialer" text="Your phone rings first. The customer is called once you answer.">
-      <div className="grid items-start gap-6 lg:grid-cols-2">
+      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-2">
         <Panel title="New call">
           <ApiForm
             fields={fieldsOf(groups)}
@@ -65,7 +65,7 @@ const fieldsOf = (
     name: "from_number",
     label: "Your extension or phone number",
     kind: "text",
-    note: "Set yours in your profile, and it is filled in.",
+    note: "One that is assigned to you is filled in.",
   },
   ...(groups.length === 0
     ? []

@@ -26,7 +26,7 @@ import {
 
 const no_trunks: readonly Trunk[] = [];
 
-/** The lines to carriers, with their limits on each switch. */
+/** The lines to carriers, with their limits on each node. */
 export function Trunks() {
   const trunks = useQuery(trunksQuery);
   // A form without all nodes would take the trunk from those that it does not know.

@@ -32,7 +32,7 @@ export function HeaderMedia({ template }: { readonly template: Template }) {
     <Panel title="File above the text">
       <p>
         {header_media === null
-          ? "There is none yet, so campaigns cannot use the template."
+          ? "There is none yet. Campaigns can use the template once it has one."
           : "It is sent with each message. WhatsApp deletes an uploaded file after 30 days."}
       </p>
       {may && number && (
