@@ -1,12 +1,12 @@
 // Starts the service as a newcomer does, with the demo in an empty folder, and watches what every page reports.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { test as base, type Page } from "@playwright/test";
+import { test as base, type Page, type Request } from "@playwright/test";
 import { startOidcStub, type OidcStub } from "../support/oidc-stub.ts";
 
 export { expect } from "@playwright/test";
@@ -29,6 +29,8 @@ type Fixtures = {
   readonly problems: string[];
   /** Signs in as the owner of the demo's account and opens a page. */
   readonly openPage: (path: string) => Promise<void>;
+  /** Resolves once all requests of the page but its event stream are answered, and what came of them is painted. */
+  readonly settled: () => Promise<void>;
 };
 
 export const test = base.extend<Fixtures, { service: Service }>({
@@ -95,6 +97,31 @@ export const test = base.extend<Fixtures, { service: Service }>({
     });
     await use(problems);
   },
+  settled: async ({ page }, use) => {
+    const pending = new Set<Request>();
+    const answered = new EventEmitter();
+    page.on("request", (request) => {
+      if (request.resourceType() !== "eventsource") pending.add(request);
+    });
+    const end = (request: Request) => {
+      pending.delete(request);
+      answered.emit("one");
+    };
+    page.on("requestfinished", end);
+    page.on("requestfailed", end);
+    await use(async () => {
+      do {
+        while (pending.size > 0) await once(answered, "one");
+        await page.evaluate(async () => {
+          for (const _ of ["started", "painted"]) {
+            const { promise, resolve } = Promise.withResolvers<number>();
+            requestAnimationFrame(resolve);
+            await promise;
+          }
+        });
+      } while (pending.size > 0);
+    });
+  },
   openPage: async ({ page, service }, use) => {
     await use(async (path) => {
       await page.goto(service.url + path);
@@ -112,6 +139,11 @@ export async function signIn(
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("link", { name: "Trunkline" }).waitFor();
+}
+
+/** Goes to a page as a link does, without loading the console again. */
+export async function follow(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => history.pushState(null, "", to), path);
 }
 
 /** Creates a lead in the demo's workspace, as a form on a website does; returns its ID. */

@@ -7,6 +7,7 @@ import {
   createCampaign,
   createLead,
   expect,
+  follow,
   launchCalls,
   test,
   type Service,
@@ -28,10 +29,11 @@ function permissionsIn(source: string): readonly string[] {
 /** Every page with a permission, read from the list of routes. */
 const routes = [
   ...sourceOf("routes.ts").matchAll(
-    /path: "([^"]+)",\s+staticData: \{\s*title: "[^"]+",\s+permission: ("[^"]+"|\[[^\]]+\]|\w+)/g,
+    /path: "([^"]+)",\s+staticData: \{\s*title: "([^"]+)",\s+permission: ("[^"]+"|\[[^\]]+\]|\w+)/g,
   ),
-].map(([, path, needed]) => ({
+].map(([, path, title, needed]) => ({
   path: path!.replaceAll(/\$\w+/g, "1"),
+  title: title!,
   permissions: permissionsIn(needed!),
 }));
 
@@ -193,11 +195,10 @@ async function signInWith(page: Page, service: Service, permissions: readonly st
   await signInAs(page, service, token, user.id);
 }
 
-const settle = (page: Page) => page.waitForLoadState("networkidle");
-
 test("without a permission its pages refuse by name, and its links and buttons are not shown", async ({
   page,
   service,
+  settled,
 }) => {
   const { data } = await call(service, service.demo.tokens["account"]!, "permissions");
   const all = data.map(({ name }) => name);
@@ -207,9 +208,12 @@ test("without a permission its pages refuse by name, and its links and buttons a
   expect(controls.length).toBeGreaterThan(7);
   await page.goto(`${service.url}/sign-in`);
   await signInWith(page, service, []);
+  await page.goto(`${service.url}/settings/profile`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
   // The first page leads on to one that the role covers.
-  for (const { path, permissions } of routes.filter((one) => one.path !== "/")) {
-    await page.goto(service.url + path);
+  for (const { path, title, permissions } of routes.filter((one) => one.path !== "/")) {
+    await follow(page, path);
+    await expect(page).toHaveTitle(`${title} · Trunkline`);
     await expect(page.getByRole("heading", { name: "You may not see this page" })).toBeVisible();
     await expect(page.getByText(/^It needs the permission/)).toContainText(
       permissions.join(" or "),
@@ -231,14 +235,14 @@ test("without a permission its pages refuse by name, and its links and buttons a
     for (const [path, hidden] of Map.groupBy(group, (control) => control.path)) {
       await show(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
-      await settle(page);
+      await settled();
       for (const { role, name } of hidden)
         await expect(page.getByRole(role, { name, exact: true })).toHaveCount(0);
     }
   }
 });
 
-test("a second account sees nothing of the first", async ({ openPage, page, service }) => {
+test("a second account sees nothing of the first", async ({ openPage, page, service, settled }) => {
   const lead = await createLead(service, { phone: "9876500041", name: "Valerie Thomas" });
   const campaign = await createCampaign(service, "Private", ["919876500041"]);
   const calls = await launchCalls(service, {
@@ -274,7 +278,7 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
   ]) {
     await page.goto(service.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await settle(page);
+    await settled();
     await expect(page.getByText(/Valerie Thomas|Private|Olivia Owner|Demo m/)).toHaveCount(0);
   }
 });

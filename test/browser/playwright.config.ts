@@ -14,7 +14,7 @@ export default defineConfig({
   expect: { timeout: 30_000 },
   use: {
     launchOptions: {
-      executablePath: "/usr/bin/chromium",
+      executablePath: "/usr/bin/chromium-headless-shell",
       args: [
         "--no-sandbox",
         "--disable-gpu",
