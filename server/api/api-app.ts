@@ -9,6 +9,7 @@ import type { OidcProvider } from "../drivers/oidc/driver.ts";
 import type { App } from "../engine/app.ts";
 import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
+import { openTalks, type Talks } from "../voice/ai-agents/open-talks.ts";
 
 /** The app with the parts that only the API's handlers use. */
 export type ApiApp = App & {
@@ -18,6 +19,7 @@ export type ApiApp = App & {
   readonly webhookReceiver: WebhookReceiver;
   readonly webhookGuards: WebhookGuards;
   readonly live: LiveEvents;
+  readonly talks: Talks;
   readonly metrics: Metrics;
   /** The token that `/metrics` requires; null: none. */
   readonly metrics_token: string | null;
@@ -47,5 +49,6 @@ export function openApiApp(app: App, { mail, ...settings }: ApiSettings): ApiApp
     webhookReceiver: openWebhookReceiver(app, metrics),
     webhookGuards: openWebhookGuards(app),
     live: openLiveEvents(app, metrics),
+    talks: openTalks(app),
   };
 }

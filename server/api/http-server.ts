@@ -17,6 +17,7 @@ import { openIdempotency, type KeyedRequest, type StoredResponse } from "./check
 import { publishOpenApi } from "./openapi.ts";
 import { openBodyWatch, type BodyRate, type BodyWatch } from "./bodies/watch-bodies.ts";
 import { small_bytes_max } from "./bodies/hold-body.ts";
+import { isHandshake, routeHandshakes } from "./upgrade-sockets.ts";
 import { answerOnSocket, rendersOn } from "./checks/answer-on-socket.ts";
 import {
   clearRateHeaders,
@@ -95,7 +96,11 @@ export async function buildHttpServer(
     requestTimeout: limits.request_timeout_ms,
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    http: { headersTimeout: limits.headers_timeout_ms, connectionsCheckingInterval: 500 },
+    http: {
+      headersTimeout: limits.headers_timeout_ms,
+      connectionsCheckingInterval: 500,
+      shouldUpgradeCallback: isHandshake,
+    },
     schemaController: { compilersFactory: { buildSerializer } },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
@@ -116,6 +121,7 @@ export async function buildHttpServer(
     return sendError(unknownPath(), request, reply, app.log);
   });
   parseJson(server);
+  routeHandshakes(server);
   limitConnections(server.server, limits.connections_max);
   const watch = openBodyWatch(timers, limits.body_rate);
   server.server.once("close", watch.close);
@@ -179,6 +185,7 @@ function addHooks(server: FastifyInstance, app: ApiApp, watch: BodyWatch): void 
   server.addHook("preClose", (done) => {
     stopping = true;
     app.live.close();
+    app.talks.close();
     // A connection that becomes idle after its last answer would keep the server open.
     setInterval(() => {
       server.server.closeIdleConnections();

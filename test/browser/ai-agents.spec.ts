@@ -1,5 +1,39 @@
 import { expect, test } from "./console-fixture.ts";
 
+test("one talks to an AI agent that is not saved, by the microphone, keys and typing, and sees what a call would do", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/agents/new");
+  const panel = page.getByRole("region", { name: "Talk to it" });
+  const conversation = panel.getByRole("log", { name: "Conversation" });
+  const outcome = panel.getByRole("region", { name: "What a call would do" });
+  await page.getByLabel("Greeting").fill("");
+  await panel.getByRole("button", { name: "Start talking" }).click();
+  await expect(page.getByLabel("Greeting")).toBeFocused();
+  await expect(panel.getByRole("status")).toHaveText("Correct the marked fields first.");
+  await page.getByLabel("Greeting").fill("Good morning {{name|there}}.");
+  await page.getByRole("button", { name: "Add a question" }).click();
+  await page.getByLabel("Lead field").fill("city");
+  await page.getByLabel("Question", { exact: true }).fill("Which city?");
+  await panel.getByLabel("Value of {{name}}").fill("Ada");
+  await panel.getByRole("button", { name: "Talk again" }).click();
+  await expect(conversation).toContainText("Good morning Ada.");
+  // Said by the WAV of the microphone, and recognized by the service.
+  await expect(conversation).toContainText("opening hours");
+  await expect(conversation).toContainText("We are open from nine to five.");
+  await expect(conversation).toContainText("Which city?");
+  await panel.getByLabel("Type what the caller says").fill("Pune");
+  await page.keyboard.press("Enter");
+  await expect(outcome.getByText("Pune")).toBeVisible();
+  await panel.getByRole("button", { name: "Press 9" }).click();
+  await expect(outcome).toContainText("It suppresses the number for calls.");
+  await expect(outcome).toContainText("It ends the call.");
+  await expect(panel.getByRole("status")).toHaveText("The conversation is over.");
+  expect(problems).toEqual([]);
+});
+
 test("an AI agent is written, corrected at its fields, saved, changed and deleted", async ({
   openPage,
   page,

@@ -59,6 +59,7 @@ export const test = base.extend<Fixtures, { service: Service }>({
             PUBLIC_URL: url,
             LOG_LEVEL: "error",
             CALLBACK_ALLOW: "127.0.0.1",
+            SPEECH_RECOGNIZE_COMMAND: `${process.execPath} test/support/speech-command.ts names-tones`,
             ...oidc,
           },
           stdio: ["ignore", "ignore", "inherit"],

@@ -1,4 +1,13 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { defineConfig } from "@playwright/test";
+import { encodeWav } from "../../server/lib/audio/wav.ts";
+import { silence, tone } from "../support/tones.ts";
+
+/** The sound of the browser's microphone, over and over: half a second of sound, then silence. */
+const microphone = join(import.meta.dirname, "../../.cache/microphone.wav");
+mkdirSync(dirname(microphone), { recursive: true });
+writeFileSync(microphone, encodeWav(Buffer.concat([tone(500), silence(4_000)])));
 
 export default defineConfig({
   testDir: import.meta.dirname,
@@ -19,8 +28,9 @@ export default defineConfig({
         "--no-sandbox",
         "--disable-gpu",
         "--disable-background-networking",
-        // A microphone that beeps, and its permission.
+        // A microphone, and the permission to use it.
         "--use-fake-device-for-media-stream",
+        `--use-file-for-fake-audio-capture=${microphone}`,
         "--use-fake-ui-for-media-stream",
       ],
     },

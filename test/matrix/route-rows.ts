@@ -28,6 +28,8 @@ export type RouteRow = {
   readonly own_errors?: true;
   /** The error of an agent without the permission, unless `forbidden`. */
   readonly agent_denied?: "permission-denied";
+  /** A WebSocket: a request with access and without a handshake is 400. */
+  readonly socket?: true;
   /** The resource belongs to the installation, so every operator sees the same. */
   readonly installation?: true;
   /** Creates a new request at each call, because names are unique. */

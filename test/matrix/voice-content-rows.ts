@@ -70,6 +70,7 @@ export const voiceContentRows: Record<string, RouteRow> = {
   })),
   deleteVoiceMenu: manage((ids) => ({ path: menuOf(ids) })),
   listAiAgents: see(() => ({ path: `${voice}/agents?limit=2` })),
+  previewAiAgent: { ...manage(() => ({ path: `${voice}/agents/talk` })), socket: true },
   createAiAgent: manage((ids) => ({
     path: `${voice}/agents`,
     json: {

@@ -168,6 +168,19 @@ export function aiAgentDriverContract(
       assert.equal(conversation.events.at(-1)?.type, "tool");
     });
 
+    test("a caller who types is answered as one who speaks", async () => {
+      const conversation = await greeted();
+      conversation.session.utterance("  ");
+      conversation.session.utterance(" Can I talk to a person, please? ");
+      assert.equal(conversation.media.queued_ms(), 0);
+      await until(() => saidBy(conversation, "agent").includes("One moment please"));
+      await passUntil(conversation, 100, () => toolsOf(conversation).length > 0);
+      assert.deepEqual(saidBy(conversation, "caller"), ["Can I talk to a person, please?"]);
+      assert.deepEqual(toolsOf(conversation), [{ name: "transfer_to_agent" }]);
+      conversation.session.utterance("Hello?");
+      assert.equal(conversation.events.at(-1)?.type, "tool");
+    });
+
     test("an opt-out is emitted before its confirmation is played, and stands when the caller hangs up", async () => {
       const conversation = await greeted();
       conversation.session.digit("9");

@@ -1,7 +1,8 @@
 // A speech command for tests: `beeps` synthesizes 10 ms of a tone per letter, 500 Hz in English and 800 Hz in Hindi,
-// and fails for other languages; the other first arguments name action it does.
+// and fails for other languages; `names-tones` recognizes a high tone as "stop" and another as "opening hours"; the other
+// first arguments name the action.
 import { encodeWav } from "../../server/lib/audio/wav.ts";
-import { tone } from "./tones.ts";
+import { pitchOf, tone } from "./tones.ts";
 
 const rate_hz = 22_050;
 const letter_ms = 10;
@@ -20,6 +21,9 @@ switch (action) {
     process.stdout.write(
       ` ${input.readUInt32LE(24)} Hz,\n${(input.length - 44) / 16} ms\tof ${language}\n`,
     );
+    break;
+  case "names-tones":
+    process.stdout.write(pitchOf(input.subarray(44)) > 700 ? "stop" : "opening hours");
     break;
   case "hangs":
     setInterval(() => {}, 60_000);

@@ -79,8 +79,23 @@ export function refuseCrossSite({ method, headers, host }: FastifyRequest): void
   if (method === "GET" || method === "HEAD") return;
   const site = headers["sec-fetch-site"];
   if (site === "same-origin") return;
-  const { origin } = headers;
-  if (site === undefined && origin !== undefined && URL.canParse(origin))
-    if (new URL(origin).host === host) return;
+  if (site === undefined && isOwnOrigin(headers.origin, host)) return;
   throw new Refusal("forbidden", "A session accepts changes from its own pages only");
+}
+
+/**
+ * Throws forbidden for a WebSocket that another site's page opens: browsers send our cookie with it and let the page
+ * read the answers (https://cheatsheetseries.owasp.org/cheatsheets/WebSocket_Security_Cheat_Sheet.html). Programs send
+ * no Origin, and no cookie.
+ */
+export function refuseOtherOrigin(request: FastifyRequest, public_url: string): void {
+  const { origin } = request.headers;
+  if (origin === undefined && readSessionCookie(request) === null) return;
+  // A proxy may send another Host than the browser did.
+  if (isOwnOrigin(origin, request.host) || origin === new URL(public_url).origin) return;
+  throw new Refusal("forbidden", "A session accepts sockets from its own pages only");
+}
+
+function isOwnOrigin(origin: string | undefined, host: string): boolean {
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
 }

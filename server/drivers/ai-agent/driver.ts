@@ -77,6 +77,8 @@ export type AiAgentEvent =
 export type AiAgentSession = {
   /** The caller pressed a key. */
   digit(digit: string): void;
+  /** The caller said this, and is understood without speech recognition: a caller who types. */
+  utterance(text: string): void;
   /** Ends the conversation, stops playback at once and emits no further event; the media stays open. */
   close(): Promise<void>;
 };

@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
+import type { FieldError } from "../../../../server/lib/errors.ts";
 import { api, body } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
 import { queryClient } from "../../../api/query-client.ts";
@@ -14,6 +15,7 @@ import { TextAreaField } from "../../../ui/text-area-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { toasts } from "../../../ui/toasts.tsx";
 import { SpeechPreview } from "../content/speech-preview.tsx";
+import { TalkPanel } from "./talk/talk-panel.tsx";
 import { TransferFields } from "../menus/transfer-fields.tsx";
 import { bodyOfAgent, draftOfAgent, new_agent, type AgentDraft } from "./agent-draft.ts";
 import { QuestionsFields } from "./questions-fields.tsx";
@@ -39,12 +41,15 @@ function useAgentForm(agent: AiAgent | null) {
       if (!agent) await navigate({ to: "/voice/agents/$id", params: { id } });
     },
   });
-  const errors = save.error instanceof ApiProblem ? save.error.errors : [];
+  const [talkErrors, setTalkErrors] = useState<readonly FieldError[]>([]);
+  const saveErrors = save.error instanceof ApiProblem ? save.error.errors : [];
+  const errors = [...saveErrors, ...talkErrors];
   return {
     draft,
     change: (changed: Partial<AgentDraft>) => setDraft((old) => ({ ...old, ...changed })),
     save,
     errors,
+    setTalkErrors,
     errorOf: (field: string) => errors.find((one) => one.field === field)?.reason,
   };
 }
@@ -60,49 +65,52 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
     element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [errors.length]);
   return (
-    <form
-      ref={element}
-      noValidate
-      className="flex max-w-4xl flex-col gap-6"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <Basics form={form} />
-      {draft.driver === "realtime" ? (
-        <Instructions form={form} />
-      ) : (
-        <Panel title="Answers">
-          <RulesFields
-            rules={draft.rules ?? []}
+    <div className="flex max-w-4xl flex-col gap-6">
+      <form
+        ref={element}
+        noValidate
+        className="flex flex-col gap-6"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <Basics form={form} />
+        {draft.driver === "realtime" ? (
+          <Instructions form={form} />
+        ) : (
+          <Panel title="Answers">
+            <RulesFields
+              rules={draft.rules ?? []}
+              errorOf={errorOf}
+              onChange={(rules) => change({ rules })}
+            />
+          </Panel>
+        )}
+        <Panel title="Questions">
+          <p className="text-muted">What it asks for; the answers are kept with the lead.</p>
+          <QuestionsFields
+            fields={draft.fields ?? []}
             errorOf={errorOf}
-            onChange={(rules) => change({ rules })}
+            onChange={(fields) => change({ fields })}
           />
         </Panel>
-      )}
-      <Panel title="Questions">
-        <p className="text-muted">What it asks for; the answers are kept with the lead.</p>
-        <QuestionsFields
-          fields={draft.fields ?? []}
-          errorOf={errorOf}
-          onChange={(fields) => change({ fields })}
-        />
-      </Panel>
-      <Panel title="Transfer to a person">
-        <TransferFields
-          to={draft.transfer_to}
-          error={errorOf("transfer_to")}
-          onChange={(transfer_to) => change({ transfer_to })}
-        />
-      </Panel>
-      <Limits form={form} />
-      {(errors.length === 0 || errorOf("name") === undefined) && <FormError error={save.error} />}
-      <ShowCurl submit={() => save.mutateAsync()} />
-      <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
-        {agent ? "Save" : "Create agent"}
-      </Button>
-    </form>
+        <Panel title="Transfer to a person">
+          <TransferFields
+            to={draft.transfer_to}
+            error={errorOf("transfer_to")}
+            onChange={(transfer_to) => change({ transfer_to })}
+          />
+        </Panel>
+        <Limits form={form} />
+        {(errors.length === 0 || errorOf("name") === undefined) && <FormError error={save.error} />}
+        <ShowCurl submit={() => save.mutateAsync()} />
+        <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
+          {agent ? "Save" : "Create agent"}
+        </Button>
+      </form>
+      <TalkPanel draft={bodyOfAgent(draft)} onInvalid={form.setTalkErrors} />
+    </div>
   );
 }
 

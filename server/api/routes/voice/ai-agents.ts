@@ -15,12 +15,36 @@ import {
 import { validateAiAgent } from "../../../voice/ai-agents/validate-ai-agent.ts";
 import { validateAiAgentPatch, updateAiAgent } from "../../../voice/ai-agents/update-ai-agent.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
+import { TalkInput, TalkStart, type TalkChecks } from "../../../voice/ai-agents/talk-schema.ts";
+import type { ApiApp } from "../../api-app.ts";
+import { shapeChecker } from "../../checks/check-shape.ts";
+import { mergeErrors } from "../../field-errors.ts";
 import { route } from "../../route.ts";
+import { acceptSocket } from "../../upgrade-sockets.ts";
 import { manageContent, seeContent } from "./voice-files.ts";
 
 const agents = "/api/v1/voice/agents";
 const params = closed({ id: pathId("The AI agent") });
 const tag = "Voice";
+const checkStart = shapeChecker(TalkStart);
+const checkInput = shapeChecker(TalkInput);
+
+/** Checks a talk's messages; the fields of its AI agent are named as in the AI agent's own requests. */
+function talkChecks(app: ApiApp, account_id: number): TalkChecks {
+  return {
+    async start(message) {
+      const { body, violations } = checkStart(message);
+      const agent: unknown = (body as Partial<typeof body> | undefined)?.agent;
+      const others = await validateAiAgent(app.db.query, account_id, app.aiAgentDrivers, agent);
+      const named = violations.map(({ field, reason }) => ({
+        field: field.replace(/^agent\./, ""),
+        reason,
+      }));
+      return mergeErrors(named, others);
+    },
+    input: (message) => checkInput(message).violations,
+  };
+}
 
 export const aiAgentRoutes = [
   route({
@@ -48,6 +72,24 @@ export const aiAgentRoutes = [
     handle: async ({ app, actor, body, write }) => {
       await refuseUnusableModel(app.aiAgentDrivers, storedAiAgent(body).plan);
       return write((tx) => createAiAgent(tx, actor, body, app.clock.now()));
+    },
+  }),
+  route({
+    method: "GET",
+    url: `${agents}/talk`,
+    id: "previewAiAgent",
+    summary: "Talk to an AI agent, saved or not, over a WebSocket",
+    description:
+      "Binary frames are audio both ways: 8 kHz, mono, signed 16-bit little-endian samples. Text frames are JSON: the first is a TalkStart. Nothing is stored, charged or suppressed, and no call is placed.",
+    tag,
+    access: manageContent,
+    endless: true,
+    success: { 101: TalkStart },
+    handle: async ({ app, caller, request, reply, reauthorize }) => {
+      const account_id = caller.account.id;
+      app.talks.refuseTooMany(account_id);
+      const socket = await acceptSocket(app, request, reply);
+      app.talks.open(socket, { account_id, reauthorize, checks: talkChecks(app, account_id) });
     },
   }),
   route({

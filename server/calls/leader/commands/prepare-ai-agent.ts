@@ -3,8 +3,9 @@ import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
 import { callName } from "../../state-machine/call.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
-import { callbackTerms } from "./callback-terms.ts";
-import { fillAiAgentPlan } from "./fill-ai-agent-plan.ts";
+import { callbackTerms } from "../../state-machine/callback-terms.ts";
+import { fillAiAgentPlan } from "../../state-machine/fill-ai-agent-plan.ts";
+import { variablesOf } from "../../state-machine/play-to-caller.ts";
 
 /** How often an AI agent that is lost while the phone rings is set up. */
 const set_ups_max = 3;
@@ -52,7 +53,10 @@ function openAiAgent({ app }: Leader, live: LiveCall): PreparedConversation | st
   const plan = content?.call_type === "ai_bot" ? content.agent : null;
   const driver = plan && app.aiAgentDrivers[plan.driver];
   if (!driver) return `this process has no AI agent driver ${plan?.driver}`;
-  live.prepared ??= driver.prepare(fillAiAgentPlan(plan, call), callbackTerms(app.clock, call));
+  live.prepared ??= driver.prepare(
+    fillAiAgentPlan(plan, variablesOf(call)),
+    callbackTerms(app.clock, call),
+  );
   return live.prepared;
 }
 

@@ -4,7 +4,7 @@ import type { Call } from "../call.ts";
 import type { Transition } from "../events-and-commands.ts";
 import type { Prompt } from "../menu.ts";
 import { endAnsweredCall, moveTo, play, positionOf, stopPlaying } from "../play-to-caller.ts";
-import { callbacks_max } from "../refuse-callback.ts";
+import { callbacks_max } from "../internal/refuse-callback.ts";
 import { promiseCallback } from "./promise-callback.ts";
 
 const callback_minutes = 30;

@@ -16,7 +16,7 @@ import {
   stopPlaying,
 } from "../play-to-caller.ts";
 import { requestTransferAgent, transferTarget } from "./request-transfer-agent.ts";
-import { refuseCallback } from "../refuse-callback.ts";
+import { refuseCallback } from "../internal/refuse-callback.ts";
 import {
   afterMessage,
   afterPrompt,

@@ -3,7 +3,7 @@ import type { LegOutcome } from "../../../drivers/voice/driver.ts";
 import type { Call } from "../call.ts";
 import { customerDueFrom } from "../../customer-hours.ts";
 import { isWithdrawn } from "../events-and-commands.ts";
-import { callbacks_max } from "../refuse-callback.ts";
+import { callbacks_max } from "../internal/refuse-callback.ts";
 
 /** States after which the recipient is not called again. */
 export type FinalState =

@@ -24,7 +24,7 @@ import { openEncoder } from "./audio-format.ts";
 
 /** Speech without a pause for longer means that the server omitted its end. */
 const speech_ms_max = 60_000;
-const early_keys_max = 32;
+const early_texts_max = 32;
 /** Silence that ends the speech of a caller who has hung up, by the server's voice activity detection. */
 const pause = Buffer.alloc(1_000 * bytes_per_ms);
 
@@ -53,7 +53,7 @@ export type RealtimeConversation = RealtimeConversationParts & {
   /** When the current silence began, by the clock of `timers`, unless either side is active. */
   quiet_from: number;
   speech_began_ms: number | null;
-  early_keys: readonly string[];
+  early_texts: readonly string[];
 };
 
 /** Opens the state of one conversation with a realtime server. */
@@ -76,7 +76,7 @@ export function openRealtimeConversation(parts: RealtimeConversationParts): Real
     hasAudio: false,
     quiet_from: parts.timers.now(),
     speech_began_ms: null,
-    early_keys: [],
+    early_texts: [],
   };
 }
 
@@ -116,12 +116,22 @@ function hasLastWords({
 /** Interrupts the AI agent and passes the key to the model as text. */
 export function handleKey(state: RealtimeConversation, key: string): void {
   state.conversation.said("caller", `pressed ${key}`);
+  handleText(state, `[pressed ${key}]`);
+}
+
+/** Interrupts the AI agent and passes what the caller types to the model. */
+export function handleUtterance(state: RealtimeConversation, text: string): void {
+  state.conversation.said("caller", text);
+  handleText(state, text);
+}
+
+function handleText(state: RealtimeConversation, text: string): void {
   if (state.playback === null) {
-    state.early_keys = [...state.early_keys, key].slice(-early_keys_max);
+    state.early_texts = [...state.early_texts, text].slice(-early_texts_max);
     return;
   }
   interrupt(state, state.playback, { next: true });
-  sendKey(state, key);
+  sendText(state, text);
   requestResponse(state.responses);
 }
 
@@ -137,7 +147,7 @@ export function beginConversation(
   state.encode = encode;
   media.listen((samples) => void (conversation.isOver() || socket.sendAudio(encode(samples))));
   restartSilence(state);
-  for (const key of state.early_keys) sendKey(state, key);
+  for (const text of state.early_texts) sendText(state, text);
   requestResponse(state.responses, greetingInstructions(state.plan));
 }
 
@@ -226,8 +236,8 @@ function interrupt(
   state.tool_calls.handleInterruption();
 }
 
-function sendKey({ socket }: RealtimeConversation, key: string): void {
-  const content = [{ type: "input_text", text: `[pressed ${key}]` }];
+function sendText({ socket }: RealtimeConversation, text: string): void {
+  const content = [{ type: "input_text", text }];
   const item = { type: "message", role: "user", content };
   socket.send({ type: "conversation.item.create", item });
 }

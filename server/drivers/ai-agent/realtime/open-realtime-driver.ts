@@ -21,6 +21,7 @@ import {
   quietSince,
   handleHangUp,
   handleKey,
+  handleUtterance,
   handleServerEvent,
 } from "./open-realtime-conversation.ts";
 
@@ -131,6 +132,9 @@ function converse(
   return {
     digit(digit) {
       if (!conversation.isOver() && /^[0-9*#]$/.test(digit)) handleKey(realtime, digit);
+    },
+    utterance(text) {
+      if (!conversation.isOver() && text.trim() !== "") handleUtterance(realtime, text.trim());
     },
     async close() {
       conversation.stop();

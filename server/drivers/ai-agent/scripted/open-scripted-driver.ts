@@ -129,6 +129,12 @@ function openSession(parts: SessionParts): AiAgentSession {
       touch();
       dialog.handleKey(digit);
     },
+    utterance(text) {
+      if (conversation.isOver() || text.trim() === "") return;
+      touch();
+      dialog.handleSpeechStart();
+      dialog.handleTranscript(text.trim());
+    },
     close: async () => conversation.stop(),
   };
 }

@@ -1,14 +1,11 @@
-import type { AiAgentPlan } from "../../../drivers/ai-agent/driver.ts";
-import type { Call } from "../../state-machine/call.ts";
-import { variablesOf } from "../../state-machine/play-to-caller.ts";
-import { fillText, instruction_characters_max } from "../../state-machine/script-text.ts";
+import type { AiAgentPlan } from "../../drivers/ai-agent/driver.ts";
+import { fillText, instruction_characters_max } from "./script-text.ts";
 
 /** Returns the AI agent's plan with the recipient's variables filled into its texts. */
 export function fillAiAgentPlan(
   plan: AiAgentPlan,
-  call: Pick<Call, "voice" | "collected">,
+  variables: Readonly<Record<string, string>>,
 ): AiAgentPlan {
-  const variables = variablesOf(call);
   const fill = (text: string) => fillText(text, variables).text;
   return {
     ...plan,

@@ -1,18 +1,18 @@
 // The callback terms of an AI agent: the current time, and the times that it may promise.
-import type { CallbackTerms } from "../../../drivers/ai-agent/driver.ts";
-import type { Clock } from "../../../lib/clock.ts";
-import { zoneOffset } from "../../../lib/parse-time.ts";
-import type { Call } from "../../state-machine/call.ts";
-import { refuseCallback, type CallbackRefusal } from "../../state-machine/refuse-callback.ts";
+import type { CallbackTerms } from "../../drivers/ai-agent/driver.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { zoneOffset } from "../../lib/parse-time.ts";
+import {
+  refuseCallback,
+  type CallbackRefusal,
+  type CalledBack,
+} from "./internal/refuse-callback.ts";
 
 /** The least time between the promise and the call, which has to end first. */
 const ahead_ms_min = 60_000;
 
 /** Returns the terms for the callbacks of a campaign's call. */
-export function callbackTerms(
-  clock: Clock,
-  call: Pick<Call, "settings" | "voice" | "to_phone" | "contact_time_zones">,
-): CallbackTerms {
+export function callbackTerms(clock: Clock, call: CalledBack): CallbackTerms {
   const { time_zone } = call.settings;
   const window = describeWindow(call.settings);
   return {
@@ -43,7 +43,7 @@ function describeWindow({
   calling_from,
   calling_to,
   time_zone,
-}: Call["settings"]): string {
+}: CalledBack["settings"]): string {
   const [from, to] = [calling_from.slice(0, 5), calling_to.slice(0, 5)];
   const isAlways = night_calling || (from === "00:00" && to === "24:00");
   if (isAlways) return "Calls are placed at any time of day.";

@@ -1,6 +1,6 @@
 // The callbacks that a caller may be promised.
-import { mayCallCustomer } from "../customer-hours.ts";
-import type { Call } from "./call.ts";
+import { mayCallCustomer, type CustomerOfCall } from "../../customer-hours.ts";
+import type { VoiceCall } from "../voice-plan.ts";
 
 const callback_ms_max = 90 * 86_400_000;
 
@@ -10,9 +10,14 @@ export const callbacks_max = 5;
 /** Why a callback cannot be promised. */
 export type CallbackRefusal = "past" | "too_far" | "outside_window" | "too_many";
 
+/** The customer of a call, who may be promised another one. */
+export type CalledBack = CustomerOfCall & {
+  readonly voice: Pick<VoiceCall, "recipient_id" | "callbacks"> | null;
+};
+
 /** Returns why the caller cannot be promised a call at this time, or null. */
 export function refuseCallback(
-  call: Pick<Call, "settings" | "voice" | "to_phone" | "contact_time_zones">,
+  call: CalledBack,
   callback_at: Date,
   now: Date,
 ): CallbackRefusal | null {

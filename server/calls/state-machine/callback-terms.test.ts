@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callValue } from "../../../../test/support/call-values.ts";
-import type { Call } from "../../state-machine/call.ts";
-import type { VoiceCall } from "../../state-machine/voice-plan.ts";
+import { callValue } from "../../../test/support/call-values.ts";
+import type { Call } from "./call.ts";
+import type { VoiceCall } from "./voice-plan.ts";
 import { callbackTerms } from "./callback-terms.ts";
 
 const clock = { now: () => new Date("2026-11-22T14:00:30Z") };

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AiAgentPlan } from "../../../drivers/ai-agent/driver.ts";
-import type { VoiceCall } from "../../state-machine/voice-plan.ts";
+import type { AiAgentPlan } from "../../drivers/ai-agent/driver.ts";
 import { fillAiAgentPlan } from "./fill-ai-agent-plan.ts";
 
-test("fills the recipient's variables and captured digits into an AI agent's texts, and keeps long instructions whole", () => {
+test("fills the recipient's values into an AI agent's texts, and keeps long instructions whole", () => {
   const plan: AiAgentPlan = {
     driver: "realtime",
     language: "en",
@@ -29,8 +28,7 @@ test("fills the recipient's variables and captured digits into an AI agent's tex
     silence_seconds: 10,
     max_seconds: 600,
   };
-  const voice = { variables: { name: "Asha" } } as unknown as VoiceCall;
-  const filled = fillAiAgentPlan(plan, { voice, collected: { pin: "42" } });
+  const filled = fillAiAgentPlan(plan, { name: "Asha", pin: "42" });
   assert.equal(filled.instructions, `${"x".repeat(19_000)} Asha`);
   assert.deepEqual(
     [filled.greeting, filled.fallback, filled.closing, filled.rules[0]!.say],
