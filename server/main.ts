@@ -130,19 +130,23 @@ async function startDatabase(config: Config, log: Log): Promise<string> {
   return postgres.url;
 }
 
-/** Waits for the database; an API process reports meanwhile that it is not ready. */
+/** Waits for the database and long migrations; an API process reports meanwhile that it is not ready. */
 async function migrateWhenAvailable(config: Config, url: string, log: Log): Promise<void> {
-  let waiting: WaitingServer | undefined;
-  await waitForDatabase(
-    log,
-    () => migrate(url),
-    async () => {
-      if (!config.roles.includes("api")) return;
-      waiting = await openWaitingServer(config);
-      ends.push(waiting.close);
-    },
-  );
-  await waiting?.close();
+  let waiting: Promise<WaitingServer> | undefined;
+  const answerMeanwhile = async () => {
+    if (!config.roles.includes("api")) return;
+    if (!waiting) {
+      waiting = openWaitingServer(config);
+      ends.push(async () => (await waiting)?.close());
+    }
+    await waiting;
+  };
+  const report = (line: string) => {
+    log.info(line);
+    answerMeanwhile().catch(() => {}); // Awaited below.
+  };
+  await waitForDatabase(log, () => migrate(url, { report }), answerMeanwhile);
+  await (await waiting)?.close();
 }
 
 async function serve(config: Config, app: App): Promise<void> {

@@ -1,4 +1,4 @@
-// Answers for the API while the service waits for its database: alive, and not ready.
+// Answers for the API while the service waits for its database or migrates it: alive, and not ready.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { unavailable } from "../lib/errors.ts";
@@ -19,7 +19,7 @@ export async function openWaitingServer(address: {
         .writeHead(200, { "content-type": "application/json", connection: "close" })
         .end(JSON.stringify({ status: "ok" }));
     }
-    const refusal = unavailable(new Error("the service waits for its database"));
+    const refusal = unavailable(new Error("the service waits for its database or its migrations"));
     const render = routes.find(({ url }) => url === path)?.renderError ?? renderProblem;
     const { status, contentType, body } = render(refusal, "req_waiting");
     return response

@@ -5,7 +5,9 @@ export const migrateCommand: Command = {
   name: "migrate",
   summary: "Apply pending database migrations",
   run: async (session) => {
-    const applied = await migrate(await session.databaseUrl());
+    const applied = await migrate(await session.databaseUrl(), {
+      report: (line) => process.stderr.write(`${line}\n`),
+    });
     const text =
       applied.length === 0
         ? "the schema is up to date"

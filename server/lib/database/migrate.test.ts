@@ -89,13 +89,13 @@ test("four processes that migrate one empty database at once apply each migratio
 test("a session that holds the lock for migrations stops no start on a current schema, and is named where a migration is missing", async () => {
   const url = await fresh();
   const copy = await folder("locked");
-  await migrate(url, copy);
+  await migrate(url, { dir: copy });
   await withClient(`${url}?application_name=frozen-trunkline`, async (holder) => {
     await holder.query("select pg_advisory_lock(7286542001)");
     const { rows } = await holder.query<{ pid: number }>("select pg_backend_pid() as pid");
-    assert.deepEqual(await migrate(url, copy), []);
+    assert.deepEqual(await migrate(url, { dir: copy }), []);
     await writeFile(join(copy, "9999-missing.sql"), "create table missing ();");
-    await assert.rejects(migrate(url, copy, 50), (error) => {
+    await assert.rejects(migrate(url, { dir: copy, wait_ms: 50 }), (error) => {
       assert.ok(error instanceof MigrationError);
       const session = `PostgreSQL session ${rows[0]!.pid} \\(application_name frozen-trunkline, `;
       assert.match(error.message, new RegExp(session));
@@ -103,15 +103,15 @@ test("a session that holds the lock for migrations stops no start on a current s
       return true;
     });
   });
-  assert.deepEqual(await migrate(url, copy), ["9999-missing.sql"]);
+  assert.deepEqual(await migrate(url, { dir: copy }), ["9999-missing.sql"]);
 });
 
 test("a migration that changed after it ran stops the start and is named", async () => {
   const url = await fresh();
   const copy = await folder("changed");
-  await migrate(url, copy);
+  await migrate(url, { dir: copy });
   await writeFile(join(copy, "0002-events.sql"), "select 1;");
-  await assert.rejects(migrate(url, copy), (error) => {
+  await assert.rejects(migrate(url, { dir: copy }), (error) => {
     assert.ok(error instanceof MigrationError);
     assert.match(error.message, /0002-events\.sql has changed/);
     return true;
@@ -122,7 +122,7 @@ test("a database ahead of this version is refused, because its schema is not kno
   const url = await fresh();
   const copy = await folder("ahead");
   await writeFile(join(copy, "9999-future.sql"), "create table future ();");
-  await migrate(url, copy);
+  await migrate(url, { dir: copy });
   await assert.rejects(migrate(url), /9999-future\.sql, which this version does not know/);
 });
 
@@ -132,28 +132,31 @@ test("a failed migration changes nothing and can be run again", async () => {
   await migrate(url);
   const tablesBefore = await tables(url);
   await writeFile(join(copy, "9999-half.sql"), "create table half (); select 1/0;");
-  await assert.rejects(migrate(url, copy), /9999-half\.sql failed: division by zero/);
+  await assert.rejects(migrate(url, { dir: copy }), /9999-half\.sql failed: division by zero/);
   assert.equal(await tables(url), tablesBefore);
   await writeFile(join(copy, "9999-half.sql"), "create table half ();");
-  assert.deepEqual(await migrate(url, copy), ["9999-half.sql"]);
+  assert.deepEqual(await migrate(url, { dir: copy }), ["9999-half.sql"]);
 });
 
 test("a function whose file changed is replaced once, and no other function is", async () => {
   const url = await fresh();
   const { older, newer } = await twoVersions("changed-function");
-  await migrate(url, older);
-  assert.deepEqual(await migrate(url, newer), ["functions/answer.sql"]);
+  await migrate(url, { dir: older });
+  assert.deepEqual(await migrate(url, { dir: newer }), ["functions/answer.sql"]);
   assert.deepEqual(await query(url, "select answer()"), [{ answer: 2 }]);
-  assert.deepEqual(await migrate(url, newer), []);
+  assert.deepEqual(await migrate(url, { dir: newer }), []);
 });
 
-test("migrations and functions are applied together or not at all", async () => {
+test("functions are changed together with the last migration or not at all", async () => {
   const url = await fresh();
   const { older, newer } = await twoVersions("together");
-  await migrate(url, older);
+  await migrate(url, { dir: older });
   await writeFile(join(newer, "9999-more.sql"), "create table more ();");
   await writeFunction(newer, "broken", 1, "create or replace function broken() returns nothing");
-  await assert.rejects(migrate(url, newer), /functions\/broken\.sql failed: no language specified/);
+  await assert.rejects(
+    migrate(url, { dir: newer }),
+    /functions\/broken\.sql failed: no language specified/,
+  );
   assert.deepEqual(await query(url, "select answer(), to_regclass('more') as more"), [
     { answer: 1, more: null },
   ]);
@@ -162,11 +165,11 @@ test("migrations and functions are applied together or not at all", async () => 
 test("a process that was connected before an upgrade calls the new function on the same connection", async () => {
   const url = await fresh();
   const { older, newer } = await twoVersions("connected");
-  await migrate(url, older);
+  await migrate(url, { dir: older });
   await withClient(url, async (client) => {
     const call = { name: "call", text: "select answer()" };
     assert.deepEqual((await client.query(call)).rows, [{ answer: 1 }]);
-    await migrate(url, newer);
+    await migrate(url, { dir: newer });
     assert.deepEqual((await client.query(call)).rows, [{ answer: 2 }]);
   });
 });
@@ -174,9 +177,9 @@ test("a process that was connected before an upgrade calls the new function on t
 test("an older version does not start on newer functions, and replaces none", async () => {
   const url = await fresh();
   const { older, newer } = await twoVersions("downgrade");
-  await migrate(url, newer);
+  await migrate(url, { dir: newer });
   await assert.rejects(
-    migrate(url, older),
+    migrate(url, { dir: older }),
     /has revision 2 of function answer, this version has 1: it is older than the database/,
   );
   await assert.rejects(
@@ -190,9 +193,9 @@ test("when an older and a newer version start at once, the newer functions remai
   const url = await fresh();
   const { older, newer } = await twoVersions("at-once");
   const [, upgraded] = await Promise.allSettled([
-    migrate(url, older),
-    migrate(url, newer),
-    migrate(url, older),
+    migrate(url, { dir: older }),
+    migrate(url, { dir: newer }),
+    migrate(url, { dir: older }),
   ]);
   assert.equal(upgraded.status, "fulfilled");
   assert.deepEqual(await query(url, "select answer()"), [{ answer: 2 }]);
@@ -201,50 +204,53 @@ test("when an older and a newer version start at once, the newer functions remai
 test("a function whose file is gone must be dropped by a migration", async () => {
   const url = await fresh();
   const { older } = await twoVersions("dropped");
-  await migrate(url, older);
+  await migrate(url, { dir: older });
   const later = await folder("dropped-later");
-  await assert.rejects(migrate(url, later), /a numbered migration must drop the function/);
+  await assert.rejects(migrate(url, { dir: later }), /a numbered migration must drop the function/);
   await writeFile(join(later, "9999-drop.sql"), "drop function answer();");
-  assert.deepEqual(await migrate(url, later), ["9999-drop.sql"]);
-  assert.deepEqual(await migrate(url, later), []);
+  assert.deepEqual(await migrate(url, { dir: later }), ["9999-drop.sql"]);
+  assert.deepEqual(await migrate(url, { dir: later }), []);
 });
 
 test("a signature changes only when a migration drops the function with the old one", async () => {
   const url = await fresh();
   const { older, newer } = await twoVersions("signature");
-  await migrate(url, older);
+  await migrate(url, { dir: older });
   await writeFunction(newer, "answer", 2, answer(2).replace("returns int", "returns bigint"));
   await assert.rejects(
-    migrate(url, newer),
+    migrate(url, { dir: newer }),
     /answer\.sql failed: cannot change return type of existing function; drop the old signature in a numbered/,
   );
   await writeFunction(newer, "answer", 2, answer(2).replace("answer()", "answer(p_more int)"));
-  await assert.rejects(migrate(url, newer), /answer has 2 signatures in the database and one in/);
+  await assert.rejects(
+    migrate(url, { dir: newer }),
+    /answer has 2 signatures in the database and one in/,
+  );
   await writeFile(join(newer, "9999-drop.sql"), "drop function answer();");
-  assert.deepEqual(await migrate(url, newer), ["9999-drop.sql", "functions/answer.sql"]);
+  assert.deepEqual(await migrate(url, { dir: newer }), ["9999-drop.sql", "functions/answer.sql"]);
 });
 
 test("a function that is missing in the database is defined again", async () => {
   const url = await fresh();
   const { older } = await twoVersions("missing-function");
-  await migrate(url, older);
+  await migrate(url, { dir: older });
   await query(url, "drop function answer()");
-  assert.deepEqual(await migrate(url, older), ["functions/answer.sql"]);
+  assert.deepEqual(await migrate(url, { dir: older }), ["functions/answer.sql"]);
 });
 
 test("a function that a migration dropped is defined again although its file did not change", async () => {
   const url = await fresh();
   const { older } = await twoVersions("defined-again");
-  await migrate(url, older);
+  await migrate(url, { dir: older });
   await writeFile(join(older, "9999-drop.sql"), "drop function answer();");
-  assert.deepEqual(await migrate(url, older), ["9999-drop.sql", "functions/answer.sql"]);
+  assert.deepEqual(await migrate(url, { dir: older }), ["9999-drop.sql", "functions/answer.sql"]);
 });
 
 test("a file in functions/ must define the function it is named after", async () => {
   const copy = await folder("misnamed");
   await writeFunction(copy, "question", 1, answer(1));
   await assert.rejects(
-    migrate(await fresh(), copy),
+    migrate(await fresh(), { dir: copy }),
     /functions\/question\.sql does not define function question/,
   );
 });

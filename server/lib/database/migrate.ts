@@ -1,9 +1,11 @@
 // Applies this version's schema: numbered SQL files, forward only, then the functions.
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { applyStatements, create_steps_table, forgetSteps } from "./apply-statements.ts";
 import { MigrationError } from "./migration-error.ts";
+import { migrationNames, readMigrations, type Migration } from "./migration-files.ts";
+import { migrating_application, takeLock } from "./migration-lock.ts";
+import { inTransaction, type MigrationRun } from "./migration-run.ts";
 import {
   applyFunctions,
   changedFunctions,
@@ -11,38 +13,37 @@ import {
   readFunctions,
   type SqlFunction,
 } from "./sql-functions.ts";
-
-type Migration = {
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
-  /** Checksum of the file when it still defined functions, which now have their own files. */
-  readonly former_checksum: string | undefined;
-};
+import { watchSession } from "./watch-session.ts";
 
 const migrations_dir = join(import.meta.dirname, "../../../migrations");
-/** Arbitrary fixed key of the advisory lock that serializes migrating processes. */
-const lock_key = 7_286_542_001;
-
-/** Longer than migrations of most databases; those who wait longer start again later. */
-const lock_wait_ms = 60_000;
-/** After this time PostgreSQL ends the transaction of a process that froze while it migrated. */
+/** Longer than most transactions, so that a migration outlasts a report or a short dump; those longer stop it. */
+const lock_wait_ms = 600_000;
+/** After this time PostgreSQL ends the session of a process that froze while it migrated. */
 const frozen_ms = 30_000;
 
+type Options = {
+  readonly dir?: string;
+  /** How long to wait for locks that others hold; 10 minutes by default. */
+  readonly wait_ms?: number;
+  /** Receives a line about each wait and long step. */
+  readonly report?: (line: string) => void;
+};
+
 /**
- * Applies the missing migrations in order and then the changed functions in one transaction; returns the names
- * of the applied files. Safe when several processes start at once; takes no lock when nothing is missing.
- * Throws MigrationError if an applied migration has changed since, if the database is newer than this version,
- * if PostgreSQL is older than 15, or if another session holds the lock for longer than `wait_ms`.
+ * Applies the missing migrations in order and then the changed functions; returns the names of the applied
+ * files. On an empty database everything up to the first migration that runs per statement is one transaction;
+ * otherwise each migration is, and the functions join the last. Safe when several processes start at once;
+ * takes no lock when nothing is missing. A killed run is resumed by the next. Throws MigrationError if an
+ * applied migration has changed since, if the database is newer than this version, if PostgreSQL is older than
+ * 15, or if other sessions hold a lock for longer than `wait_ms`.
  */
 export async function migrate(
   url: string,
-  dir: string = migrations_dir,
-  wait_ms: number = lock_wait_ms,
+  { dir = migrations_dir, wait_ms = lock_wait_ms, report = () => {} }: Options = {},
 ): Promise<string[]> {
   const client = new pg.Client({
     connectionString: url,
-    application_name: "trunkline-migrate",
+    application_name: migrating_application,
     connectionTimeoutMillis: 5_000,
     idle_in_transaction_session_timeout: frozen_ms,
   });
@@ -53,14 +54,17 @@ export async function migrate(
     const migrations = readMigrations(dir);
     const functions = readFunctions(dir);
     if (await isCurrent(client, migrations, functions)) return [];
-    await client.query("begin");
-    await takeLock(client, wait_ms);
-    const applied = await applyMissing(client, migrations);
-    const defined = await applyFunctions(client, functions);
-    await client.query("commit");
-    return [...applied, ...defined];
+    await client.query(`set idle_session_timeout = ${frozen_ms}; set statement_timeout = 0`);
+    await takeLock(client, wait_ms, report);
+    const watch = watchSession(url, await pidOf(client), report);
+    try {
+      const run = { client, report, wait_ms, takeBlockers: watch.takeBlockers };
+      return await applyMissing(run, migrations, functions);
+    } finally {
+      await watch.stop();
+    }
   } finally {
-    await client.end(); // Rolls back uncommitted changes.
+    await client.end(); // Rolls back uncommitted changes, and releases the lock.
   }
 }
 
@@ -86,10 +90,15 @@ async function requireVersion(client: pg.Client): Promise<void> {
   }
 }
 
+async function pidOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]!.pid;
+}
+
 /** Returns whether nothing is missing, without a lock: a frozen migrating process stops no other start. */
 async function isCurrent(
   client: pg.Client,
-  migrations: Migration[],
+  migrations: readonly Migration[],
   functions: readonly SqlFunction[],
 ): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean }>(
@@ -100,50 +109,57 @@ async function isCurrent(
   return (await changedFunctions(client, functions)).length === 0;
 }
 
-/** Takes the lock until the end of the transaction; throws MigrationError that names its holder. */
-async function takeLock(client: pg.Client, wait_ms: number): Promise<void> {
-  await client.query(`set local lock_timeout = ${wait_ms}`);
-  await client.query("savepoint before_lock");
-  try {
-    await client.query("select pg_advisory_xact_lock($1)", [lock_key]);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== "55P03") throw error;
-    await client.query("rollback to before_lock");
-    const seconds = Math.round(wait_ms / 1_000);
-    throw new MigrationError(
-      `could not acquire the lock for migrations within ${seconds} s: ${await describeHolder(client)}`,
-      { cause: error },
-    );
+async function applyMissing(
+  run: MigrationRun,
+  migrations: readonly Migration[],
+  functions: readonly SqlFunction[],
+): Promise<string[]> {
+  await run.client.query(`create table if not exists migrations (
+    name text primary key, checksum text not null, applied_at timestamptz not null default now());
+    ${create_steps_table}`);
+  const missing = await missingMigrations(run.client, migrations);
+  const groups = groupMigrations(missing, missing.length === migrations.length);
+  const together = groups.at(-1)?.[0]?.per_statement === false ? groups.pop()! : [];
+  for (const group of groups) {
+    const name = nameOf(group);
+    const steps = group.filter(({ per_statement }) => per_statement);
+    for (const migration of steps) await applyStatements(run, migration);
+    await inTransaction(run, name, () => applyAll(run, group));
   }
-  await client.query("set local lock_timeout = 0");
+  let defined: string[] = [];
+  await inTransaction(run, nameOf(together), async () => {
+    await applyAll(run, together);
+    defined = await applyFunctions(run.client, functions);
+  });
+  return [...missing.map(({ name }) => name), ...defined];
 }
 
-async function describeHolder(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ pid: number; name: string; address: string }>(
-    `select a.pid, a.application_name as name, coalesce(host(a.client_addr), 'a local socket') as address
-     from pg_locks l join pg_stat_activity a using (pid)
-     where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-       and l.database = (select oid from pg_database where datname = current_database())
-       and l.classid::bigint << 32 | l.objid::bigint = $1`,
-    [lock_key],
-  );
-  if (!rows[0]) return "its holder has just released it; start again";
-  const { pid, name, address } = rows[0];
-  return (
-    `it is held by PostgreSQL session ${pid} (application_name ${name}, from ${address}). ` +
-    `If that process is frozen, run: select pg_terminate_backend(${pid})`
-  );
+/**
+ * Groups the migrations whose statements share a transaction. Where there is data, that is one migration, so
+ * that no table stays locked while a later migration waits for another.
+ */
+function groupMigrations(missing: readonly Migration[], database_is_empty: boolean): Migration[][] {
+  const groups: Migration[][] = [];
+  for (const migration of missing) {
+    const last = groups.at(-1);
+    const joins =
+      database_is_empty && !migration.per_statement && last?.[0]?.per_statement === false;
+    if (joins) last.push(migration);
+    else groups.push([migration]);
+  }
+  return groups;
 }
 
-async function applyMissing(client: pg.Client, migrations: Migration[]): Promise<string[]> {
-  await client.query(`create table if not exists migrations (
-    name text primary key, checksum text not null, applied_at timestamptz not null default now())`);
-  const missing = await missingMigrations(client, migrations);
-  for (const migration of missing) await apply(client, migration);
-  return missing.map((migration) => migration.name);
+function nameOf(group: readonly Migration[]): string {
+  if (group.length === 0) return "the change of the functions";
+  const [first, last] = [group[0]!.name, group.at(-1)!.name];
+  return first === last ? `migration ${first}` : `migrations ${first} to ${last}`;
 }
 
-async function missingMigrations(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+async function missingMigrations(
+  client: pg.Client,
+  migrations: readonly Migration[],
+): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
     "select name, checksum from migrations",
   );
@@ -152,7 +168,10 @@ async function missingMigrations(client: pg.Client, migrations: Migration[]): Pr
   return migrations.filter((migration) => !applied.has(migration.name));
 }
 
-function refuseDrift(migrations: Migration[], applied: { name: string; checksum: string }[]): void {
+function refuseDrift(
+  migrations: readonly Migration[],
+  applied: { name: string; checksum: string }[],
+): void {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
   for (const { name, checksum } of applied) {
     const migration = known.get(name);
@@ -169,34 +188,20 @@ function refuseDrift(migrations: Migration[], applied: { name: string; checksum:
   }
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
-  try {
-    await client.query(migration.sql);
-    await client.query("insert into migrations (name, checksum) values ($1, $2)", [
-      migration.name,
-      migration.checksum,
-    ]);
-  } catch (error) {
-    throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
-      cause: error,
-    });
+/** Runs and records the migrations of a group in the caller's transaction; those per statement have already run. */
+async function applyAll(run: MigrationRun, group: readonly Migration[]): Promise<void> {
+  for (const migration of group) {
+    try {
+      if (migration.per_statement) await forgetSteps(run, migration);
+      else await run.client.query(migration.sql);
+      await run.client.query("insert into migrations (name, checksum) values ($1, $2)", [
+        migration.name,
+        migration.checksum,
+      ]);
+    } catch (error) {
+      throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
   }
-}
-
-function readMigrations(dir: string): Migration[] {
-  const former = JSON.parse(readFileSync(join(dir, "former-checksums.json"), "utf8")) as Record<
-    string,
-    string
-  >;
-  return migrationNames(dir).map((name) => {
-    const sql = readFileSync(join(dir, name), "utf8");
-    const checksum = createHash("sha256").update(sql).digest("hex");
-    return { name, sql, checksum, former_checksum: former[name] };
-  });
-}
-
-function migrationNames(dir: string): string[] {
-  return readdirSync(dir)
-    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
-    .toSorted();
 }
