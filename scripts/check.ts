@@ -5,6 +5,7 @@ import { routes } from "../server/api/routes.ts";
 import { checkBoundaries } from "./check/boundaries.ts";
 import { checkConsoleOperations, readConsoleSources } from "./check/console-operations.ts";
 import { checkDocs } from "./check/docs.ts";
+import { checkMigrations } from "./check/migrations.ts";
 import { checkVocabulary } from "./check/vocabulary.ts";
 
 type Verdict = { readonly ok: boolean; readonly text: string };
@@ -25,6 +26,7 @@ const pieces: readonly Piece[] = [
   tool("dead-code", "knip", "--no-progress", "--treat-config-hints-as-errors"),
   { name: "docs", run: docs },
   { name: "vocabulary", run: vocabulary },
+  { name: "migrations", run: migrations },
   tool("database-types", "node", "scripts/generate-database-types.ts", "--check"),
 ];
 
@@ -87,6 +89,13 @@ function consoleOperations(): Verdict {
   const violations = checkConsoleOperations(sources, routes);
   if (violations.length > 0) return { ok: false, text: violations.join("\n") };
   return { ok: true, text: `${routes.length} operations` };
+}
+
+function migrations(): Verdict {
+  const files = repositoryFiles("migrations/*.sql").filter((file) => !file.includes("/functions/"));
+  const violations = checkMigrations(root, files);
+  if (violations.length > 0) return { ok: false, text: violations.join("\n") };
+  return { ok: true, text: `${files.length} files` };
 }
 
 function vocabulary(): Verdict {

@@ -48,8 +48,8 @@ export async function applyStatements(run: MigrationRun, migration: Migration): 
   }
 }
 
-/** Records in the caller's transaction that a migration is complete. */
-export async function forgetSteps(run: MigrationRun, migration: Migration): Promise<void> {
+/** Deletes the steps of a complete migration in the caller's transaction. */
+export async function deleteSteps(run: MigrationRun, migration: Migration): Promise<void> {
   await run.client.query("delete from migration_steps where migration = $1", [migration.name]);
 }
 
@@ -82,7 +82,7 @@ async function applyStep(
 }
 
 /**
- * A build that fails or is killed leaves an invalid index, which slows writes, still refuses duplicates if it
+ * The invalid index of a build that failed or was killed slows writes, still refuses duplicates if it
  * is unique, and makes `if not exists` skip the next build. So it is dropped: at once, or before the next build.
  */
 async function runConcurrently(run: MigrationRun, name: string, sql: string): Promise<void> {

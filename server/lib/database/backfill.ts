@@ -18,7 +18,7 @@ export type Backfill = {
 
 type KeyColumn = { readonly name: string; readonly type: string };
 
-/** A batch locks its rows about this long, and so does the pause after it, which leaves half of the time to others. */
+/** A batch locks its rows about this long, and so does the pause after it, so that others have half of the time. */
 const batch_ms = 100;
 const rows_min = 100;
 const rows_max = 10_000;
@@ -38,16 +38,14 @@ export async function runBackfill(run: MigrationRun, backfill: Backfill): Promis
   const key = await primaryKey(run.client, backfill.table);
   const last = await lastRow(run.client, backfill.table, key);
   const progress = progressOf(run, backfill);
-  let position = backfill.position;
+  if (last === null) return;
   let size = 1_000;
-  while (last !== null) {
+  let position = backfill.position;
+  for (;;) {
     const batch = await nextBatch(run.client, backfill.table, key, { position, last, size });
-    if (!batch) break;
+    if (!batch) return;
     const began_ms = performance.now();
-    await inTransaction(run, backfill.name, async () => {
-      await runBatch(run.client, backfill, key, { from: position, to: batch.end });
-      await backfill.savePosition(batch.end);
-    });
+    await commitBatch(run, backfill, key, { from: position, to: batch.end });
     const took_ms = performance.now() - began_ms;
     position = batch.end;
     await progress(batch.rows);
@@ -56,11 +54,25 @@ export async function runBackfill(run: MigrationRun, backfill: Backfill): Promis
   }
 }
 
+type Range = { readonly from: readonly string[] | null; readonly to: readonly string[] };
+
+async function commitBatch(
+  run: MigrationRun,
+  backfill: Backfill,
+  key: readonly KeyColumn[],
+  range: Range,
+): Promise<void> {
+  await inTransaction(run, backfill.name, async () => {
+    await runBatch(run.client, backfill, key, range);
+    await backfill.savePosition(range.to);
+  });
+}
+
 async function runBatch(
   client: pg.Client,
   { sql, table }: Backfill,
   key: readonly KeyColumn[],
-  { from, to }: { from: readonly string[] | null; to: readonly string[] },
+  { from, to }: Range,
 ): Promise<void> {
   const values: string[] = [];
   const columns = rowOf(key.map(({ name }) => `${table}.${name}`));

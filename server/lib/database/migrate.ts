@@ -1,7 +1,7 @@
 // Applies this version's schema: numbered SQL files, forward only, then the functions.
 import { join } from "node:path";
 import pg from "pg";
-import { applyStatements, create_steps_table, forgetSteps } from "./apply-statements.ts";
+import { applyStatements, create_steps_table, deleteSteps } from "./apply-statements.ts";
 import { MigrationError } from "./migration-error.ts";
 import { migrationNames, readMigrations, type Migration } from "./migration-files.ts";
 import { migrating_application, takeLock } from "./migration-lock.ts";
@@ -192,7 +192,7 @@ function refuseDrift(
 async function applyAll(run: MigrationRun, group: readonly Migration[]): Promise<void> {
   for (const migration of group) {
     try {
-      if (migration.per_statement) await forgetSteps(run, migration);
+      if (migration.per_statement) await deleteSteps(run, migration);
       else await run.client.query(migration.sql);
       await run.client.query("insert into migrations (name, checksum) values ($1, $2)", [
         migration.name,

@@ -73,7 +73,7 @@ async function migratingPid(condition = "true"): Promise<number> {
   return pid!;
 }
 
-const unlocked =
+const index_labels =
   "create index concurrently if not exists items_by_label on items (account_id, label)";
 const count_visits = "update items set visits = visits + 1 where batch_of(items)";
 
@@ -149,7 +149,7 @@ test("an invalid index that a killed build left behind is built again", async ()
   );
 });
 
-test("a failed build leaves no invalid index that would refuse writes", async () => {
+test("a failed build removes its invalid index, which would refuse writes", async () => {
   await addOnline(
     "0002-unique",
     "create unique index concurrently if not exists items_once on items (account_id, visits)",

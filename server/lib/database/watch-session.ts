@@ -49,8 +49,8 @@ export function watchSession(
       await client.end();
     }
   };
-  const watching = watch().catch((error: Error) =>
-    report(`could not watch the migration: ${error.message}`),
+  const watching = watch().catch((error: unknown) =>
+    report(`could not watch the migration: ${(error as Error).message}`),
   );
   return {
     takeBlockers() {
