@@ -191,3 +191,26 @@ test("processes that start while the database is away wait for it, alive and not
   await postgres.stop();
   await rm(dataDir, { recursive: true, force: true });
 });
+
+test("a process that starts while another migrates the database is alive and not ready, reports who migrates, and works after it", async () => {
+  const database = await cloneDatabase();
+  const client = new pg.Client({
+    connectionString: `${database.url}?application_name=trunkline-migrate`,
+  });
+  await client.connect();
+  await client.query("update schema_functions set checksum = '' where name = 'write_call'");
+  await client.query("select pg_advisory_lock(7286542001)");
+  const service = await spawnService({ DATABASE_URL: database.url, LOG_LEVEL: "info" });
+  const statusOf = async (path: string) =>
+    (await service.send("GET", path).catch(() => null))?.status;
+  await eventually(async () => (await statusOf("/health/live")) === 200);
+  assert.equal(await statusOf("/health/ready"), 503);
+  assert.match(
+    service.output(),
+    /waiting for the lock for migrations, which is held by PostgreSQL session \d+ \(application_name trunkline-migrate/,
+  );
+  await client.end();
+  await eventually(async () => (await statusOf("/health/ready")) === 200);
+  await service.dispose();
+  await database.drop();
+});
