@@ -109,9 +109,9 @@ async function startLoad(service: ServiceProcess) {
   const times: number[] = [];
   const failures = new Set<string>();
   let made = 0;
-  let stopped = false;
+  const stopping = new AbortController();
   const run = async () => {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       const number = ++made;
       const json = { phone: `98${String(number % 1_000).padStart(8, "0")}`, name: `${number}` };
       const began_ms = performance.now();
@@ -127,7 +127,7 @@ async function startLoad(service: ServiceProcess) {
     times: () => times,
     failures: () => failures,
     async stop() {
-      stopped = true;
+      stopping.abort();
       await Promise.all(running);
       return times;
     },
@@ -137,9 +137,9 @@ async function startLoad(service: ServiceProcess) {
 /** Measures how long any other session waits for a lock that the migrating session holds or waits for. */
 function startLockWatch(client: pg.Client) {
   let longest_ms = 0;
-  let stopped = false;
+  const stopping = new AbortController();
   const watch = async () => {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       const { rows } = await client.query<{ ms: number }>(
         `select extract(epoch from clock_timestamp() - min(l.waitstart))::float8 * 1000 as ms
          from pg_locks l join pg_stat_activity w using (pid)
@@ -155,7 +155,7 @@ function startLockWatch(client: pg.Client) {
   return {
     longest_ms: () => longest_ms,
     async stop() {
-      stopped = true;
+      stopping.abort();
       await watching;
       await client.end();
       return longest_ms;
