@@ -26,6 +26,8 @@ begin
   v_days := case
     when p_setting in ('events', 'endpoints') then v_account.retention_events_days
     when p_setting = 'messages' then v_account.retention_messages_days
+    when p_setting = 'idempotency_keys' then v_account.retention_idempotency_keys_days
+    when p_setting = 'audit' then v_account.retention_audit_days
     else v_account.retention_calls_days end;
   v_before := p_now - v_days * interval '24 hours';
   if v_days is null then
@@ -36,6 +38,10 @@ begin
     return query select * from purge_endpoints(p_account_id, v_before, p_rows_max, p_now);
   elsif p_setting = 'messages' then
     return query select * from purge_messages(p_account_id, v_before, p_rows_max, p_now);
+  elsif p_setting = 'idempotency_keys' then
+    return query select * from purge_idempotency_keys(p_account_id, v_before, p_rows_max);
+  elsif p_setting = 'audit' then
+    return query select * from purge_audit_entries(p_account_id, v_before, p_rows_max);
   elsif p_setting = 'voice_recipients' then
     return query select * from purge_voice_recipients(p_account_id, v_before, p_rows_max, p_now);
   else

@@ -51,7 +51,8 @@ after(() => api.close());
 // Keeps the accounts of a test from being due in the next one.
 afterEach(() =>
   api.app.db.pool.query(`update accounts set retention_events_days = null,
-    retention_messages_days = null, retention_calls_days = null, retention_recordings_days = null`),
+    retention_messages_days = null, retention_calls_days = null, retention_recordings_days = null,
+    retention_idempotency_keys_days = null, retention_audit_days = null`),
 );
 
 const many = <Row>(n: number, row: Row): Row[] => Array.from({ length: n }, () => row);
@@ -365,4 +366,56 @@ test("deletes a recording by its own retention period or with its call, and retr
   assert.deepEqual(await applyAll(), [1]);
   assert.equal(await rowsOf("calls", mine), 0);
   assert.equal(await rowsOf("calls", other), 1);
+});
+
+test("deletes expired idempotency keys in small steps, and keeps newer ones, those of chat campaigns and other accounts'", async () => {
+  const mine = await account({ idempotency_keys_days: 10 });
+  const other = await account();
+  for (const { account_id } of [mine, other]) {
+    await api.app.db.pool.query(
+      `insert into idempotency_keys (account_id, endpoint, key, request_sha256, status, response, created_at)
+       select $1, e, e || n, '', 201, '{}', case when n <= 1100 then $2::timestamptz else $3 end
+       from unnest(array['createLead', 'createChatCampaign', 'createChatCampaignFromCsv']) e,
+         generate_series(1, 1200) n`,
+      [account_id, daysAgo(11), daysAgo(9)],
+    );
+  }
+  const keysBefore = await rowsOf("idempotency_keys", mine);
+  assert.deepEqual(await applyAll(), [1_000, 100]);
+  assert.equal(await rowsOf("idempotency_keys", mine), keysBefore - 1_100);
+  assert.equal(await rowsOf("idempotency_keys", mine, "endpoint like 'createChat%'"), 2_400);
+  assert.equal(await rowsOf("idempotency_keys", other), keysBefore);
+});
+
+test("a write under a purged idempotency key is a new request", async () => {
+  const mine = await account({ idempotency_keys_days: 10 });
+  const create = () =>
+    api.send("POST", `/api/v1/crm/workspaces/${mine.workspace_id}/leads/create`, {
+      token: mine.token,
+      headers: { "idempotency-key": "one" },
+      json: { phone: "9876543210" },
+    });
+  const first = await create();
+  assert.equal((await create()).body.id, first.body.id);
+  api.clock.advance(11 * day_ms);
+  assert.deepEqual(await applyAll(), [1]);
+  assert.notEqual((await create()).body.id, first.body.id);
+});
+
+test("deletes expired entries of the audit trail in small steps, and keeps newer ones and other accounts'", async () => {
+  const mine = await account({ audit_days: 400 });
+  const other = await account();
+  for (const { account_id } of [mine, other]) {
+    await api.app.db.pool.query("delete from audit_entries where account_id = $1", [account_id]);
+    for (const days of [401, 399]) {
+      await api.app.db.pool.query(
+        `insert into audit_entries (account_id, at, request_id, action)
+         select $1, $2, 'req', 'lead.updated' from generate_series(1, 1100)`,
+        [account_id, daysAgo(days)],
+      );
+    }
+  }
+  assert.deepEqual(await applyAll(), [1_000, 100]);
+  assert.equal(await rowsOf("audit_entries", mine), 1_100);
+  assert.equal(await rowsOf("audit_entries", other), 2_200);
 });

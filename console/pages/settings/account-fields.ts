@@ -113,6 +113,8 @@ export const setting_sections: readonly SettingSection[] = [
       days("calls_days", "Calls"),
       days("recordings_days", "Recordings", "As long as the calls"),
       days("events_days", "Events and their deliveries"),
+      days("idempotency_keys_days", "Idempotency keys"),
+      days("audit_days", "The audit trail (at least 365)"),
     ],
   },
 ];

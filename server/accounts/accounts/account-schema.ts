@@ -131,13 +131,13 @@ const calls = {
   ),
 };
 
-const days = (description: string) =>
+const days = (description: string, minimum = 1) =>
   nullable(
     Type.Integer({
-      minimum: 1,
+      minimum,
       maximum: 3650,
       description,
-      "x-reason": "must be 1 to 3650 days, or null for no limit",
+      "x-reason": `must be ${minimum} to 3650 days, or null for no limit`,
     }),
   );
 
@@ -147,6 +147,10 @@ const retention = {
   calls_days: days("Calls, and the recipients of finished voice campaigns; null: no limit"),
   recordings_days: days("Recordings, if deleted before their calls; null: as long as the calls"),
   events_days: days("Events, their callback deliveries and live progress; null: no limit"),
+  idempotency_keys_days: days(
+    "Idempotency keys with their responses, but those of chat campaigns; null: no limit",
+  ),
+  audit_days: days("Entries of the audit trail; null: no limit", 365),
 };
 
 const credit_low = (kind: string) =>
@@ -220,15 +224,11 @@ export const AccountPatch = closed(
       ),
     ),
     retention: Type.Optional(
-      closed(
-        {
-          messages_days: Type.Optional(retention.messages_days),
-          calls_days: Type.Optional(retention.calls_days),
-          recordings_days: Type.Optional(retention.recordings_days),
-          events_days: Type.Optional(retention.events_days),
-        },
-        { title: "RetentionPatch", minProperties: 1 },
-      ),
+      Type.Partial(Type.Object(retention), {
+        title: "RetentionPatch",
+        additionalProperties: false,
+        minProperties: 1,
+      }),
     ),
   },
   {

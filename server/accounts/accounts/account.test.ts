@@ -76,7 +76,14 @@ test("an account reads itself and nothing else", async () => {
       notice: null,
     },
     credits: { chat_low: 100, call_low: 100 },
-    retention: { messages_days: null, calls_days: null, recordings_days: null, events_days: 30 },
+    retention: {
+      messages_days: null,
+      calls_days: null,
+      recordings_days: null,
+      events_days: 30,
+      idempotency_keys_days: null,
+      audit_days: null,
+    },
     storage: { used_bytes: 0, megabytes_max: 50_000 },
   });
 });
@@ -186,7 +193,14 @@ test("retention periods are 1 to 3650 days or unlimited, change field by field a
   const own = await makeAccount(api.app);
   const changed = await patch({ retention: { calls_days: 3_650, events_days: null } }, own.token);
   assert.equal(changed.status, 200, changed.text);
-  const kept = { messages_days: null, calls_days: 3_650, recordings_days: null, events_days: null };
+  const kept = {
+    messages_days: null,
+    calls_days: 3_650,
+    recordings_days: null,
+    events_days: null,
+    idempotency_keys_days: null,
+    audit_days: null,
+  };
   assert.deepEqual(changed.body.retention, kept);
   const next = await patch({ retention: { recordings_days: 1 } }, own.token);
   assert.deepEqual(next.body.retention, { ...kept, recordings_days: 1 });
@@ -196,6 +210,10 @@ test("retention periods are 1 to 3650 days or unlimited, change field by field a
     const fields = refused.body.errors.map(({ field }: { field: string }) => field);
     assert.deepEqual(fields.toSorted(), ["retention.hours", "retention.messages_days"]);
   }
+  // Otherwise the traces of a change could be deleted at once.
+  const short = await patch({ retention: { audit_days: 364 } }, own.token);
+  assert.equal(short.status, 422);
+  assert.equal(short.body.errors[0].reason, "must be 365 to 3650 days, or null for no limit");
   const audit = await api.send("GET", "/api/v1/audit?action=account.updated", { token: own.token });
   assert.deepEqual(
     audit.body.data.map(({ detail }: { detail: { changed: string[] } }) => detail.changed),

@@ -71,6 +71,8 @@ function accountRows(db: Kysely<DB>) {
       "retention_calls_days",
       "retention_recordings_days",
       "retention_events_days",
+      "retention_idempotency_keys_days",
+      "retention_audit_days",
       "storage_megabytes",
       sql<number>`storage_used(account_id)`.as("storage_used_bytes"),
     ]);
@@ -123,6 +125,8 @@ function accountResponse(row: Row): AccountResponse {
       calls_days: row.retention_calls_days,
       recordings_days: row.retention_recordings_days,
       events_days: row.retention_events_days,
+      idempotency_keys_days: row.retention_idempotency_keys_days,
+      audit_days: row.retention_audit_days,
     },
     storage: { used_bytes: row.storage_used_bytes, megabytes_max: row.storage_megabytes },
   };

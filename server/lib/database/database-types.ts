@@ -51,9 +51,11 @@ export interface Accounts {
   recordings_due_at: Generated<Date>;
   region_locked: Generated<boolean>;
   requests_a_minute: Generated<number>;
+  retention_audit_days: number | null;
   retention_calls_days: number | null;
   retention_due_at: Generated<Date>;
   retention_events_days: Generated<number | null>;
+  retention_idempotency_keys_days: number | null;
   retention_messages_days: number | null;
   retention_recordings_days: number | null;
   storage_megabytes: Generated<number>;
