@@ -110,15 +110,19 @@ async function isCurrent(
 }
 
 async function applyMissing(
-  run: MigrationRun,
+  reporting: MigrationRun,
   migrations: readonly Migration[],
   functions: readonly SqlFunction[],
 ): Promise<string[]> {
-  await run.client.query(`create table if not exists migrations (
+  const { client } = reporting;
+  await client.query(`create table if not exists migrations (
     name text primary key, checksum text not null, applied_at timestamptz not null default now());
     ${create_steps_table}`);
-  const missing = await missingMigrations(run.client, migrations);
-  const groups = groupMigrations(missing, missing.length === migrations.length);
+  const missing = await missingMigrations(client, migrations);
+  const database_is_empty = missing.length === migrations.length;
+  // There, each step takes an instant.
+  const run = database_is_empty ? { ...reporting, report: () => {} } : reporting;
+  const groups = groupMigrations(missing, database_is_empty);
   const together = groups.at(-1)?.[0]?.per_statement === false ? groups.pop()! : [];
   for (const group of groups) {
     const name = nameOf(group);
@@ -129,7 +133,7 @@ async function applyMissing(
   let defined: string[] = [];
   await inTransaction(run, nameOf(together), async () => {
     await applyAll(run, together);
-    defined = await applyFunctions(run.client, functions);
+    defined = await applyFunctions(client, functions);
   });
   return [...missing.map(({ name }) => name), ...defined];
 }
