@@ -9,6 +9,7 @@ import {
   expect,
   follow,
   launchCalls,
+  signInByLink,
   test,
   type Service,
 } from "./console-fixture.ts";
@@ -153,8 +154,6 @@ const controls: readonly Control[] = [
 /** The parts of answers that these tests read. */
 type Answer = {
   readonly id: number;
-  readonly path: string;
-  readonly user: { readonly id: number };
   readonly data: readonly { readonly name: string }[];
 };
 
@@ -173,18 +172,6 @@ const call = async (
   return (await answer.json()) as Answer;
 };
 
-/** Signs the browser in as a user, with a link, from a page of the console. */
-async function signInAs(page: Page, service: Service, token: string, user_id: number) {
-  const { path } = await call(service, token, `users/${user_id}/sign-in-link`, {});
-  const link = path.split("#")[1]!;
-  const status = await page.evaluate(async (secret) => {
-    const body = JSON.stringify({ link: secret });
-    const headers = { "content-type": "application/json" };
-    return (await fetch("/api/v1/session/link", { method: "POST", headers, body })).status;
-  }, link);
-  expect(status).toBe(200);
-}
-
 /** Signs the browser in as a new user with these permissions. */
 async function signInWith(page: Page, service: Service, permissions: readonly string[]) {
   const token = service.demo.tokens["account"]!;
@@ -192,7 +179,7 @@ async function signInWith(page: Page, service: Service, permissions: readonly st
   const role = await call(service, token, "roles", { name, permissions });
   const email = `${crypto.randomUUID()}@test.example`;
   const user = await call(service, token, "users", { name: "Ravi", email, role_id: role.id });
-  await signInAs(page, service, token, user.id);
+  await signInByLink(page, service, token, user.id);
 }
 
 test("without a permission its pages refuse by name, and its links and buttons are not shown", async ({
@@ -206,7 +193,6 @@ test("without a permission its pages refuse by name, and its links and buttons a
   const show = (path: string) => page.goto(service.url + path.replace("{lead}", String(lead)));
   expect(routes.length).toBe(sourceOf("routes.ts").match(/, permission: /g)!.length);
   expect(controls.length).toBeGreaterThan(7);
-  await page.goto(`${service.url}/sign-in`);
   await signInWith(page, service, []);
   await page.goto(`${service.url}/settings/profile`);
   await page.getByRole("heading", { level: 1 }).waitFor();
@@ -251,10 +237,9 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
     number: "9876500041",
   });
   const token = service.demo.tokens["other_account"]!;
-  const me = await call(service, token, "me");
   await openPage("/leads");
   await expect(page.getByRole("link", { name: "Valerie Thomas" })).toBeVisible();
-  await signInAs(page, service, token, me.user.id);
+  await signInByLink(page, service, token);
   for (const path of [
     "/leads",
     `/leads/${lead}`,
