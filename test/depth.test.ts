@@ -9,6 +9,8 @@ import { findLead } from "../server/crm/leads/find-lead.ts";
 import { openSenders } from "../server/chat/sender/send-campaigns.ts";
 import { recipientsAfter } from "../server/chat/campaigns/campaign-recipients.ts";
 import { features, permissionNames } from "../server/accounts/permissions.ts";
+import { call_record_types } from "../server/calls/records/call-record-schema.ts";
+import { listCalls } from "../server/calls/records/call-records.ts";
 import { listCreditLedger } from "../server/credits/credit-ledger.ts";
 import { parts } from "../server/people/people-access.ts";
 import { readPersonTimeline } from "../server/people/person-timeline.ts";
@@ -152,6 +154,16 @@ test("a page of a reservation's ledger reads only its rows", async () => {
     listCreditLedger(app.db.query, account_id, { reservation_id }, { limit: 50 }),
   );
   assert.ok(read > 50 && read < 200, `read ${read} rows`);
+});
+
+test("a page of calls of one type reads only its rows, also of a type that is rare", async () => {
+  const { account_id } = heavy;
+  for (const type of call_record_types) {
+    const read = await rowsRead(api.app, (app) =>
+      listCalls(app.db.query, account_id, { type }, { limit: 50 }),
+    );
+    assert.ok(read > 50 && read < 20 * 51, `read ${read} rows of ${type}`);
+  }
 });
 
 test("the senders' poll does not read leases that are not held", async () => {

@@ -7,6 +7,7 @@ export type CallDetail = Answer<"readCall">;
 export type CallStatus = Call["status"];
 
 export type CallFilter = {
+  readonly type?: Call["type"];
   readonly status?: CallStatus;
   /** Of the agent or the customer. */
   readonly number?: string;

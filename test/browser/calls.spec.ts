@@ -20,6 +20,10 @@ test("a campaign's call is found by its number, and shows how it ended, who was 
   await expect(calls).toContainText("The customer was busy");
   await expect(calls).not.toContainText("9811777701");
   await page.getByLabel("State").selectOption("Any state");
+  await page.getByLabel("Kind").selectOption("Click-to-call");
+  await expect(page.getByText("No call matches these filters")).toBeVisible();
+  await page.getByLabel("Kind").selectOption("Campaign");
+  await expect(calls.getByRole("row")).toHaveCount(3);
   await page.getByLabel("Number").fill("9811777701");
   await page.keyboard.press("Enter");
   await page.reload();

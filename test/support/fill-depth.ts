@@ -178,7 +178,7 @@ const deliveries = `
   select $1, p.id, e.id, e.type, e.seq, 'delivered', 1, e.occurred_at, e.occurred_at, e.occurred_at
   from endpoint p, events e where e.account_id = $1 and e.seq % 10 = 0`;
 
-/** Half of the calls are click-to-calls, each with a campaign; the others belong to one voice campaign. */
+/** Half of the calls belong to one voice campaign; the others are click-to-calls and a few incoming calls. */
 const call_campaigns = `
   insert into call_campaigns (account_id, kind, created_by, created_at)
   select $1, case n when 0 then 'voice' else 'click_to_call' end, $2, ${at("$3::int")}
@@ -192,10 +192,10 @@ const calls = `
     select case k when 0 then c.id else v.id end as campaign_id, 2 * c.place - k as n, 2 * c.many as many
     from of_account c join of_account v on v.place = 0, generate_series(0, 1) k where c.place > 0
   )
-  insert into calls (account_id, campaign_id, recipient_id, attempt, node_id, trunk_id, stage, status,
+  insert into calls (account_id, direction, campaign_id, recipient_id, attempt, node_id, trunk_id, stage, status,
     from_number, to_number, to_phone, due_at, queued_at, initiated_at, ringing_at, answered_at, ended_at,
     disposition, ended_reason, ended_by, ring_seconds, talk_seconds, billed_seconds, cost)
-  select $1, campaign_id, case n % 2 when 1 then n end, 1, $2, $3, 'ended',
+  select $1, case n % 64 when 2 then 'inbound' else 'outbound' end, campaign_id, case n % 2 when 1 then n end, 1, $2, $3, 'ended',
     case when n % 5 < 3 then 'completed' else 'no-answer' end, (100 + n % 50)::text,
     (6000000000 + n)::text, (916000000000 + n)::text, t, t, t, t, case when n % 5 < 3 then t end,
     t + interval '30 s', case when n % 5 < 3 then 'answered' else 'no_answer' end, 'hung_up', 'customer', 5,

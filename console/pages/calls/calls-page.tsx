@@ -17,16 +17,10 @@ import { Page } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CallStatusBadge } from "./call-status.tsx";
-import { status_options } from "./calls-search.ts";
+import { status_options, type_options } from "./calls-search.ts";
 
 const route = getRouteApi("/shell/calls");
 const shell = getRouteApi("/shell");
-
-const types: Readonly<Record<Call["type"], string>> = {
-  click_to_call: "Click-to-call",
-  voice_campaign: "Campaign",
-  incoming: "Incoming",
-};
 
 const columns: readonly Column<Call>[] = [
   {
@@ -48,7 +42,12 @@ const columns: readonly Column<Call>[] = [
     cell: ({ ended_reason }) =>
       ended_reason === null ? "–" : reasonOf(call_reasons, ended_reason).label,
   },
-  { header: "Kind", wide: true, cell: ({ type, campaign_name }) => campaign_name ?? types[type] },
+  {
+    header: "Kind",
+    wide: true,
+    cell: ({ type, campaign_name }) =>
+      campaign_name ?? type_options.find(({ value }) => value === type)?.label,
+  },
   { header: "From", wide: true, cell: ({ from_number }) => from_number || "–" },
   {
     header: "Talk",
@@ -84,7 +83,7 @@ export function CallsPage() {
           title={isFiltered ? "No call matches these filters" : "No calls yet"}
           text={
             isFiltered
-              ? "Choose another state, number or day."
+              ? "Choose another kind, state, number or day."
               : "Calls of campaigns, calls by a click and incoming calls appear here as they happen."
           }
         />
@@ -101,6 +100,13 @@ function Filters() {
   const change = (changed: CallFilter) => void navigate({ search: { ...filter, ...changed } });
   return (
     <div className="flex flex-wrap items-center gap-2">
+      <FilterSelect
+        label="Kind"
+        all="Any kind"
+        value={filter.type}
+        options={type_options}
+        onChange={(type) => change({ type })}
+      />
       <FilterSelect
         label="State"
         all="Any state"

@@ -1,4 +1,4 @@
-import type { CallFilter, CallStatus } from "../../api/call-records.ts";
+import type { Call, CallFilter, CallStatus } from "../../api/call-records.ts";
 import type { Option } from "../../ui/option.ts";
 
 export const status_options: readonly Option<CallStatus>[] = [
@@ -12,13 +12,21 @@ export const status_options: readonly Option<CallStatus>[] = [
   { value: "canceled", label: "Canceled" },
 ];
 
+export const type_options: readonly Option<Call["type"]>[] = [
+  { value: "click_to_call", label: "Click-to-call" },
+  { value: "voice_campaign", label: "Campaign" },
+  { value: "incoming", label: "Incoming" },
+];
+
 const day = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The filters of the list of calls in the address. */
 export function readCallsSearch(search: Record<string, unknown>): CallFilter {
   const { number, campaign_id, from, to } = search;
   const status = status_options.find(({ value }) => value === search["status"])?.value;
+  const type = type_options.find(({ value }) => value === search["type"])?.value;
   return {
+    ...(type ? { type } : {}),
     ...(status ? { status } : {}),
     // The router reads a search of digits as a number.
     ...(typeof number === "string" || typeof number === "number" ? { number: String(number) } : {}),

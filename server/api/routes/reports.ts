@@ -50,12 +50,7 @@ const chatQuery = closed({
 const callQuery = closed({
   group_by: Type.Enum(call_groups, { type: "string", description: "One row for each" }),
   ...range,
-  type: Type.Optional(
-    Type.Enum(["click_to_call", "voice_campaign", "incoming"], {
-      type: "string",
-      description: "Only click-to-calls, calls of voice campaigns, or incoming calls",
-    }),
-  ),
+  type: callFilterQuery.type,
   campaign_id: callFilterQuery.campaign_id,
   number: callFilterQuery.number,
 });

@@ -82,6 +82,10 @@ const collected = Type.Record(Type.String(), Type.String(), {
   description: "The caller's entries and answers, by variable",
 });
 
+/** The types of calls, of which every call has one. */
+export const call_record_types = ["click_to_call", "voice_campaign", "incoming"] as const;
+export type CallRecordType = (typeof call_record_types)[number];
+
 /** A call record. */
 export const CallRecord = Type.Object(
   {
@@ -89,7 +93,7 @@ export const CallRecord = Type.Object(
     campaign_id: id("The campaignId of the response to the submission"),
     campaign_name: text("The voice campaign's name"),
     recipient_id: nullable(id("The voice campaign's recipient")),
-    type: Type.Enum(["click_to_call", "voice_campaign", "incoming"], { type: "string" }),
+    type: Type.Enum(call_record_types, { type: "string" }),
     direction: Type.Enum(["outbound", "inbound"], {
       type: "string",
       description: "inbound: the customer called one of the account's phone numbers",

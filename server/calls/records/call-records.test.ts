@@ -352,6 +352,7 @@ test("each filter returns exactly its calls, and several filters must all match"
     ["?status=busy,queued&number=101", [c]],
     ["?ended_reason=customer_busy", [b]],
     ["?ended_reason=credit", []],
+    ["?type=click_to_call&status=busy", [b]],
     ["?to_group_id=77", [c, b]],
     ["?to_group_id=77&reference=r-1", [c]],
     ["?from=2026-01-01T00:00:02Z", [c, b]],
@@ -366,9 +367,30 @@ test("each filter returns exactly its calls, and several filters must all match"
     );
 });
 
+test("the filter by type returns the calls whose record has the type", async () => {
+  const { account, make } = await newAccount();
+  const { id: click } = await make({ call: { ...failed } });
+  const { id: incoming } = await make({ call: { ...failed, direction: "inbound" } });
+  const campaign = await makeVoiceCampaign(api.app, account);
+  const voice = await makeVoiceCall(api.app, account, campaign);
+  const { body } = await get(account, "");
+  const types = new Map<number, string>(
+    body.data.map((row: { call_id: number; type: string }) => [row.call_id, row.type]),
+  );
+  assert.deepEqual(
+    [click, incoming, voice].map((id) => types.get(id)),
+    ["click_to_call", "incoming", "voice_campaign"],
+  );
+  for (const [id, type] of types)
+    assert.deepEqual(await listed(account, `?type=${type}`), [id], type);
+  const { text } = await get(account, "/export?type=incoming");
+  assert.equal(text.trim().split("\r\n").length, 2);
+});
+
 test("reports every invalid filter with 422", async () => {
   const { account } = await newAccount();
   const violations: [string, string[]][] = [
+    ["?type=obd_ivr", ["type"]],
     ["?status=ended", ["status"]],
     ["?status=busy,", ["status"]],
     ["?number=abc", ["number"]],
@@ -392,7 +414,12 @@ test("pages of any filter return every call once, newest first, also those queue
     const { id } = await make({ call: { ...status, queued_at: at(Math.floor(i / 3)) } });
     made.unshift(id);
   }
-  for (const query of ["limit=2", "limit=2&status=busy,no-answer", "limit=2&number=101"]) {
+  for (const query of [
+    "limit=2",
+    "limit=2&status=busy,no-answer",
+    "limit=2&number=101",
+    "limit=2&type=click_to_call",
+  ]) {
     const seen: number[] = [];
     let cursor: string | null = null;
     do {

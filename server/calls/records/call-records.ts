@@ -4,12 +4,13 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
-import type { CallDetail, CallRecord } from "./call-record-schema.ts";
+import type { CallDetail, CallRecord, CallRecordType } from "./call-record-schema.ts";
 import { requestFields, toCallEvent, toCallRecord, type CallRow } from "./internal/call-row.ts";
 import type { CallStatus } from "../state-machine/call.ts";
 
 /** Filters of a list or an export of calls; all that are given must match. */
 export type CallFilter = {
+  readonly type?: CallRecordType | undefined;
   readonly campaign_id?: number | undefined;
   readonly reference?: string | undefined;
   readonly number?: NumberForms | undefined;
@@ -184,16 +185,22 @@ function foundIds(
   return sql`select id from (${sql.join(pages, sql` union `)}) found ${newest}`;
 }
 
+/** The type of a call, as the index `calls_by_type` has it. */
+const typeOfCall = sql`case when c.direction = 'inbound' then 'incoming'
+  when c.recipient_id is null then 'click_to_call' else 'voice_campaign' end`;
+
 /** Returns the filter's conditions: `all` must hold, and one of `any`. */
 function conditionsOf(
   accountId: number,
   filter: CallFilter,
 ): { any: RawBuilder<unknown>[]; all: RawBuilder<unknown>[] } {
-  const { campaign_id, reference, number, status, ended_reason, to_group_id, from, to } = filter;
+  const { type, campaign_id, reference, number, status, ended_reason, to_group_id, from, to } =
+    filter;
   const all: RawBuilder<unknown>[] = [];
   const inCampaigns = (condition: RawBuilder<unknown>) =>
     sql`c.campaign_id in (
       select p.campaign_id from click_to_calls p where p.account_id = ${accountId} and ${condition})`;
+  if (type !== undefined) all.push(sql`${typeOfCall} = ${type}`);
   if (campaign_id !== undefined) all.push(sql`c.campaign_id = ${campaign_id}`);
   if (reference !== undefined) all.push(inCampaigns(sql`p.reference = ${reference}`));
   if (to_group_id !== undefined) all.push(inCampaigns(sql`p.to_group_id = ${to_group_id}`));

@@ -4,7 +4,11 @@ import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
 import type { Caller } from "../../../accounts/caller.ts";
 import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
 import type { CallFilter, NumberForms } from "../../../calls/records/call-records.ts";
-import { CallStatusQuery, readCallStatuses } from "../../../calls/records/call-record-schema.ts";
+import {
+  call_record_types,
+  CallStatusQuery,
+  readCallStatuses,
+} from "../../../calls/records/call-record-schema.ts";
 import { invalidField } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { id } from "../../../lib/schemas.ts";
@@ -14,6 +18,12 @@ const textQuery = (description: string) =>
   Type.Optional(Type.String({ maxLength: 255, description }));
 
 export const callFilterQuery = {
+  type: Type.Optional(
+    Type.Enum(call_record_types, {
+      type: "string",
+      description: "Only click-to-calls, calls of voice campaigns, or incoming calls",
+    }),
+  ),
   campaign_id: Type.Optional(id("The campaignId of the submission")),
   reference: textQuery("Exact reference of the call"),
   number: Type.Optional(
@@ -35,8 +45,9 @@ type FilterQuery = {
 
 /** Reads the filter of a request; 422 on an invalid time or number. */
 export function readCallFilter(query: FilterQuery, account: Caller["account"]): CallFilter {
-  const { campaign_id, reference, number, status, ended_reason, to_group_id } = query;
+  const { type, campaign_id, reference, number, status, ended_reason, to_group_id } = query;
   return {
+    type,
     reference,
     ended_reason,
     ...readTimeRange(query, account.time_zone),
