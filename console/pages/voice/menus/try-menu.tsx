@@ -1,12 +1,11 @@
 import type { Answer } from "../../../api/answer.ts";
 import { Button } from "../../../ui/button.tsx";
+import { Keypad } from "../../../ui/keypad.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { SayPrompt } from "./say-prompt.tsx";
 
 export type Trial = Answer<"previewVoiceMenu">;
-
-const keypad = "123456789*0#".split("");
 
 const doing: Readonly<Record<Trial["doing"], string>> = {
   playing: "The caller listens.",
@@ -80,18 +79,7 @@ export function TryMenu({
       ) : (
         <Place trial={trial} step={presses.length} />
       )}
-      <div className="mx-auto grid w-44 grid-cols-3 gap-2">
-        {keypad.map((key) => (
-          <Button
-            key={key}
-            aria-label={`Press ${key}`}
-            disabled={isOver}
-            onClick={() => onPress(key)}
-          >
-            {key}
-          </Button>
-        ))}
-      </div>
+      <Keypad disabled={isOver} onPress={onPress} />
       {!isOver && <Button onClick={() => onPress("wait")}>{waits[trial.doing]}</Button>}
       {trial && <Path trial={trial} />}
     </Panel>

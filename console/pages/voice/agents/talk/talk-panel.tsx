@@ -2,12 +2,11 @@ import { useEffect, useRef, useState } from "react";
 import type { FieldError } from "../../../../../server/lib/errors.ts";
 import { placeholdersOf } from "../../../../from-server.ts";
 import { Button } from "../../../../ui/button.tsx";
+import { Keypad } from "../../../../ui/keypad.tsx";
 import { Panel } from "../../../../ui/panel.tsx";
 import { TextField } from "../../../../ui/text-field.tsx";
 import type { AgentDraft } from "../agent-draft.ts";
 import { useTalk, type TalkState } from "./use-talk.ts";
-
-const keypad = "123456789*0#".split("");
 
 /** Talks to the AI agent of a draft, by voice, keys or typing, as a customer on a call does. */
 export function TalkPanel({
@@ -57,17 +56,7 @@ export function TalkPanel({
       {state.status === "talking" && (
         <div className="grid items-end gap-4 sm:grid-cols-[1fr_auto]">
           <TypeInstead onSay={(text) => send({ type: "text", text })} />
-          <div role="group" aria-label="Keypad" className="mx-auto grid w-44 grid-cols-3 gap-2">
-            {keypad.map((key) => (
-              <Button
-                key={key}
-                aria-label={`Press ${key}`}
-                onClick={() => send({ type: "key", key })}
-              >
-                {key}
-              </Button>
-            ))}
-          </div>
+          <Keypad onPress={(key) => send({ type: "key", key })} />
         </div>
       )}
     </Panel>
