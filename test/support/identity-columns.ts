@@ -120,6 +120,7 @@ const impersonal: Columns = {
   lead_imports: "failure state",
   lead_timeline: "kind",
   leases: "name",
+  migration_steps: "checksum migration position",
   migrations: "checksum name",
   phone_numbers: "number",
   picklist_options: "color label picklist value",
