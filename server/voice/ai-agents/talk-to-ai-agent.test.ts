@@ -133,7 +133,7 @@ test("every violation of the AI agent is named at its field, and nothing begins"
   assert.ok(refused?.type === "invalid");
   assert.deepEqual(refused.errors.map(({ field }) => field).toSorted(), [
     "greeting",
-    "rules.0.keys",
+    "rules.0.keywords.0",
     "rules.0.then",
     "voices",
   ]);
