@@ -127,6 +127,7 @@ export const test = base.extend<Fixtures, { service: Service }>({
     await use(async (path) => {
       await signInByLink(page, service, service.demo.tokens["account"]!);
       await page.goto(service.url + path);
+      await page.getByRole("link", { name: "Trunkline" }).waitFor();
     });
   },
 });
