@@ -25,7 +25,9 @@ import { RulesFields } from "./rules-fields.tsx";
 function useAgentForm(agent: AiAgent | null) {
   const navigate = useNavigate();
   const [draft, setDraft] = useState<AgentDraft>(() => (agent ? draftOfAgent(agent) : new_agent));
+  const [talkErrors, setTalkErrors] = useState<readonly FieldError[]>([]);
   const save = useMutation({
+    onMutate: () => setTalkErrors([]),
     mutationFn: () =>
       body(
         agent
@@ -41,7 +43,6 @@ function useAgentForm(agent: AiAgent | null) {
       if (!agent) await navigate({ to: "/voice/agents/$id", params: { id } });
     },
   });
-  const [talkErrors, setTalkErrors] = useState<readonly FieldError[]>([]);
   const saveErrors = save.error instanceof ApiProblem ? save.error.errors : [];
   const errors = [...saveErrors, ...talkErrors];
   return {

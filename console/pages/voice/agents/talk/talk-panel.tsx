@@ -18,23 +18,24 @@ export function TalkPanel({
 }) {
   const [variables, setVariables] = useState<Record<string, string>>({});
   const { state, begin, send, hangUp } = useTalk(onInvalid);
-  const isOpen = state.status === "connecting" || state.status === "talking";
+  const isConnecting = state.status === "connecting";
+  const isOpen = isConnecting || state.status === "talking";
   return (
     <Panel
       title="Talk to it"
       actions={
-        isOpen ? (
+        state.status === "talking" ? (
           <Button onClick={hangUp}>Hang up</Button>
         ) : (
-          <Button onClick={() => void begin(draft, variables)}>
-            {state.status === "idle" ? "Start talking" : "Talk again"}
+          <Button busy={isConnecting} onClick={() => void begin(draft, variables)}>
+            {state.status === "ended" ? "Talk again" : "Start talking"}
           </Button>
         )
       }
     >
       <p className="text-muted">
-        With the changes on this page, saved or not. Nobody is called, and nothing is charged or
-        kept.
+        With the changes on this page, saved or not. Nobody is called, nothing is kept, and no
+        credit is used.
       </p>
       {!isOpen &&
         variablesOf(draft).map((name) => (

@@ -25,7 +25,7 @@ class TalkProcessor extends AudioWorkletProcessor {
   constructor() {
     super();
     this.port.addEventListener("message", ({ data }: MessageEvent<Int16Array | "flush">) => {
-      if (data === "flush") this.#queue = [];
+      if (data === "flush") [this.#queue, this.#place] = [[], 0];
       else this.#queue.push(data);
     });
     this.port.start();

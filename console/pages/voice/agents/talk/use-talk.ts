@@ -39,7 +39,14 @@ const ends: Readonly<Record<string, string>> = {
 export function useTalk(onInvalid: (errors: readonly FieldError[]) => void) {
   const [state, setState] = useState(idle);
   const talk = useRef<Talk | null>(null);
-  useEffect(() => () => talk.current?.hangUp(), []);
+  const isLeft = useRef(false);
+  useEffect(() => {
+    isLeft.current = false;
+    return () => {
+      isLeft.current = true;
+      talk.current?.hangUp();
+    };
+  }, []);
   const change = (make: (old: TalkState) => Partial<TalkState>) =>
     setState((old) => ({ ...old, ...make(old) }));
   const onMessage = (message: TalkOutput) => {
@@ -64,6 +71,8 @@ export function useTalk(onInvalid: (errors: readonly FieldError[]) => void) {
         failed(error);
         return null;
       });
+      // The page was left while the browser asked for the microphone.
+      if (isLeft.current) talk.current?.hangUp();
     },
     send: (input: Parameters<Talk["send"]>[0]) => talk.current?.send(input),
     hangUp: () => talk.current?.hangUp(),
