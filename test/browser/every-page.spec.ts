@@ -132,7 +132,8 @@ test("no page has errors, violations of the policy, barriers, or needs to be scr
   await openPage("/leads");
   for (const { path, heading } of [...pages, ...details]) {
     await follow(page, path);
-    await page.getByRole("heading", { name: heading }).waitFor();
+    // The title of the page, not one of a section.
+    await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
     await check(path);
   }
   expect(problems).toEqual([]);
