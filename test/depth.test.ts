@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import pg from "pg";
-import { leadsBefore } from "../server/crm/leads/list-leads.ts";
+import { leadsBefore, listLeads } from "../server/crm/leads/list-leads.ts";
+import { listAudit } from "../server/accounts/audit/audit-trail.ts";
+import { listDeliveries } from "../server/callbacks/deliveries/deliveries.ts";
 import { findLead } from "../server/crm/leads/find-lead.ts";
 import { openSenders } from "../server/chat/sender/send-campaigns.ts";
 import { recipientsAfter } from "../server/chat/campaigns/campaign-recipients.ts";
@@ -141,7 +143,80 @@ test("the filters of recipients by state and error read at most the campaign", a
   }
 });
 
-test("a page of a reservation's ledger reads only its rows", async () => {
+const limit = 50;
+
+/** Reads a page with each filter, and asserts that it has rows and read at most 20 times those and a full page. */
+async function eachReadsItsRows<Filter>(
+  filters: readonly Filter[],
+  list: (app: App, filter: Filter) => Promise<{ data: readonly unknown[] }>,
+): Promise<void> {
+  for (const filter of filters) {
+    let found = 0;
+    const read = await rowsRead(api.app, async (app) => {
+      found = (await list(app, filter)).data.length;
+    });
+    const context = `read ${read} rows for ${found} of ${JSON.stringify(filter)}`;
+    assert.ok(found > 0 && read >= found && read <= 20 * (found + limit), context);
+  }
+}
+
+const days_ago = (days: number) => new Date(Date.now() - days * 86_400_000);
+/** Three days, two months ago. */
+const old = { from: days_ago(63), to: days_ago(60) };
+
+test("a page of calls of each type reads only its rows", () =>
+  eachReadsItsRows(
+    call_record_types.flatMap((type) => [{ type }, { type, ...old }]),
+    (app, filter) => listCalls(app.db.query, heavy.account_id, filter, { limit }),
+  ));
+
+test("a page of leads by agent, status and time reads only its rows, however old", async () => {
+  const { account_id, workspace_id } = heavy;
+  const statusId = (await optionsOf("status")).at(-1)!;
+  const assignedAgentId = heavy.owner_id;
+  const time = { createdFrom: old.from, createdTo: old.to };
+  await eachReadsItsRows(
+    [{}, { statusId }, { assignedAgentId }, { statusId, assignedAgentId }, time],
+    (app, filter) => listLeads(app, account_id, workspace_id, filter, { limit }),
+  );
+});
+
+test("a page of the audit trail by action, user, subject and time reads only its rows, however old", () =>
+  eachReadsItsRows(
+    [
+      {},
+      { action: "role.created" },
+      { user_id: heavy.owner_id },
+      { subject_id: "1" },
+      { action: "role.created", user_id: heavy.owner_id },
+      old,
+      { action: "click_to_call.submitted", ...old },
+    ],
+    (app, filter) => listAudit(app.db.query, heavy.account_id, filter, { limit }),
+  ));
+
+test("a page of deliveries by endpoint, state, type and time reads only its rows, however old", async () => {
+  const { account_id } = heavy;
+  const { id: endpoint_id } = await api.app.db.query
+    .selectFrom("callback_endpoints")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .executeTakeFirstOrThrow();
+  await eachReadsItsRows(
+    [
+      {},
+      { endpoint_id },
+      { state: "failed" },
+      { type: "lead.created" },
+      old,
+      { endpoint_id, ...old },
+      { type: "chat.message.delivered", ...old },
+    ] as const,
+    (app, filter) => listDeliveries(app.db.query, account_id, filter, { limit }),
+  );
+});
+
+test("a page of the ledger by kind, type, reservation and time reads only its rows, however old", async () => {
   const { account_id } = heavy;
   const { reservation_id } = await api.app.db.query
     .selectFrom("chat_campaigns")
@@ -150,20 +225,20 @@ test("a page of a reservation's ledger reads only its rows", async () => {
     .orderBy("id")
     .limit(1)
     .executeTakeFirstOrThrow();
-  const read = await rowsRead(api.app, (app) =>
-    listCreditLedger(app.db.query, account_id, { reservation_id }, { limit: 50 }),
+  await eachReadsItsRows(
+    [
+      {},
+      { kind: "chat" },
+      { kind: "call", type: "reserve" },
+      { type: "reserve" },
+      { type: "capture" },
+      { reservation_id },
+      { reservation_id, type: "capture" },
+      old,
+      { kind: "call", ...old },
+    ] as const,
+    (app, filter) => listCreditLedger(app.db.query, account_id, filter, { limit }),
   );
-  assert.ok(read > 50 && read < 200, `read ${read} rows`);
-});
-
-test("a page of calls of one type reads only its rows, also of a type that is rare", async () => {
-  const { account_id } = heavy;
-  for (const type of call_record_types) {
-    const read = await rowsRead(api.app, (app) =>
-      listCalls(app.db.query, account_id, { type }, { limit: 50 }),
-    );
-    assert.ok(read > 50 && read < 20 * 51, `read ${read} rows of ${type}`);
-  }
 });
 
 test("the senders' poll does not read leases that are not held", async () => {

@@ -1,11 +1,13 @@
 // Reads the ledger: every transfer of an account's credit.
-import type { Kysely } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { App } from "../engine/app.ts";
 import { writeCsv } from "../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../lib/database/cursor.ts";
+import { decodeCursor, isBelow, page } from "../lib/database/cursor.ts";
 import type { DB } from "../lib/database/database.ts";
 import { searches } from "../lib/database/searches.ts";
 import {
+  credit_kinds,
+  credit_transfer_types,
   CreditTransferResponse,
   type CreditKind,
   type CreditTransferType,
@@ -16,6 +18,8 @@ const csv_page_rows = 1_000;
 const columns = Object.keys(
   CreditTransferResponse.properties,
 ) as readonly (keyof CreditTransferResponse)[];
+
+const order = { table: "credit_transfers", alias: "t", time: "at" } as const;
 
 /** The filters of the ledger; `from` is inclusive, `to` is exclusive. */
 export type LedgerFilter = {
@@ -60,34 +64,37 @@ async function transfersBefore(
   filter: LedgerFilter,
   before: { id: number | null; limit: number },
 ): Promise<CreditTransferResponse[]> {
-  let query = db
-    .selectFrom("credit_transfers as t")
-    .leftJoin("credit_reservations as r", (join) =>
-      join.onRef("r.account_id", "=", "t.account_id").onRef("r.id", "=", "t.reservation_id"),
-    )
-    .select([
-      "t.id",
-      "t.kind",
-      "t.type",
-      "t.amount",
-      "t.from_ledger_account as from",
-      "t.to_ledger_account as to",
-    ])
-    .select(["t.at", "t.reservation_id", "r.subject", "t.note"])
-    .where("t.account_id", "=", accountId);
-  if (filter.kind !== undefined) query = query.where("t.kind", "=", filter.kind);
-  if (filter.type !== undefined) query = query.where("t.type", "=", filter.type);
-  if (filter.reservation_id !== undefined)
-    query = query.where("t.reservation_id", "=", filter.reservation_id);
-  if (filter.from) query = query.where("t.at", ">=", filter.from);
-  if (filter.to) query = query.where("t.at", "<", filter.to);
-  if (before.id !== null) query = query.where("t.id", "<", before.id);
-  const bounded = query.orderBy("t.id", "desc").limit(before.limit);
-  const rows = await searches.use(accountId, () => bounded.execute());
-  return rows.map((row) => ({
-    ...row,
-    kind: row.kind as CreditKind,
-    type: row.type as CreditTransferType,
-    at: row.at.toISOString(),
-  }));
+  const pages = partsOf(filter).map((part) => {
+    const conditions = [sql`t.account_id = ${accountId}`, part, ...conditionsOf(filter)];
+    if (before.id !== null) conditions.push(isBelow(order, accountId, before.id));
+    return sql`(select t.* from credit_transfers t where ${sql.join(conditions, sql` and `)}
+      order by t.at desc, t.id desc limit ${before.limit})`;
+  });
+  const query = sql<CreditTransferResponse & { readonly at: Date }>`
+    select t.id, t.kind, t.type, t.amount, t.from_ledger_account as "from", t.to_ledger_account as "to", t.at,
+      t.reservation_id, t.note,
+      (select r.subject from credit_reservations r where r.account_id = t.account_id and r.id = t.reservation_id)
+    from (
+      select * from (${sql.join(pages, sql` union all `)}) t
+      order by t.at desc, t.id desc limit ${before.limit}) t
+    order by t.at desc, t.id desc`;
+  const { rows } = await searches.use(accountId, () => query.execute(db));
+  return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
+}
+
+/** Returns the conditions of the parts that an index holds in the order of time: each kind and type, or of a reservation each type. */
+function partsOf({ kind, type, reservation_id }: LedgerFilter): RawBuilder<unknown>[] {
+  const types = type === undefined ? credit_transfer_types : [type];
+  if (reservation_id !== undefined)
+    return types.map((one) => sql`t.reservation_id = ${reservation_id} and t.type = ${one}`);
+  const kinds = kind === undefined ? credit_kinds : [kind];
+  return kinds.flatMap((of) => types.map((one) => sql`t.kind = ${of} and t.type = ${one}`));
+}
+
+function conditionsOf({ kind, from, to }: LedgerFilter): RawBuilder<unknown>[] {
+  const conditions: RawBuilder<unknown>[] = [];
+  if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
+  if (from) conditions.push(sql`t.at >= ${from}`);
+  if (to) conditions.push(sql`t.at < ${to}`);
+  return conditions;
 }

@@ -3,18 +3,20 @@ import Type, { type Static } from "typebox";
 import { closed, id, nullable, optional, timestamp } from "../lib/schemas.ts";
 
 /** Chat credit pays for messages, call credit for pulses of calls. */
-export type CreditKind = "chat" | "call";
+export const credit_kinds = ["chat", "call"] as const;
+export type CreditKind = (typeof credit_kinds)[number];
 export const creditKind = Type.Unsafe<CreditKind>({
   type: "string",
-  enum: ["chat", "call"],
+  enum: [...credit_kinds],
   description: "chat pays for messages, call for pulses of calls",
 });
 
 /** Each type moves credit between two ledger accounts, defined in migrations/0008-credits.sql. */
-export type CreditTransferType = "grant" | "reserve" | "capture" | "release" | "refund";
+export const credit_transfer_types = ["grant", "reserve", "capture", "release", "refund"] as const;
+export type CreditTransferType = (typeof credit_transfer_types)[number];
 export const creditTransferType = Type.Unsafe<CreditTransferType>({
   type: "string",
-  enum: ["grant", "reserve", "capture", "release", "refund"],
+  enum: [...credit_transfer_types],
   description:
     "grant: credit added; reserve: set aside; capture: spent; release: reserved credit returned; refund: spent credit returned",
 });

@@ -22,11 +22,15 @@ export type Depth = {
 /** Rows of each large table in a small account. */
 const small_rows = 100;
 const campaign_recipients = 30_000;
+/** The oldest rows, which alone match some filters. */
+const old_rows = 60;
 
 /**
  * Fills the heavy account with `rows` leads of 0.6 as many contacts, recipients of finished campaigns, events,
- * a tenth as many deliveries and leases, and a quarter as many calls with their legs, events and ledger rows,
- * over the last 90 days. Rows are inserted without triggers and are not analyzed.
+ * a tenth as many deliveries, audit entries and leases, and a quarter as many calls with their legs, events and
+ * ledger rows, over the last 90 days. Some filters match only the oldest rows: the last status, an agent, failed
+ * deliveries and their type, and an action with its user and subject. Rows are inserted without triggers and are not
+ * analyzed.
  */
 export async function fillDepth(db: pg.Client, heavy: HeavyAccount, depth: Depth): Promise<void> {
   await db.query("set session_replication_role = replica");
@@ -65,6 +69,7 @@ async function fillAccount(db: pg.Client, of: HeavyAccount, rows: number): Promi
     [captures, [account_id]],
     [events, [account_id, rows]],
     [deliveries, [account_id]],
+    [audit_entries, [account_id, owner_id, rows / 10]],
     [call_campaigns, [account_id, owner_id, rows / 4]],
     [calls, [account_id, of.node_id, of.trunk_id]],
     [click_to_calls, [account_id]],
@@ -111,10 +116,11 @@ const leads = `
       array_agg(id order by position) filter (where picklist = 'priority') as priorities
     from picklist_options where account_id = $1 and workspace_id = $2
   )
-  insert into leads (account_id, workspace_id, contact_id, name, email, phone, phone_e164, status_id, source_id,
-    priority_id, custom_fields, created_by, created_at, updated_at)
+  insert into leads (account_id, workspace_id, contact_id, name, email, phone, phone_e164, assigned_agent_id,
+    status_id, source_id, priority_id, custom_fields, created_by, created_at, updated_at)
   select $1, $2, c.id, 'Person ' || n, 'person' || n || '@example.com', c.phone, c.phone_e164,
-    statuses[1 + n % cardinality(statuses)], sources[1 + n % (cardinality(sources) + 1)],
+    case when n <= ${old_rows} then $3::bigint end,
+    statuses[case when n <= ${old_rows} then cardinality(statuses) else 1 + n % (cardinality(statuses) - 1) end], sources[1 + n % (cardinality(sources) + 1)],
     priorities[1 + n % cardinality(priorities)], '{}', $3, ${at("$4::int")}, now()
   from options, of_account a, generate_series(1, $4::int) n
   join contacts c on c.account_id = $1 and c.id = (select first + n % contacts from of_account)`;
@@ -175,8 +181,17 @@ const deliveries = `
   )
   insert into callback_deliveries (account_id, endpoint_id, event_id, type, seq, state, attempts, due_at,
     created_at, finished_at)
-  select $1, p.id, e.id, e.type, e.seq, 'delivered', 1, e.occurred_at, e.occurred_at, e.occurred_at
-  from endpoint p, events e where e.account_id = $1 and e.seq % 10 = 0`;
+  select $1, p.id, e.id, case when is_old then 'lead.created' else e.type end, e.seq,
+    case when is_old then 'failed' else 'delivered' end, 1, e.occurred_at, e.occurred_at, e.occurred_at
+  from endpoint p, events e cross join lateral (select e.seq <= 10 * ${old_rows} as is_old) o
+  where e.account_id = $1 and e.seq % 10 = 0`;
+
+const audit_entries = `
+  insert into audit_entries (account_id, at, user_id, request_id, action, subject_id)
+  select $1, ${at("$3::int")}, case when n <= ${old_rows} then $2::bigint else $2::bigint + 1 end, 'req_' || n,
+    case when n <= ${old_rows} then 'role.created' else 'click_to_call.submitted' end,
+    case when n <= ${old_rows} then '1' else (2 + n)::text end
+  from generate_series(1, $3::int) n`;
 
 /** Half of the calls belong to one voice campaign; the others are click-to-calls and a few incoming calls. */
 const call_campaigns = `

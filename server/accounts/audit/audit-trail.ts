@@ -1,7 +1,7 @@
 // The audit trail, newest first.
 import type { Kysely } from "kysely";
 import Type, { type Static } from "typebox";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -32,6 +32,8 @@ export type AuditFilter = {
   readonly to?: Date | undefined;
 };
 
+const order = { table: "audit_entries", alias: "audit_entries", time: "at" } as const;
+
 /** Lists the account's entries that match the filter, newest first. */
 export async function listAudit(
   db: Kysely<DB>,
@@ -49,8 +51,11 @@ export async function listAudit(
   if (filter.subject_id !== undefined) query = query.where("subject_id", "=", filter.subject_id);
   if (filter.from) query = query.where("at", ">=", filter.from);
   if (filter.to) query = query.where("at", "<", filter.to);
-  if (cursor !== undefined) query = query.where("id", "<", decodeCursor(cursor));
-  query = query.orderBy("id", "desc").limit(limit + 1);
+  if (cursor !== undefined) query = query.where(isBelow(order, accountId, decodeCursor(cursor)));
+  query = query
+    .orderBy("at", "desc")
+    .orderBy("id", "desc")
+    .limit(limit + 1);
   const { rows, next } = page(await searches.use(accountId, () => query.execute()), limit);
   const data = rows.map((row) => ({
     ...row,

@@ -1,6 +1,6 @@
 // The deliveries of an account: one for each event and each endpoint that subscribes to it.
 import { sql, type Kysely, type RawBuilder } from "kysely";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
@@ -19,6 +19,8 @@ export type DeliveryFilter = {
   readonly to?: Date | undefined;
 };
 
+const order = { table: "callback_deliveries", alias: "d", time: "created_at" } as const;
+
 /** Returns the account's deliveries that match the filter, newest first. */
 export async function listDeliveries(
   db: Kysely<DB>,
@@ -27,7 +29,7 @@ export async function listDeliveries(
   { limit = 50, cursor }: { limit?: number; cursor?: string },
 ): Promise<{ data: DeliveryRecord[]; next_cursor: string | null }> {
   const all = conditionsOf(accountId, filter);
-  if (cursor !== undefined) all.push(sql`d.id < ${decodeCursor(cursor)}`);
+  if (cursor !== undefined) all.push(isBelow(order, accountId, decodeCursor(cursor)));
   const found = await searches.use(accountId, () => findRows(db, accountId, all, limit + 1));
   const { rows, next } = page(found, limit);
   return { data: rows.map((row) => recordOf(accountId, row)), next_cursor: next };
@@ -74,14 +76,14 @@ async function findRows(
       join callback_endpoints c on c.account_id = ${accountId} and c.id = d.endpoint_id
         and c.deleted_at is null
       where d.account_id = ${accountId} and ${sql.join(all, sql` and `)}
-      order by d.id desc limit ${limit})
+      order by d.created_at desc, d.id desc limit ${limit})
     select d.id, d.endpoint_id, d.event_id, d.type, d.seq, d.call_id, d.method, d.state, d.attempts,
       d.due_at, d.created_at, d.finished_at, a.status as last_status, a.error as last_error
     from page d
     left join lateral (
       select a.status, a.error from callback_attempts a
       where a.account_id = ${accountId} and a.delivery_id = d.id order by a.id desc limit 1) a on true
-    order by d.id desc`.execute(db);
+    order by d.created_at desc, d.id desc`.execute(db);
   return rows;
 }
 

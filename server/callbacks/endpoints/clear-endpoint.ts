@@ -36,13 +36,13 @@ const clearDeliveries = statement<{ last: number | null }>(`
     select from callback_endpoints c
     where c.account_id = $1 and c.id = $2 and c.deleted_at is not null for no key update
   ), next as materialized (
-    select d.id from callback_deliveries d
-    where d.account_id = $1 and d.endpoint_id = $2 and d.id > $3 and exists (select from endpoint)
-    order by d.id limit $4
+    select d.id, d.event_id from callback_deliveries d
+    where d.account_id = $1 and d.endpoint_id = $2 and d.event_id > $3 and exists (select from endpoint)
+    order by d.event_id limit $4
   ), gone as (
     delete from callback_deliveries d where d.account_id = $1 and d.id = any (array(select id from next))
   )
-  select max(id) as last from next`);
+  select max(event_id) as last from next`);
 
 // Also deletes what a relay that began before the deletion may have created since, and the deliverer's lease,
 // which ends a deliverer that is still running.

@@ -1,6 +1,6 @@
 // Call records: one per attempt, with its legs, newest first.
 import { sql, type Kysely, type RawBuilder } from "kysely";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -171,11 +171,7 @@ function foundIds(
 ): RawBuilder<unknown> {
   const { any, all } = conditionsOf(accountId, filter);
   if (before.id !== null)
-    // The call itself may have been purged; the next older ID then gives its position.
-    all.push(sql`(c.queued_at, c.id) <
-      ((select b.queued_at from calls b
-          where b.account_id = ${accountId} and b.id <= ${before.id} order by b.id desc limit 1),
-        ${before.id}::bigint)`);
+    all.push(isBelow({ table: "calls", alias: "c", time: "queued_at" }, accountId, before.id));
   const newest = sql`order by queued_at desc, id desc limit ${before.limit}`;
   const pages = any.map((one) => {
     const conditions = [sql`c.account_id = ${accountId}`, one, ...all];

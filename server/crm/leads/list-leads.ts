@@ -2,7 +2,7 @@
 // never moves another one to a different page.
 import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
 import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { App } from "../../engine/app.ts";
@@ -50,7 +50,9 @@ export async function listLeads(
   return { data: rows.map(leadResponseOf), nextCursor: next };
 }
 
-/** Returns the newest matching leads below an ID (null: of all). */
+const order = { table: "leads", alias: "l", time: "created_at" } as const;
+
+/** Returns the newest matching leads below the lead with an ID (null: of all). */
 export async function leadsBefore(
   db: Kysely<DB>,
   accountId: number,
@@ -59,7 +61,7 @@ export async function leadsBefore(
   before: { id: number | null; limit: number },
 ): Promise<LeadRecord[]> {
   let query = selectLeads(db, accountId, workspaceId);
-  if (before.id !== null) query = query.where("l.id", "<", before.id);
+  if (before.id !== null) query = query.where(isBelow(order, accountId, before.id));
   const ids = [
     ["l.status_id", filter.statusId],
     ["l.source_id", filter.sourceId],
@@ -83,7 +85,7 @@ export async function leadsBefore(
       eb.or([eb("l.name", "ilike", partOf(q)), eb("l.email", "ilike", partOf(q))]),
     );
   }
-  const first = query.orderBy("l.id", "desc").limit(before.limit);
-  const found = describeLeads(db, first).orderBy("l.id", "desc");
+  const first = query.orderBy("l.created_at", "desc").orderBy("l.id", "desc").limit(before.limit);
+  const found = describeLeads(db, first).orderBy("l.created_at", "desc").orderBy("l.id", "desc");
   return searches.use(accountId, () => found.execute());
 }

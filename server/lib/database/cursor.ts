@@ -1,3 +1,4 @@
+import { sql, type RawBuilder } from "kysely";
 import { invalidField } from "../errors.ts";
 
 /** Encodes an opaque keyset cursor: the end of the previous page. */
@@ -12,6 +13,29 @@ export function decodeCursor(cursor: string): number {
     throw invalidField("cursor", "must be a next cursor of this list");
   }
   return id;
+}
+
+/** The table that a list reads, under its alias, and the column of the time that orders it. */
+export type TimeOrder = {
+  readonly table: string;
+  readonly alias: string;
+  readonly time: string;
+};
+
+/**
+ * Returns the condition of the rows below the row with the ID, in the order of the time and the ID. The row itself
+ * may have been deleted; the next older ID then gives its position.
+ */
+export function isBelow(
+  { table, alias, time }: TimeOrder,
+  accountId: number,
+  id: number,
+): RawBuilder<boolean> {
+  const at = sql.ref(`b.${time}`);
+  return sql<boolean>`(${sql.ref(`${alias}.${time}`)}, ${sql.ref(`${alias}.id`)}) <
+    ((select ${at} from ${sql.table(table)} b
+        where b.account_id = ${accountId} and b.id <= ${id} order by b.id desc limit 1),
+      ${id}::bigint)`;
 }
 
 /** Builds a page from up to limit + 1 rows: the extra row shows that there are more. */
