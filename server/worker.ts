@@ -26,6 +26,7 @@ import { relayEvents } from "./engine/relay-events.ts";
 import { purgeLeases } from "./engine/purge-leases.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
 import { workJobs, type JobHandlers } from "./engine/work-jobs.ts";
+import { foldDueCalls } from "./reports/fold-calls.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
 import { erasePerson } from "./retention/erase-person.ts";
 import { purgeRecordings } from "./retention/purge-recordings.ts";
@@ -159,6 +160,11 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       iterate: (stopping, places) => runLeadImports(app, stopping, places),
     }),
     ...purgeLoops(app),
+    runLoop(app, {
+      name: "report-counts",
+      poll_ms: 60_000,
+      iterate: (stopping) => foldDueCalls(app, stopping),
+    }),
     // No notification: every lead records an event, and a notification for each would slow lead creation.
     runLoop(app, {
       name: "relay",

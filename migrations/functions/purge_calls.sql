@@ -52,6 +52,7 @@ begin
   deleted := cardinality(v_ids);
   more := v_found = v_calls_max or v_found > deleted;
   if deleted = 0 then return; end if;
+  perform unfold_calls(p_account_id, v_ids);
 
   -- The CRM may be recording the outcome of one.
   perform from unnest(v_ids) i cross join lateral (

@@ -6,6 +6,7 @@ import { doctorCommand } from "./doctor-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { numberCommands } from "./number-commands.ts";
+import { reportCommands } from "./report-commands.ts";
 import { roleCommands } from "./role-commands.ts";
 import { secretCommands } from "./secret-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   ...numberCommands,
   ...whatsappCommands,
   ...webhookCommands,
+  ...reportCommands,
   ...secretCommands,
   doctorCommand,
 ];

@@ -15,6 +15,7 @@ import {
   unique,
   type TestAccount,
 } from "../../test/support/account-factory.ts";
+import { makeCall } from "../../test/support/call-factory.ts";
 import { makeTrunk } from "../../test/support/telephony-factory.ts";
 import { test_secret_key } from "../../test/support/secrets.ts";
 import { findVoiceNode } from "../telephony/nodes/find-voice-node.ts";
@@ -442,6 +443,24 @@ test("an operator grants credit, which the account can use immediately and finds
     subject_id: String(first.transfer_id),
     detail: { kind: "chat", amount: 1e12 },
   });
+});
+
+test("an operator rebuilds the counts of reports, of one account or all", async () => {
+  const { account_id: id, owner_id } = await makeAccount(api.app);
+  const queued_at = new Date(Date.now() - 3 * 86_400_000);
+  const call = { stage: "ended", status: "busy", queued_at };
+  await makeCall(api.app, { account_id: id, owner_id }, { call });
+  const { data } = await done("reports", "rebuild", "--account", String(id));
+  assert.equal(data.length, 1);
+  assert.equal(data[0].account, id);
+  assert.ok(data[0].days >= 2, JSON.stringify(data));
+  const all = await done("reports", "rebuild");
+  assert.deepEqual(
+    all.data.find(({ account: of }: { account: number }) => of === id),
+    data[0],
+  );
+  const { code } = await run("reports", "rebuild", "--account", "999999");
+  assert.equal(code, 1);
 });
 
 test("revocations and feature changes reach a running server that has cached the caller", async () => {

@@ -42,11 +42,12 @@ export function exportChatReport(db: Database, query: ChatReportQuery): AsyncGen
 
 function reportOf(query: ChatReportQuery): Report<ChatReport["totals"]> {
   return {
+    account_id: query.account_id,
     range: query,
     keys: chat_keys[query.group_by],
     counts: chat_counts,
     countsOf,
-    counting: countingOf(query),
+    counting: async () => countingOf(query),
   };
 }
 
@@ -160,7 +161,7 @@ function countingOf(query: ChatReportQuery): Counting {
       )}
       from found group by grouping sets ((key), ())
     )`;
-  return { account_id, in_order: false, ctes, sort, names, joins };
+  return { in_order: false, ctes, sort, names, joins };
 }
 
 /** Selects the campaigns that overlap the time range. */

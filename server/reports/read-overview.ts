@@ -9,7 +9,7 @@ import type { CreditKind } from "../credits/credit-schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database, DB } from "../lib/database/database.ts";
 import { searches } from "../lib/database/searches.ts";
-import { callOutcome } from "./call-report.ts";
+import { callOutcome } from "./count-calls.ts";
 import { midnightBefore } from "./report-range.ts";
 import { counted_max, listed_max, type Overview } from "./overview-schema.ts";
 

@@ -26,7 +26,6 @@ export type CountedRow = Readonly<Record<string, number | string | null>> & {
 type Counted = { readonly rows: readonly CountedRow[]; readonly totals: CountedRow };
 
 export type Counting = {
-  readonly account_id: number;
   /** Whether the joined rows are in index order and most of them are needed. */
   readonly in_order: boolean;
   /** CTEs, the last of them `counted`: rows with `is_total`, `key` and the counts. */
@@ -40,13 +39,15 @@ export type Counting = {
 
 /** A report: its time range, its columns and its query. */
 export type Report<Totals extends object> = {
+  readonly account_id: number;
   readonly range: ReportRange;
   /** The columns that identify a group. */
   readonly keys: readonly string[];
   /** The columns of counts, which `countsOf` computes. */
   readonly counts: readonly string[];
   readonly countsOf: (row: CountedRow) => Totals;
-  readonly counting: Counting;
+  /** Runs in the transaction, and sees the snapshot, of the statement that counts. */
+  readonly counting: (tx: Tx) => Promise<Counting>;
 };
 
 /** Returns a page of the groups and the totals of all groups. Throws 422 on an invalid cursor. */
@@ -56,7 +57,7 @@ export async function readReport<Totals extends object>(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ) {
   const after = cursor === undefined ? null : decodeCursor(cursor);
-  const { rows, totals } = await countGroups(db, report.counting, { after, limit });
+  const { rows, totals } = await countGroups(db, report, { after, limit });
   const groups = rows.map((row) => ({ id: row.sort, row: rowOf(report, row) }));
   const shown = page(groups, limit);
   return {
@@ -79,7 +80,7 @@ export function exportReport<Totals extends object>(
     page_rows: csv_page_rows,
     next: async (last, limit) => {
       const place = { after: last?.sort ?? null, limit };
-      return (await countGroups(db, report.counting, place)).rows.slice(0, limit);
+      return (await countGroups(db, report, place)).rows.slice(0, limit);
     },
     cells: (counted) => {
       const row: Readonly<Record<string, unknown>> = rowOf(report, counted);
@@ -93,13 +94,29 @@ function rowOf<Totals extends object>({ keys, countsOf }: Report<Totals>, row: C
 }
 
 /** Returns the groups after the position, one more than `limit` if there are more. */
-async function countGroups(
+async function countGroups<Totals extends object>(
   db: Database,
-  { account_id, in_order, ctes, sort, names, joins }: Counting,
-  { after, limit }: ReportPosition,
+  { account_id, counting }: Pick<Report<Totals>, "account_id" | "counting">,
+  position: ReportPosition,
 ): Promise<Counted> {
+  const { rows } = await searches.use(account_id, () =>
+    clientTransaction(db, seconds_max, async (tx) => {
+      await sql`set transaction isolation level repeatable read`.execute(tx);
+      const query = statementOf(await counting(tx), position);
+      await setPlanner(tx, query.in_order);
+      return query.statement.execute(tx);
+    }),
+  );
+  const [totals, ...groups] = rows;
+  return { rows: groups, totals: totals! };
+}
+
+function statementOf(
+  { in_order, ctes, sort, names, joins }: Counting,
+  { after, limit }: ReportPosition,
+) {
   const isAfter = after === null ? sql`true` : sql`sort > ${after}`;
-  const query = sql<CountedRow & { readonly is_total: boolean }>`
+  const statement = sql<CountedRow & { readonly is_total: boolean }>`
     with ${ctes},
     sorted as (select counted.*, ${sort} as sort from counted),
     page as materialized (
@@ -107,14 +124,7 @@ async function countGroups(
       order by is_total desc, sort limit ${limit + 2}
     )
     select page.*, ${names} from page ${joins} order by is_total desc, sort`;
-  const { rows } = await searches.use(account_id, () =>
-    clientTransaction(db, seconds_max, async (tx) => {
-      await setPlanner(tx, in_order);
-      return query.execute(tx);
-    }),
-  );
-  const [totals, ...groups] = rows;
-  return { rows: groups, totals: totals! };
+  return { in_order, statement };
 }
 
 /**

@@ -213,6 +213,7 @@ export async function checkCalls(db: Queryable): Promise<void> {
   await checkNoLiveCustomersLeft(db);
   await checkCallAttempts(db);
   await checkCallEvents(db);
+  await checkCallReports(db);
 }
 
 /** Checks: a call that is not queued has ended once, with one outcome, and so has each of its legs. */
@@ -282,6 +283,36 @@ export async function checkCallCredits(db: Queryable): Promise<void> {
          t.reserved <> t.captured + t.released
          or c.cost * a.call_pulse_seconds is distinct from coalesce(c.billed_seconds, 0)))
        or (c.stage <> 'ended' and t.reserved <> c.reserved) end`,
+  );
+}
+
+/** Checks: the counts of each folded day of reports equal those of its calls, all of which have ended. */
+export async function checkCallReports(db: Queryable): Promise<void> {
+  await assertNone(
+    db,
+    "folded days whose counts differ from their calls",
+    `with counted as (
+       select account_id, begins_at, type, campaign_id, caller, trunk_id, sum(calls)::int as calls,
+         sum(talks)::int as talks, sum(talk_seconds)::int as talk_seconds, sum(ring_seconds)::int as ring_seconds,
+         sum(billed_seconds)::int as billed_seconds, sum(cost)::int as cost,
+         sum(answered + machine + busy + no_answer + failed + canceled)::int as ended
+       from call_report_counts group by 1, 2, 3, 4, 5, 6
+     ), expected as (
+       select c.account_id, d.begins_at,
+         case when c.direction = 'inbound' then 'incoming' when c.recipient_id is null then 'click_to_call'
+           else 'voice_campaign' end,
+         case when c.recipient_id is not null then c.campaign_id end,
+         case when c.recipient_id is null and c.direction = 'outbound' then c.cli_number else c.from_number end,
+         case when c.recipient_id is null and c.direction = 'outbound' and c.cli_number is null then c.trunk_id end,
+         count(*)::int, count(c.talk_seconds)::int, coalesce(sum(c.talk_seconds), 0)::int,
+         coalesce(sum(c.ring_seconds), 0)::int, coalesce(sum(c.billed_seconds), 0)::int, sum(c.cost)::int,
+         count(*) filter (where c.stage = 'ended')::int
+       from call_report_days d
+       join calls c on c.account_id = d.account_id and c.queued_at >= d.begins_at and c.queued_at < d.ends_at
+       group by 1, 2, 3, 4, 5, 6
+     )
+     (select 'counted' as side, * from (select * from counted except select * from expected) c)
+     union all (select 'expected', * from (select * from expected except select * from counted) e)`,
   );
 }
 

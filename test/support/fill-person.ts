@@ -4,6 +4,7 @@ import { unique } from "./account-factory.ts";
 import type { TestApi } from "./api.ts";
 import { failed, makeCall } from "./call-factory.ts";
 import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "./chat-factory.ts";
+import { counted_columns } from "../../server/reports/count-calls.ts";
 import { phoneKey } from "../../server/lib/phone-key.ts";
 import { makeCustomField } from "./crm-factory.ts";
 import { wamid } from "./identity-traces.ts";
@@ -20,6 +21,7 @@ export type Identities = {
 type Place = { readonly api: TestApi; readonly owner: TestAccount };
 
 const somebody = "919800000002";
+let filled_reports = 0;
 
 /** Stores the person in the account; repeatable with other spellings. */
 export async function fillPerson(api: TestApi, owner: TestAccount, of: Identities): Promise<void> {
@@ -257,6 +259,22 @@ async function fillCalls(place: Place, { phone }: Identities): Promise<void> {
     await insert(place, "call_events", { call_id: id, type: "call.bridged", at: now, data });
     await insert(place, "events", { type: "call.bridged", occurred_at: now, data });
   }
+  await fillReport(place, { phone });
+}
+
+/** Stores a folded day of reports with the person's phone as an agent's number and as a caller ID. */
+async function fillReport(place: Place, { phone }: Pick<Identities, "phone">): Promise<void> {
+  const now_ms = place.api.clock.now().getTime();
+  const begins_at = new Date(now_ms - (now_ms % 86_400_000));
+  await insert(place, "call_report_days", {
+    begins_at,
+    ends_at: new Date(begins_at.getTime() + 86_400_000),
+  });
+  const zeros = Object.fromEntries(
+    counted_columns.filter((one) => one !== "in_progress").map((one) => [one, 0]),
+  );
+  const counts = { begins_at, type: "click_to_call", agent: phone, caller: phone, ...zeros };
+  await insert(place, "call_report_counts", { ...counts, place: (filled_reports += 1) });
 }
 
 async function fillVoice(place: Place, { phone }: Identities): Promise<void> {

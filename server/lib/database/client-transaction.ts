@@ -29,8 +29,8 @@ export async function clientTransaction<Answer>(
   let broken = true;
   try {
     const answer = await new Kysely<DB>({ dialect }).transaction().execute(async (tx) => {
-      const limit = `${statement_seconds}s`;
-      await sql`select set_config('statement_timeout', ${limit}, true)`.execute(tx);
+      // Takes no snapshot, so that `work` may choose the isolation level.
+      await sql`set local statement_timeout = ${sql.lit(`${statement_seconds}s`)}`.execute(tx);
       return work(tx, client);
     });
     broken = false;

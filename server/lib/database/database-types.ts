@@ -50,6 +50,7 @@ export interface Accounts {
   night_calling: Generated<boolean>;
   recordings_due_at: Generated<Date>;
   region_locked: Generated<boolean>;
+  report_due_at: Generated<Date>;
   requests_a_minute: Generated<number>;
   retention_audit_days: number | null;
   retention_calls_days: number | null;
@@ -255,6 +256,36 @@ export interface CallMessages {
   node: string;
   recording: string;
   state: string;
+}
+
+export interface CallReportCounts {
+  account_id: number;
+  agent: string | null;
+  answered: number;
+  begins_at: Date;
+  billed_seconds: number;
+  busy: number;
+  caller: string | null;
+  calls: number;
+  campaign_id: number | null;
+  canceled: number;
+  connected: number;
+  cost: number;
+  failed: number;
+  machine: number;
+  no_answer: number;
+  place: number;
+  ring_seconds: number;
+  talk_seconds: number;
+  talks: number;
+  trunk_id: number | null;
+  type: string;
+}
+
+export interface CallReportDays {
+  account_id: number;
+  begins_at: Date;
+  ends_at: Date;
 }
 
 export interface Calls {
@@ -1179,6 +1210,8 @@ export interface DB {
   call_legs: CallLegs;
   call_menu_steps: CallMenuSteps;
   call_messages: CallMessages;
+  call_report_counts: CallReportCounts;
+  call_report_days: CallReportDays;
   call_transcripts: CallTranscripts;
   call_usage: CallUsage;
   callback_attempts: CallbackAttempts;

@@ -62,7 +62,8 @@ const ids = (found: readonly { readonly id: number }[]) => found.map(({ id }) =>
 /** Returns how many calls were emptied, and whether one has not ended. */
 async function eraseSome(tx: Tx, person: Person, found: readonly number[], now: Date) {
   const { account_id, erasure_id, phone, numbers, pattern } = person;
-  // All calls before the balance, which a cancellation locks.
+  // The account before its calls, and all calls before the balance, which a cancellation locks.
+  await unfoldCalls(tx, [account_id, found]);
   const locked = await lockCalls(tx, [account_id, found]);
   const queued = locked.filter(({ stage }) => stage === "queued");
   for (const { id } of queued) await cancelIfQueued(tx, { account_id, id }, now);
@@ -94,6 +95,8 @@ const findByLeg = statement<Found>(`
     and l.initiated_at >= $3::text::timestamptz
     and (l.initiated_at, l.call_id) > ($3::text::timestamptz, $4)
   order by l.initiated_at, l.call_id limit $5`);
+
+const unfoldCalls = statement("select unfold_calls($1, $2::bigint[])");
 
 const lockCalls = statement<{ id: number; stage: string }>(`
   select c.id, c.stage from calls c
