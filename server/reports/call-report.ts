@@ -115,7 +115,7 @@ const folded_dimensions: typeof callDimensions = {
   agent: sql`n.agent`,
 };
 
-/** Selects the counts of folded days in the shape of countCalls. */
+/** Selects the counts of folded days in the shape of countCalls, grouped before they are mapped to their keys. */
 function countsOfDays(
   { account_id, type, campaign_id }: CallReportQuery,
   days: readonly Date[],
@@ -129,10 +129,11 @@ function countsOfDays(
   if (campaign_id !== undefined) conditions.push(sql`n.campaign_id = ${campaign_id}`);
   // All calls of a folded day have ended.
   const columns = counted_columns.map((one) =>
-    one === "in_progress" ? sql`0` : sql`n.${sql.ref(one)}`,
+    one === "in_progress" ? sql`0` : sql`sum(n.${sql.ref(one)})`,
   );
   return sql`select ${parts["part"]}, ${parts["more"]}, ${sql.join(columns)}
-    from call_report_counts n where ${sql.join(conditions, sql` and `)}`;
+    from call_report_counts n where ${sql.join(conditions, sql` and `)}
+    group by 1, 2`;
 }
 
 type Parts = Readonly<Record<"part" | "more", RawBuilder<unknown>>>;
