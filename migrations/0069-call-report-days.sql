@@ -1,9 +1,9 @@
+-- transaction: per statement
 -- Reports of calls from one row per day, campaign, number and agent instead of from each call. Days are folded when
 -- they are over and all their calls have ended (server/reports/fold-calls.ts).
 
 alter table accounts add column report_due_at timestamptz not null default 'epoch';
--- May be created concurrently.
-create index accounts_by_report on accounts (report_due_at, account_id);
+create index concurrently if not exists accounts_by_report on accounts (report_due_at, account_id);
 
 -- A folded day of the account's time zone: its counts equal those of its calls. Whatever changes these calls deletes the
 -- day (unfold_calls), which is then counted from its calls until it is folded again.

@@ -2,7 +2,7 @@
 import { accountCommands } from "./account-commands.ts";
 import type { Command } from "./command.ts";
 import { creditCommands } from "./credit-commands.ts";
-import { doctorCommand } from "./doctor-command.ts";
+import { doctorCommand } from "./doctor/doctor-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { numberCommands } from "./number-commands.ts";

@@ -60,7 +60,7 @@ function countsOf(row: CountedRow): CallReport["totals"] {
 
 /** Counts folded days from their counts, and the rest of the range from the calls. */
 async function countingOf(tx: Tx, query: CallReportQuery): Promise<Counting> {
-  const { account_id, campaign_id, number, group_by } = query;
+  const { campaign_id, number, group_by } = query;
   const { parts, key, keyJoins, sort, names, joins } = groupOf(query);
   const { days, gaps } = await foldedRangeOf(tx, query);
   const counted = gaps.map((gap, i) =>

@@ -32,7 +32,7 @@ export async function findFoldedDays(
 }
 
 /** Splits a range into days, in order, and the gaps between them. */
-export function splitRange({ from, to }: ReportRange, days: readonly ReportRange[]): FoldedRange {
+function splitRange({ from, to }: ReportRange, days: readonly ReportRange[]): FoldedRange {
   const gaps: ReportRange[] = [];
   let end = from;
   for (const day of [...days, { from: to, to }]) {

@@ -1,12 +1,12 @@
 // Checks an installation for common problems and changes nothing.
 import { access, constants } from "node:fs/promises";
-import type { Config } from "../config.ts";
-import { pendingMigrations } from "../lib/database/migrate.ts";
-import { findClosedSecrets } from "../lib/secrets/stored-secrets.ts";
+import type { Config } from "../../config.ts";
+import { pendingMigrations } from "../../lib/database/migrate.ts";
+import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
 import { checkDataDir } from "./check-data-dir.ts";
-import type { Command } from "./command.ts";
-import { databaseExists } from "./find-database.ts";
-import type { Session } from "./session.ts";
+import type { Command } from "../command.ts";
+import { databaseExists } from "../find-database.ts";
+import type { Session } from "../session.ts";
 
 /** The result of one check; `detail` says what was found, or what to do. */
 export type Finding = { readonly check: string; readonly ok: boolean; readonly detail: string };

@@ -1,6 +1,6 @@
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { key_file } from "../lib/secrets/secret-keys.ts";
+import { key_file } from "../../lib/secrets/secret-keys.ts";
 
 /** Files with secrets that may be in the data folder. */
 const secret_files = ["demo.json", "postgres-password", key_file];
