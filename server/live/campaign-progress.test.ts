@@ -16,7 +16,7 @@ import {
   makeCredits,
   type TestAccount,
 } from "../../test/support/account-factory.ts";
-import { manualTimers } from "../../test/support/manual-timers.ts";
+import { manualTimers } from "../lib/timers.ts";
 import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { buildHttpServer } from "../api/http-server.ts";
 import { openMetrics } from "../lib/metrics.ts";

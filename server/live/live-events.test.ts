@@ -13,7 +13,7 @@ import {
   unique,
   type TestAccount,
 } from "../../test/support/account-factory.ts";
-import { manualTimers, type ManualTimers } from "../../test/support/manual-timers.ts";
+import { manualTimers, type ManualTimers } from "../lib/timers.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Permission } from "../accounts/permissions.ts";
 import { buildHttpServer } from "../api/http-server.ts";

@@ -31,7 +31,46 @@ test("one talks to an AI agent that is not saved, by the microphone, keys and ty
   await expect(outcome).toContainText("It suppresses the number for calls.");
   await expect(outcome).toContainText("It ends the call.");
   await expect(panel.getByRole("status")).toHaveText("The conversation is over.");
+  await panel.getByRole("button", { name: "Keep as a rehearsal" }).click();
+  const rehearsal = page.getByRole("group", { name: "Rehearsal 1" });
+  const steps = ["opening hours", "Pune", "press 9"];
+  await expect(rehearsal.getByLabel("What the caller does")).toHaveValue(
+    new RegExp(`${steps.join("\n")}$`),
+  );
+  await expect(rehearsal.getByText("city: Pune.")).toBeVisible();
   expect(problems).toEqual([]);
+});
+
+test("rehearsals run again with each change, before and after it is saved", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/agents/new");
+  await page.getByLabel("Name", { exact: true }).fill("Rehearsed");
+  await page.getByRole("button", { name: "Add a rehearsal" }).click();
+  const rehearsal = page.getByRole("group", { name: "Rehearsal 1" });
+  const verdict = rehearsal.getByRole("status");
+  const steps = rehearsal.getByLabel("What the caller does");
+  await steps.fill("press 1\nPlease stop");
+  await expect(rehearsal.getByText("It ends the call. The number is suppressed.")).toBeVisible();
+  await expect(verdict).toHaveText("Nothing is expected yet");
+  await rehearsal.getByRole("button", { name: "Expect this" }).click();
+  await expect(verdict).toHaveText("As expected");
+  const stop = page.getByRole("group", { name: "Answer 2" });
+  await stop.getByLabel("Then").selectOption("Hang up");
+  await expect(verdict).toHaveText("Changed");
+  await expect(rehearsal.getByText("Opt-out, expected and now")).toBeVisible();
+  await page.getByRole("button", { name: "Create agent" }).click();
+  await expect(page.getByRole("heading", { name: "Rehearsed" })).toBeFocused();
+  await page.reload();
+  await expect(steps).toHaveValue("press 1\nPlease stop");
+  await expect(verdict).toHaveText("Changed");
+  await stop.getByLabel("Then").selectOption("Opt out, and hang up");
+  await expect(verdict).toHaveText("As expected");
+  await steps.fill("wait 200");
+  await expect(steps).toHaveAttribute("aria-invalid", "true");
+  expect(problems.filter((problem) => !problem.includes("422"))).toEqual([]);
 });
 
 test("an AI agent is written, corrected at its fields, saved, changed and deleted", async ({

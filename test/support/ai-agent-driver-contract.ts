@@ -11,9 +11,8 @@ import type {
   AiAgentSession,
   CallbackTerms,
 } from "../../server/drivers/ai-agent/driver.ts";
-import type { Timers } from "../../server/lib/timers.ts";
+import { manualTimers, type ManualTimers, type Timers } from "../../server/lib/timers.ts";
 import { eventually } from "./eventually.ts";
-import { manualTimers, type ManualTimers } from "./manual-timers.ts";
 import { openScriptedMedia, type ScriptedMedia } from "./scripted-media.ts";
 import { loudnessOf, silence, tone } from "./tones.ts";
 

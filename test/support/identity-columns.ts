@@ -138,7 +138,7 @@ const impersonal: Columns = {
   user_passwords: "password_hash",
   user_totp: "recovery_codes secret",
   users: "extension",
-  voice_ai_agents: "name plan transfer_to",
+  voice_ai_agents: "name plan rehearsals transfer_to",
   voice_audio: "name",
   voice_campaigns: "call_type caller_id plan send_to state time_zones",
   voice_files:

@@ -1,6 +1,6 @@
 import type { CallMedia } from "../../server/drivers/call-media.ts";
 import { bytes_per_ms } from "../../server/lib/audio/audio.ts";
-import type { ManualTimers } from "./manual-timers.ts";
+import type { ManualTimers } from "../../server/lib/timers.ts";
 
 const chunk_ms = 20;
 

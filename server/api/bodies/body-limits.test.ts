@@ -6,7 +6,7 @@ import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount } from "../../../test/support/account-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { stallRequest, type StalledRequest } from "../../../test/support/hostile-client.ts";
-import { manualTimers, type ManualTimers } from "../../../test/support/manual-timers.ts";
+import { manualTimers, type ManualTimers } from "../../lib/timers.ts";
 import { closed } from "../../lib/schemas.ts";
 import { publicRoute, route } from "../route.ts";
 import { routes as allRoutes } from "../routes.ts";

@@ -123,6 +123,18 @@ export type AiAgentDriver = {
   /** Checks the model and voice of a plan with its server; absent if the driver has no model. */
   checkModel?(plan: Pick<AiAgentPlan, "model" | "voice" | "language">): Promise<ModelCheck>;
   prepare(plan: AiAgentPlan, callbacks: CallbackTerms): PreparedConversation;
+  /**
+   * Holds a conversation without audio or time, in which the caller does one step after the other, each once the AI
+   * agent has finished speaking; absent if what it says differs from call to call.
+   */
+  rehearse?(plan: AiAgentPlan, steps: readonly CallerStep[]): Promise<readonly AiAgentEvent[]>;
+};
+
+/** What the caller of a rehearsal does: presses keys one right after the other, says words, or is silent. */
+export type CallerStep = {
+  readonly press?: string | null;
+  readonly say?: string | null;
+  readonly wait_seconds?: number | null;
 };
 
 /** The AI agent drivers of this process. */

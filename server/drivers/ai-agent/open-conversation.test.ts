@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { manualTimers } from "../../../test/support/manual-timers.ts";
+import { manualTimers } from "../../lib/timers.ts";
 import { openScriptedMedia } from "../../../test/support/scripted-media.ts";
 import type { AiAgentEvent } from "./driver.ts";
 import { openConversation } from "./open-conversation.ts";

@@ -1020,6 +1020,7 @@ export interface VoiceAiAgents {
   id: Generated<number>;
   name: string;
   plan: unknown;
+  rehearsals: Generated<unknown>;
   transfer_to: unknown | null;
   updated_at: Date;
 }

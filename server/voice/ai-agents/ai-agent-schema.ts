@@ -17,6 +17,7 @@ import {
   leadField,
   TransferInput,
 } from "../files/content-schema.ts";
+import { Rehearsals, type Rehearsal } from "./rehearsal-schema.ts";
 
 const prompt_characters_max = 2_000;
 const rules_max = 50;
@@ -122,6 +123,7 @@ export const NewAiAgent = closed(
     transfer_to: optional(TransferInput),
     silence_seconds: optional(silence_seconds),
     max_seconds: optional(max_seconds),
+    rehearsals: optional(Rehearsals),
   },
   {
     title: "NewAiAgent",
@@ -156,6 +158,7 @@ export const AiAgentPatch = closed(
     transfer_to: optional(TransferInput),
     silence_seconds: Type.Optional(silence_seconds),
     max_seconds: Type.Optional(max_seconds),
+    rehearsals: Type.Optional(Rehearsals),
   },
   {
     title: "AiAgentPatch",
@@ -193,6 +196,11 @@ export const AiAgentResponse = Type.Object(
     }),
     silence_seconds: Type.Integer(),
     max_seconds: Type.Integer(),
+    rehearsals: Type.Unsafe<Rehearsal[]>({
+      type: "array",
+      items: { type: "object", additionalProperties: true },
+      description: "As sent",
+    }),
     created_at: timestamp("UTC"),
     updated_at: timestamp("UTC"),
   },
@@ -204,6 +212,7 @@ export type AiAgentResponse = Static<typeof AiAgentResponse>;
 export type StoredAiAgent = {
   readonly plan: AiAgentPlan;
   readonly transfer_to: TransferTarget | null;
+  readonly rehearsals: readonly Rehearsal[];
 };
 
 /** Converts a valid body to its stored form, with defaults filled in. */
@@ -231,13 +240,17 @@ export function storedAiAgent(body: Omit<NewAiAgent, "name">): StoredAiAgent {
     silence_seconds: body.silence_seconds ?? 10,
     max_seconds: body.max_seconds ?? 600,
   };
-  return { plan, transfer_to };
+  return { plan, transfer_to, rehearsals: body.rehearsals ?? [] };
 }
 
 /** Converts a stored AI agent back to a body, to which a patch applies. */
-export function bodyOfAiAgent({ plan, transfer_to }: StoredAiAgent): Omit<NewAiAgent, "name"> {
+export function bodyOfAiAgent({
+  plan,
+  transfer_to,
+  rehearsals,
+}: StoredAiAgent): Omit<NewAiAgent, "name"> {
   const { may_transfer: _, ...rest } = structuredClone(plan);
-  const body = { ...rest, instructions: plan.instructions || null, transfer_to };
+  const body = { ...rest, instructions: plan.instructions || null, transfer_to, rehearsals };
   return body as unknown as Omit<NewAiAgent, "name">;
 }
 
@@ -247,6 +260,7 @@ export function aiAgentResponse(row: {
   name: string;
   plan: unknown;
   transfer_to: unknown;
+  rehearsals: unknown;
   created_at: Date;
   updated_at: Date;
 }): AiAgentResponse {
@@ -257,6 +271,7 @@ export function aiAgentResponse(row: {
     ...plan,
     instructions: plan.instructions || null,
     transfer_to: row.transfer_to as TransferTarget | null,
+    rehearsals: row.rehearsals as Rehearsal[],
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

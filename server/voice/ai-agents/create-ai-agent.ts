@@ -16,7 +16,7 @@ export async function createAiAgent(
   { name, ...body }: NewAiAgent,
   now: Date,
 ): Promise<AiAgentResponse> {
-  const { plan, transfer_to } = storedAiAgent(body);
+  const { plan, transfer_to, rehearsals } = storedAiAgent(body);
   const created = await tx
     .insertInto("voice_ai_agents")
     .values({
@@ -24,6 +24,7 @@ export async function createAiAgent(
       name,
       plan: JSON.stringify(plan),
       transfer_to: transfer_to && JSON.stringify(transfer_to),
+      rehearsals: JSON.stringify(rehearsals),
       created_at: now,
       updated_at: now,
     })

@@ -5,12 +5,16 @@ import type { FieldError } from "../../lib/errors.ts";
 import { closed, optional } from "../../lib/schemas.ts";
 import { NewAiAgent } from "./ai-agent-schema.ts";
 
-/** The AI agent as it stands in a form, and a recipient's values. */
+/** An AI agent as it stands in a form. */
+export const TriedAiAgent = closed(
+  { ...NewAiAgent.properties, name: optional(NewAiAgent.properties.name) },
+  { title: "TriedAiAgent", description: "An AI agent, saved or not" },
+);
+export type TriedAiAgent = Static<typeof TriedAiAgent>;
+
+/** The AI agent, and a recipient's values. */
 const tried = {
-  agent: closed(
-    { ...NewAiAgent.properties, name: optional(NewAiAgent.properties.name) },
-    { title: "TriedAiAgent", description: "An AI agent, saved or not" },
-  ),
+  agent: TriedAiAgent,
   variables: optional(
     Type.Record(Type.String(), Type.String(), {
       maxProperties: 500,

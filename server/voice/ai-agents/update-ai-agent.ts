@@ -29,7 +29,7 @@ export async function updateAiAgent(
   const { account_id } = actor;
   const row = await tx
     .selectFrom("voice_ai_agents")
-    .select(["plan", "transfer_to"])
+    .select(["plan", "transfer_to", "rehearsals"])
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .forNoKeyUpdate()
@@ -38,13 +38,14 @@ export async function updateAiAgent(
   const body = { ...bodyOfAiAgent(row as StoredAiAgent), ...patch };
   const violations = await validateAiAgent(tx, account_id, drivers, body);
   if (violations.length > 0) throw invalid(violations);
-  const { plan, transfer_to } = storedAiAgent(body);
+  const { plan, transfer_to, rehearsals } = storedAiAgent(body);
   const updated = await tx
     .updateTable("voice_ai_agents")
     .set({
       ...(name === undefined ? {} : { name }),
       plan: JSON.stringify(plan),
       transfer_to: transfer_to && JSON.stringify(transfer_to),
+      rehearsals: JSON.stringify(rehearsals),
       updated_at: now,
     })
     .where("account_id", "=", account_id)
@@ -66,7 +67,7 @@ export async function validateAiAgentPatch(
 ): Promise<FieldError[]> {
   const row = await db
     .selectFrom("voice_ai_agents")
-    .select(["plan", "transfer_to"])
+    .select(["plan", "transfer_to", "rehearsals"])
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .executeTakeFirst();

@@ -11,6 +11,7 @@ import {
   referencesOfTransfer,
   type Fields,
 } from "../files/validate-content.ts";
+import { validateRehearsals } from "./rehearsal-schema.ts";
 
 /**
  * Validates the body of an AI agent beyond the schema; the body may have any shape. For a patch, pass the
@@ -32,6 +33,7 @@ export async function validateAiAgent(
     ),
     ...listOf(agent["rules"]).flatMap((rule, i) => validateRule(`rules.${i}`, rule, agent)),
     ...validateFields(listOf(agent["fields"])),
+    ...validateRehearsals(agent["rehearsals"]),
     ...validateTransfer("transfer_to", to),
     ...(await validateReferences(db, accountId, referencesOfTransfer("transfer_to", to))),
   ];

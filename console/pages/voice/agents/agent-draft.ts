@@ -1,6 +1,7 @@
 // An AI agent that is being edited: the body of the request.
 import type { Sent } from "../../../api/answer.ts";
 import type { AiAgent } from "../../../api/voice.ts";
+import { finished } from "./rehearsals/rehearsal-steps.ts";
 
 export type AgentDraft = Sent<"updateAiAgent"> & {
   readonly name: string;
@@ -28,11 +29,15 @@ export function draftOfAgent(agent: AiAgent): AgentDraft {
   return draft as unknown as AgentDraft;
 }
 
-/** Returns the body that saves it: without words that are being typed. */
-export function bodyOfAgent(draft: AgentDraft): AgentDraft {
-  const rules = draft.rules?.map((rule) => ({
+/** Returns the body that saves it: without words and steps that are being typed. */
+export function bodyOfAgent({ rules, rehearsals, ...draft }: AgentDraft): AgentDraft {
+  const whole = rules?.map((rule) => ({
     ...rule,
     keywords: (rule.keywords ?? []).map((word) => word.trim()).filter((word) => word !== ""),
   }));
-  return rules ? { ...draft, rules } : draft;
+  return {
+    ...draft,
+    ...(whole ? { rules: whole } : {}),
+    ...(rehearsals ? { rehearsals: rehearsals.map(finished) } : {}),
+  };
 }

@@ -19,6 +19,8 @@ import { TalkPanel } from "./talk/talk-panel.tsx";
 import { TransferFields } from "../menus/transfer-fields.tsx";
 import { bodyOfAgent, draftOfAgent, new_agent, type AgentDraft } from "./agent-draft.ts";
 import { QuestionsFields } from "./questions-fields.tsx";
+import { withRehearsal } from "./rehearsals/rehearsal-steps.ts";
+import { RehearsalsPanel } from "./rehearsals/rehearsals-panel.tsx";
 import { RulesFields } from "./rules-fields.tsx";
 
 /** The draft of an agent, and what saves it. */
@@ -104,13 +106,27 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
           />
         </Panel>
         <Limits form={form} />
+        {draft.driver !== "realtime" && (
+          <RehearsalsPanel
+            draft={draft}
+            errorOf={errorOf}
+            onChange={(rehearsals) => change({ rehearsals })}
+          />
+        )}
         {(errors.length === 0 || errorOf("name") === undefined) && <FormError error={save.error} />}
         <ShowCurl submit={() => save.mutateAsync()} />
         <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
           {agent ? "Save" : "Create agent"}
         </Button>
       </form>
-      <TalkPanel draft={bodyOfAgent(draft)} onInvalid={form.setTalkErrors} />
+      <TalkPanel
+        draft={bodyOfAgent(draft)}
+        onInvalid={form.setTalkErrors}
+        onRehearse={(rehearsal) => {
+          change({ rehearsals: withRehearsal(draft, rehearsal) });
+          toasts.add({ title: "Kept as a rehearsal, to be saved with the agent" });
+        }}
+      />
     </div>
   );
 }

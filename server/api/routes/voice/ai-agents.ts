@@ -14,8 +14,15 @@ import {
 } from "../../../voice/ai-agents/refuse-unusable-model.ts";
 import { validateAiAgent } from "../../../voice/ai-agents/validate-ai-agent.ts";
 import { validateAiAgentPatch, updateAiAgent } from "../../../voice/ai-agents/update-ai-agent.ts";
+import { RehearsalResults } from "../../../voice/ai-agents/rehearsal-schema.ts";
+import { rehearse, validateRehearsed } from "../../../voice/ai-agents/rehearse.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
-import { TalkInput, TalkStart, type TalkChecks } from "../../../voice/ai-agents/talk-schema.ts";
+import {
+  TalkInput,
+  TalkStart,
+  TriedAiAgent,
+  type TalkChecks,
+} from "../../../voice/ai-agents/talk-schema.ts";
 import type { ApiApp } from "../../api-app.ts";
 import { shapeChecker } from "../../checks/check-shape.ts";
 import { mergeErrors } from "../../field-errors.ts";
@@ -91,6 +98,23 @@ export const aiAgentRoutes = [
       const socket = await acceptSocket(app, request, reply);
       app.talks.open(socket, { account_id, reauthorize, checks: talkChecks(app, account_id) });
     },
+  }),
+  route({
+    method: "POST",
+    url: `${agents}/rehearse`,
+    id: "rehearseAiAgent",
+    summary: "Hold the rehearsals of a scripted AI agent, saved or not",
+    description:
+      "Each takes milliseconds: texts are not synthesized, and words are understood as they are written. Nothing is stored, charged or suppressed, and no call is placed.",
+    tag,
+    access: seeContent,
+    body: TriedAiAgent,
+    success: { 200: RehearsalResults },
+    validate: async ({ app, caller, body }) => [
+      ...(await validateAiAgent(app.db.query, caller.account.id, app.aiAgentDrivers, body)),
+      ...validateRehearsed(app.aiAgentDrivers, body),
+    ],
+    handle: ({ app, body }) => rehearse(app.aiAgentDrivers, body),
   }),
   route({
     method: "GET",

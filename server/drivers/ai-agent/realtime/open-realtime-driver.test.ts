@@ -8,7 +8,7 @@ import {
   type RealtimeStub,
   type StubScript,
 } from "../../../../test/support/realtime-stub.ts";
-import { manualTimers } from "../../../../test/support/manual-timers.ts";
+import { manualTimers } from "../../../lib/timers.ts";
 import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { loudnessOf, pitchOf, silence, tone } from "../../../../test/support/tones.ts";
 import type { AiAgentEvent, AiAgentPlan, AiAgentSession, CallbackTerms } from "../driver.ts";

@@ -1,6 +1,7 @@
 // Collects the digits of an answer until # or until no further key follows.
 
-const pause_ms = 3_000;
+/** After the last key of an answer without #. */
+export const pause_ms = 3_000;
 const keys_max = 64;
 
 export type DigitCollector = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settled } from "node:timers/promises";
-import { manualTimers } from "../../../../test/support/manual-timers.ts";
+import { manualTimers } from "../../../lib/timers.ts";
 import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { openScriptedSpeech } from "../../../../test/support/scripted-speech.ts";
 import { loudnessOf, silence, tone } from "../../../../test/support/tones.ts";

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { FieldError } from "../../../../../server/lib/errors.ts";
 import { placeholdersOf } from "../../../../from-server.ts";
 import { Button } from "../../../../ui/button.tsx";
@@ -6,15 +6,20 @@ import { Keypad } from "../../../../ui/keypad.tsx";
 import { Panel } from "../../../../ui/panel.tsx";
 import { TextField } from "../../../../ui/text-field.tsx";
 import type { AgentDraft } from "../agent-draft.ts";
+import { stepsOfTalk, type Rehearsal } from "../rehearsals/rehearsal-steps.ts";
+import { Transcript } from "./transcript.tsx";
 import { useTalk, type TalkState } from "./use-talk.ts";
 
 /** Talks to the AI agent of a draft, by voice, keys or typing, as a customer on a call does. */
 export function TalkPanel({
   draft,
   onInvalid,
+  onRehearse,
 }: {
   readonly draft: AgentDraft;
   readonly onInvalid: (errors: readonly FieldError[]) => void;
+  /** Keeps what the caller did as a rehearsal. */
+  readonly onRehearse: (rehearsal: Omit<Rehearsal, "name">) => void;
 }) {
   const [variables, setVariables] = useState<Record<string, string>>({});
   const { state, begin, send, hangUp } = useTalk(onInvalid);
@@ -50,9 +55,17 @@ export function TalkPanel({
       <p role="status">{statusOf(state)}</p>
       {state.said.length > 0 && (
         <div className="grid gap-4 md:grid-cols-[2fr_1fr]">
-          <Transcript state={state} />
+          <Transcript said={state.said} caller="You" label="Conversation" />
           <Outcome state={state} />
         </div>
+      )}
+      {state.status === "ended" && draft.driver !== "realtime" && state.said.length > 0 && (
+        <Button
+          className="self-start"
+          onClick={() => onRehearse({ steps: stepsOfTalk(state.said), variables })}
+        >
+          Keep as a rehearsal
+        </Button>
       )}
       {state.status === "talking" && (
         <div className="grid items-end gap-4 sm:grid-cols-[1fr_auto]">
@@ -90,36 +103,6 @@ function variablesOf({ greeting, instructions, fallback, closing, rules, fields 
     ...(fields ?? []).map(({ question }) => question),
   ];
   return [...new Set(texts.flatMap((text) => placeholdersOf(text ?? "").map(({ name }) => name)))];
-}
-
-function Transcript({ state: { said } }: { readonly state: TalkState }) {
-  const list = useRef<HTMLOListElement>(null);
-  useEffect(() => {
-    list.current!.scrollTop = list.current!.scrollHeight;
-  }, [said.length]);
-  return (
-    <ol
-      ref={list}
-      role="log"
-      aria-label="Conversation"
-      tabIndex={0}
-      className="border-line flex max-h-80 flex-col gap-2 overflow-y-auto rounded-xl border p-3"
-    >
-      {said.map(({ who, text }, at) => (
-        <li
-          key={at}
-          className={
-            who === "agent"
-              ? "bg-hover max-w-[85%] self-start rounded-xl px-3 py-2"
-              : "bg-accent-soft max-w-[85%] self-end rounded-xl px-3 py-2"
-          }
-        >
-          <span className="text-muted block text-xs">{who === "agent" ? "AI agent" : "You"}</span>
-          {text}
-        </li>
-      ))}
-    </ol>
-  );
 }
 
 /** What a call would have done. */
