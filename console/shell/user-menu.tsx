@@ -46,6 +46,7 @@ export function UserMenu({ me }: { readonly me: Me }) {
       buttonClass="hover:bg-hover flex w-full min-w-0 items-center gap-2 rounded-lg px-3 py-2 text-left"
       panelClass="min-w-52 [position-area:bottom_span-left] md:[position-area:top_span-right]"
     >
+      <p className="text-muted px-3 py-2 text-xs wrap-anywhere">Signed in as {me.user.email}</p>
       <Link to="/settings/profile" className={item} onClick={closePopover}>
         Your profile
       </Link>

@@ -20,9 +20,10 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await expect(added).toContainText("must be reachable from start");
   await expect(trial).toContainText("Correct the errors");
   await added.getByLabel("Name of this step").fill("hours");
-  await page.keyboard.press("Tab");
+  await added.getByLabel("Says").click();
   const hours = page.getByRole("region", { name: /^hours/ });
-  await hours.getByLabel("Says").fill("We are open until six.");
+  await expect(hours.getByLabel("Says")).toBeFocused();
+  await page.keyboard.type("We are open until six.");
   await hours.getByLabel("Then").selectOption("bye");
   const welcome = page.getByRole("region", { name: /^welcome/ });
   await welcome.getByRole("button", { name: "Add a key" }).click();
@@ -46,7 +47,7 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await page.getByLabel("Name of the menu").fill("Opening hours");
   await page.getByRole("button", { name: "Create menu" }).click();
   await expect(page.getByRole("heading", { name: "Opening hours" })).toBeFocused();
-  await page.getByRole("link", { name: "Use in content" }).click();
+  await page.getByRole("link", { name: "Call people with it" }).click();
   await page.getByLabel("Name", { exact: true }).fill("Hours menu");
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("link", { name: "Use in a campaign" }).click();

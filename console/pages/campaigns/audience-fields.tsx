@@ -68,7 +68,7 @@ function GroupField({ composer: { draft, errors, change } }: Props) {
 
 function ListFields({ composer }: Props) {
   const { draft, large, audience, change, choose } = composer;
-  const { rows, columns, phone_column } = audience;
+  const { rows, columns, has_heading, phone_column } = audience;
   if (large) return <FileFields composer={composer} file={large.file} />;
   return (
     <>
@@ -82,7 +82,7 @@ function ListFields({ composer }: Props) {
         hint={
           rows.length === 0
             ? "One a line, with country code. Further columns can fill variables."
-            : `${formatCount(rows.length)} ${rows.length === 1 ? "line" : "lines"}, with the number in “${columns[phone_column]}”.`
+            : `${formatCount(rows.length)} ${rows.length === 1 ? "line" : "lines"}${has_heading ? " under a heading" : ""}, with the number in “${columns[phone_column]}”.`
         }
         onChange={({ target }) => change({ list: target.value })}
         className="font-mono"

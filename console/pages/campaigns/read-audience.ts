@@ -21,16 +21,17 @@ const phone_heading = /^(?:phone|phone[ _]?number|number|mobile|whatsapp|msisdn)
 
 /**
  * Reads CSV with any usual separator. A first line without digits of a number is a heading. Without a chosen column,
- * the numbers are in the one whose name says so, or the first.
+ * the numbers are in the one whose name says so, or the first that looks like it.
  */
 export function readAudience(text: string, chosen = ""): Audience {
   const { data, meta } = Papa.parse<string[]>(text.trim(), { skipEmptyLines: "greedy" });
-  const rows = data.map((row) => row.map((cell) => cell.trim()));
+  const rows = oneNumberALine(data.map((row) => row.map((cell) => cell.trim())));
   const head = rows[0] ?? [];
-  const has_heading = head.length > 0 && !head.some((cell) => /\d{6}/.test(cell));
+  const has_heading = head.length > 0 && !head.some((cell) => /\d{6}/.test(withoutMarks(cell)));
   const columns = has_heading ? head : head.map((_, at) => `Column ${at + 1}`);
   const named = columns.findIndex((name) => phone_heading.test(name));
-  const phone_column = columns[Number(chosen)] && chosen !== "" ? Number(chosen) : named;
+  const found = named === -1 ? (rows[has_heading ? 1 : 0] ?? []).findIndex(isNumber) : named;
+  const phone_column = columns[Number(chosen)] && chosen !== "" ? Number(chosen) : found;
   return {
     columns,
     has_heading,
@@ -38,6 +39,25 @@ export function readAudience(text: string, chosen = ""): Audience {
     phone_column: Math.max(0, phone_column),
     delimiter: meta.delimiter,
   };
+}
+
+/** Splits lines of nothing but numbers, unless they may be a table: the same columns in several lines. */
+function oneNumberALine(rows: readonly string[][]): readonly string[][] {
+  const lists = rows.map((row) =>
+    row.flatMap((cell) => cell.split(/[,;]/)).filter((cell) => cell.trim() !== ""),
+  );
+  const isTable = rows.length > 1 && new Set(lists.map(({ length }) => length)).size === 1;
+  const numbers = lists.flat().map((cell) => cell.trim());
+  return isTable || !numbers.every(isNumber) ? rows : numbers.map((number) => [number]);
+}
+
+function isNumber(cell: string): boolean {
+  return /^\d{10,15}$/.test(withoutMarks(cell));
+}
+
+/** Without what stands between the digits of a written number. */
+function withoutMarks(cell: string): string {
+  return cell.replaceAll(/[\s().+-]/g, "");
 }
 
 /** Returns the recipients with their values; `mapping` is the column of each variable. */

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { recipientsQuery, type CampaignDetail, type Recipient } from "../../api/chat.ts";
 import { useRefresh } from "../../api/live.ts";
@@ -84,17 +84,22 @@ export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDe
   );
 }
 
+function PersonLink({ phone }: { readonly phone: string }) {
+  return (
+    <Link to="/people/$phone" params={{ phone }} className="tabular-nums hover:underline">
+      {phone}
+    </Link>
+  );
+}
+
 function useColumns(campaignId: number, campaignName: string): readonly Column<Recipient>[] {
   const [suppressed, setSuppressed] = useState<ReadonlySet<number>>(new Set());
   return useMemo(
     () => [
       {
         header: "Number",
-        cell: ({ phone_number, bsuid }) => (
-          <span className="tabular-nums">
-            {phone_number === null ? (bsuid ?? "–") : `+${phone_number}`}
-          </span>
-        ),
+        cell: ({ phone_number, bsuid }) =>
+          phone_number === null ? (bsuid ?? "–") : <PersonLink phone={`+${phone_number}`} />,
       },
       { header: "State", cell: ({ state }) => <StateBadge state={state} /> },
       {

@@ -42,6 +42,8 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
   const { draft, files, change } = composer;
   const { fits } = kinds.find(({ type }) => type === draft.call_type)!;
   const usable = files.rows.filter((file) => file.active && file.status === "ready" && fits(file));
+  const none = files.isSuccess && usable.length === 0 && <NoContent />;
+  const hint = draft.call_type === "obd_ivr" ? <OtherMenu /> : none;
   return (
     <>
       <fieldset className="flex flex-col gap-2">
@@ -75,9 +77,22 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
         options={usable.map(({ id, name }) => ({ value: id, label: name }))}
         value={draft.voice_file_id}
         error={errorOf(composer, "voice_file_id")}
-        hint={files.isSuccess && usable.length === 0 && <NoContent />}
+        hint={hint}
         onChange={({ target }) => change({ voice_file_id: target.value, mapping: {} })}
       />
+    </>
+  );
+}
+
+/** Content plays a menu; a menu that was just built has none yet. */
+function OtherMenu() {
+  return (
+    <>
+      Another menu? Open it in{" "}
+      <Link to="/voice/menus" className="text-accent underline">
+        Menus
+      </Link>{" "}
+      and press “Call people with it”.
     </>
   );
 }

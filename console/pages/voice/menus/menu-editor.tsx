@@ -54,9 +54,10 @@ function Steps({ editor: { draft, change, trial, errorOf } }: { readonly editor:
   return (
     <section aria-label="Steps" className="flex flex-col gap-3">
       <h2 className="font-semibold">Steps</h2>
-      {Object.entries(draft.nodes).map(([name, node]) => (
+      {Object.entries(draft.nodes).map(([name, node], at) => (
         <NodeCard
-          key={name}
+          // Not its name: who renames a step goes on within its card.
+          key={at}
           name={name}
           node={node}
           isStart={name === draft.start}

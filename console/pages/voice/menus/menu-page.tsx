@@ -60,7 +60,7 @@ function MenuActions({ menu: { id, name } }: { readonly menu: Menu }) {
         }}
       />
       <Link to="/voice/files/new" search={{ menu: id }} className={buttonClass()}>
-        Use in content
+        Call people with it
       </Link>
     </>
   );
