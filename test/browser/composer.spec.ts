@@ -162,8 +162,8 @@ test("every pasted number is a recipient, however numbers are written and separa
     ["phone,name\n919876543210,Ada", "1 line under a heading, with the number in “phone”."],
     ["919876543210,1234567890\n919876543211,1234567891", "2 lines, with the number in “Column 1”."],
   ] as const;
-  for (const [list, hint] of lists) {
+  for (const [list, text] of lists) {
     await numbers.fill(list);
-    await expect(numbers).toHaveAccessibleDescription(hint);
+    await expect(numbers).toHaveAccessibleDescription(text);
   }
 });
