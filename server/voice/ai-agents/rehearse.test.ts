@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { openScriptedDriver } from "../../drivers/ai-agent/scripted/open-scripted-driver.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { aiAgentRule } from "../../../test/support/ai-agent-rule.ts";
 import { makeExtension } from "../../../test/support/telephony-factory.ts";
 import { openScriptedSpeech } from "../../../test/support/scripted-speech.ts";
 import type { RehearsalResults } from "./rehearsal-schema.ts";
@@ -19,19 +20,12 @@ after(() => api.close());
 
 const agents = "/api/v1/voice/agents";
 
-const rule = (keys: string, word: string, say: string, then: string) => ({
-  keys,
-  keywords: [word],
-  say,
-  // oxlint-disable-next-line unicorn/no-thenable -- a field of the API
-  then,
-});
 const agent = {
   greeting: "Hello {{name|there}}",
   rules: [
-    rule("", "hours", "From nine to five", "go_on"),
-    rule("", "stop", "You are off the list", "opt_out"),
-    rule("", "person", "One moment", "transfer"),
+    aiAgentRule("", "hours", "From nine to five", "go_on"),
+    aiAgentRule("", "stop", "You are off the list", "opt_out"),
+    aiAgentRule("", "person", "One moment", "transfer"),
   ],
   fields: [
     { key: "city", question: "Which city?" },

@@ -14,6 +14,7 @@ import {
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { openScriptedSpeech } from "../../../test/support/scripted-speech.ts";
+import { aiAgentRule } from "../../../test/support/ai-agent-rule.ts";
 import { makeExtension } from "../../../test/support/telephony-factory.ts";
 import { silence, tone } from "../../../test/support/tones.ts";
 import type { TalkOutput } from "./talk-schema.ts";
@@ -30,18 +31,11 @@ after(() => api.close());
 
 const path = "/api/v1/voice/agents/talk";
 
-const rule = (keys: string, word: string, say: string, then: string) => ({
-  keys,
-  keywords: [word],
-  say,
-  // oxlint-disable-next-line unicorn/no-thenable -- a field of the API
-  then,
-});
 const agent = {
   greeting: "Hello {{name|there}}",
   rules: [
-    rule("9", "stop", "You are off the list", "opt_out"),
-    rule("0", "person", "One moment", "transfer"),
+    aiAgentRule("9", "stop", "You are off the list", "opt_out"),
+    aiAgentRule("0", "person", "One moment", "transfer"),
   ],
   fields: [{ key: "city", question: "Which city?" }],
   closing: "Bye",
@@ -125,7 +119,7 @@ test("every violation of the AI agent is named at its field, and nothing begins"
   const talk = await connect();
   talk.send({
     type: "start",
-    agent: { greeting: "", voices: "x", rules: [rule("", "", "Hi", "transfer")] },
+    agent: { greeting: "", voices: "x", rules: [aiAgentRule("", "", "Hi", "transfer")] },
   });
   assert.equal(await talk.closed(), 1000);
   assert.equal(talk.messages.length, 1);
