@@ -33,9 +33,9 @@ test("one talks to an AI agent that is not saved, by the microphone, keys and ty
   await expect(panel.getByRole("status")).toHaveText("The conversation is over.");
   await panel.getByRole("button", { name: "Keep as a rehearsal" }).click();
   const rehearsal = page.getByRole("group", { name: "Rehearsal 1" });
-  const steps = ["opening hours", "Pune", "press 9"];
+  // The microphone repeats its words meanwhile.
   await expect(rehearsal.getByLabel("What the caller does")).toHaveValue(
-    new RegExp(`${steps.join("\n")}$`),
+    /^opening hours\n[^]*Pune\n[^]*press 9/,
   );
   await expect(rehearsal.getByText("city: Pune.")).toBeVisible();
   expect(problems).toEqual([]);
