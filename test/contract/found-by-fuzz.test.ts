@@ -35,15 +35,26 @@ test("a part without a name is 422, and every error names a field", async () => 
   assertProblem(answer, 422, "validation-failed");
 });
 
-test("a cursor beyond the last row of a reject list returns an empty page", async () => {
-  const ids = await seedIds(lead.api, lead.account, "rejects");
-  const cursor = Buffer.from(String(Number.MAX_SAFE_INTEGER)).toString("base64url");
-  const path = `/api/v1/crm/workspaces/${ids.workspace_id}/leads/imports/${ids.import_id}/rejects`;
-  const answer = await lead.api.send("GET", `${path}?cursor=${cursor}`, {
-    token: lead.account.token,
-  });
-  assert.equal(answer.status, 200, answer.text);
-  assert.deepEqual(answer.body, { data: [], nextCursor: null });
+test("a cursor beyond the rows of a list is answered, whichever way it is beyond", async () => {
+  const ids = await seedIds(lead.api, lead.account, "cursors");
+  const { workspace_id, import_id, voice_campaign_id } = ids;
+  const lists = [
+    `crm/workspaces/${workspace_id}/leads/imports/${import_id}/rejects`,
+    `voice/campaigns/${voice_campaign_id}/rejects`,
+    `voice/campaigns/${voice_campaign_id}/recipients`,
+    `chat/campaigns/${ids.campaign_id}/recipients`,
+  ];
+  const read = async (list: string, id: number) => {
+    const cursor = Buffer.from(String(id)).toString("base64url");
+    const path = `/api/v1/${list}?cursor=${cursor}`;
+    const answer = await lead.api.send("GET", path, { token: lead.account.token });
+    assert.equal(answer.status, 200, `${list}: ${answer.text}`);
+    return answer.body.data.length as number;
+  };
+  for (const list of lists) {
+    assert.equal(await read(list, Number.MAX_SAFE_INTEGER), 0, list);
+    await read(list, Number.MIN_SAFE_INTEGER);
+  }
 });
 
 test("an unknown Expect header does not prevent a lead's creation", async () => {

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeIntCursor, page } from "../../lib/database/cursor.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
 
@@ -25,9 +25,8 @@ export async function listLeadRejects(
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: LeadReject[]; nextCursor: string | null }> {
   await findLeadImport(app, place);
-  const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  // No file has that many rows, and the column holds no larger number.
-  const found = await rejectsAfter(app, place, Math.min(after, 2 ** 31 - 1), at.limit + 1);
+  const after = at.cursor === undefined ? 0 : decodeIntCursor(at.cursor);
+  const found = await rejectsAfter(app, place, after, at.limit + 1);
   const { rows, next } = page(
     found.map((reject) => ({ id: reject.row, reject })),
     at.limit,

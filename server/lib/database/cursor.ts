@@ -15,6 +15,11 @@ export function decodeCursor(cursor: string): number {
   return id;
 }
 
+/** Like decodeCursor, for a list whose IDs are of 32 bits: an ID beyond them is kept at their end. */
+export function decodeIntCursor(cursor: string): number {
+  return Math.max(-(2 ** 31), Math.min(decodeCursor(cursor), 2 ** 31 - 1));
+}
+
 /** The table that a list reads, under its alias, and the column of the time that orders it. */
 export type TimeOrder = {
   readonly table: string;

@@ -6,7 +6,7 @@ import {
 } from "../../accounts/accounts/calling-window.ts";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { MenuStep } from "../../calls/records/call-record-schema.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeIntCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
@@ -26,7 +26,7 @@ export async function listRecipients(
   filter: RecipientFilter,
   at: { limit: number; cursor?: string | undefined; now: Date },
 ): Promise<{ data: VoiceRecipientResponse[]; next_cursor: string | null }> {
-  const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
+  const after = at.cursor === undefined ? 0 : decodeIntCursor(at.cursor);
   const found = await recipientsAfter(db, key, filter, {
     id: after,
     limit: at.limit + 1,

@@ -3,7 +3,7 @@ import type { Kysely } from "kysely";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeIntCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { VoiceReject } from "./voice-campaign-schema.ts";
 
@@ -15,9 +15,8 @@ export async function listVoiceRejects(
   key: CampaignKey,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: VoiceReject[]; next_cursor: string | null }> {
-  const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
-  // 2^31 - 1 is the largest value of the column, and no file has as many rows.
-  const found = await rejectsAfter(db, key, Math.min(after, 2 ** 31 - 1), at.limit + 1);
+  const after = at.cursor === undefined ? 0 : decodeIntCursor(at.cursor);
+  const found = await rejectsAfter(db, key, after, at.limit + 1);
   const { rows, next } = page(
     found.map((reject) => ({ id: reject.row, reject })),
     at.limit,
