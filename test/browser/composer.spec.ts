@@ -154,13 +154,16 @@ test("every pasted number is a recipient, however numbers are written and separa
   await openPage("/chat/campaigns/new");
   const numbers = page.getByLabel("Numbers");
   const lists = [
-    ["+91 98765 43210\n+91 98765 43211", "2 lines, with the number in “Column 1”."],
-    ["919876543210, 919876543211; 919876543212", "3 lines, with the number in “Column 1”."],
-    ["919876543210, 919876543211, 919876543212", "3 lines, with the number in “Column 1”."],
-    ["919876543210,\n919876543211, 919876543212", "3 lines, with the number in “Column 1”."],
-    ["Ada,919876543210\nGrace,919876543211", "2 lines, with the number in “Column 2”."],
-    ["phone,name\n919876543210,Ada", "1 line under a heading, with the number in “phone”."],
-    ["919876543210,1234567890\n919876543211,1234567891", "2 lines, with the number in “Column 1”."],
+    ["+91 98765 43210\n+91 98765 43211", "2 recipients, with the number in “Column 1”."],
+    ["919876543210, 919876543211; 919876543212", "3 recipients, with the number in “Column 1”."],
+    ["919876543210, 919876543211, 919876543212", "3 recipients, with the number in “Column 1”."],
+    ["919876543210,\n919876543211, 919876543212", "3 recipients, with the number in “Column 1”."],
+    ["Ada,919876543210\nGrace,919876543211", "2 recipients, with the number in “Column 2”."],
+    ["phone,name\n919876543210,Ada", "1 recipient under a heading, with the number in “phone”."],
+    [
+      "919876543210,1234567890\n919876543211,1234567891",
+      "2 recipients, with the number in “Column 1”.",
+    ],
   ] as const;
   for (const [list, text] of lists) {
     await numbers.fill(list);

@@ -11,6 +11,7 @@ import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
+import { openScriptedDriver } from "../../server/drivers/ai-agent/scripted/open-scripted-driver.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { systemRandom } from "../../server/lib/random.ts";
 import { openOutgoingHttp } from "../../server/lib/outgoing/open-outgoing-http.ts";
@@ -84,7 +85,7 @@ export async function startApi(
     notifications,
     chatDrivers,
     voiceDrivers,
-    aiAgentDrivers: options.aiAgentDrivers ?? {},
+    aiAgentDrivers: options.aiAgentDrivers ?? { scripted: openScriptedDriver({ speech }) },
     speech,
     outgoing,
     secrets: options.secrets ?? testSecrets,

@@ -82,7 +82,7 @@ function ListFields({ composer }: Props) {
         hint={
           rows.length === 0
             ? "One a line, with country code. Further columns can fill variables."
-            : `${formatCount(rows.length)} ${rows.length === 1 ? "line" : "lines"}${has_heading ? " under a heading" : ""}, with the number in “${columns[phone_column]}”.`
+            : `${formatCount(rows.length)} ${rows.length === 1 ? "recipient" : "recipients"}${has_heading ? " under a heading" : ""}, with the number in “${columns[phone_column]}”.`
         }
         onChange={({ target }) => change({ list: target.value })}
         className="font-mono"

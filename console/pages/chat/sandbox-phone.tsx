@@ -86,7 +86,9 @@ function RecipientPhone({
         ) : (
           <p className="text-muted m-auto text-center">No message yet.</p>
         )}
-        <StateBadge state={recipient.state} />
+        <p>
+          <StateBadge state={recipient.state} />
+        </p>
         {replies.map((reply) => (
           <p
             key={reply.id}

@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
-import { openScriptedDriver } from "../../drivers/ai-agent/scripted/open-scripted-driver.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { aiAgentRule } from "../../../test/support/ai-agent-rule.ts";
 import { makeExtension } from "../../../test/support/telephony-factory.ts";
-import { openScriptedSpeech } from "../../../test/support/scripted-speech.ts";
 import type { RehearsalResults } from "./rehearsal-schema.ts";
 
 let api: TestApi;
 let account: TestAccount;
 before(async () => {
-  const scripted = openScriptedDriver({ speech: openScriptedSpeech() });
-  api = await startApi({ aiAgentDrivers: { scripted } });
+  api = await startApi();
   account = await makeAccount(api.app);
   await makeExtension(api.app, account, "101");
 });

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { fillAiAgentPlan } from "../../calls/state-machine/fill-ai-agent-plan.ts";
 import type { AiAgentDrivers, AiAgentEvent } from "../../drivers/ai-agent/driver.ts";
-import { invalidField, type FieldError } from "../../lib/errors.ts";
+import type { FieldError } from "../../lib/errors.ts";
 import { fieldsOf } from "../files/validate-content.ts";
 import { storedAiAgent } from "./ai-agent-schema.ts";
 import type { TriedAiAgent } from "./talk-schema.ts";
@@ -23,12 +23,8 @@ export async function rehearse(
   agent: TriedAiAgent,
 ): Promise<RehearsalResults> {
   const { plan, rehearsals } = storedAiAgent(agent);
-  const driver = drivers[plan.driver];
-  // A process without drivers of AI agents has none.
-  if (!driver?.rehearse && rehearsals.length > 0)
-    throw invalidField("driver", "is not available in this process");
-  const hold: Hold = (rehearsal) =>
-    driver!.rehearse!(fillAiAgentPlan(plan, rehearsal.variables ?? {}), rehearsal.steps);
+  const hold: Hold = ({ variables, steps }) =>
+    drivers[plan.driver]!.rehearse!(fillAiAgentPlan(plan, variables ?? {}), steps);
   const data: RehearsalResult[] = [];
   for (const rehearsal of rehearsals) data.push(await resultOf(hold, rehearsal));
   return { passed: data.every(({ passed }) => passed !== false), data };

@@ -43,7 +43,7 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
   const { fits } = kinds.find(({ type }) => type === draft.call_type)!;
   const usable = files.rows.filter((file) => file.active && file.status === "ready" && fits(file));
   const none = files.isSuccess && usable.length === 0 && <NoContent />;
-  const hint = draft.call_type === "obd_ivr" ? <OtherMenu /> : none;
+  const hint = draft.call_type === "obd_ivr" ? <MissingMenu /> : none;
   return (
     <>
       <fieldset className="flex flex-col gap-2">
@@ -84,11 +84,11 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
   );
 }
 
-/** Content plays a menu; a menu that was just built has none yet. */
-function OtherMenu() {
+/** A menu that was just built belongs to no content yet. */
+function MissingMenu() {
   return (
     <>
-      Another menu? Open it in{" "}
+      Your menu is not listed? Open it in{" "}
       <Link to="/voice/menus" className="text-accent underline">
         Menus
       </Link>{" "}

@@ -33,9 +33,7 @@ export function RehearsalsPanel({ draft, errorOf, onChange }: Props) {
         Conversations that it has to hold as you expect. They run again with each change on this
         page, before it is saved. No one is called.
       </p>
-      {error !== null && rehearsals.length > 0 && (
-        <p role="status">They wait until the agent is complete: {reasonOf(error)}</p>
-      )}
+      {error !== null && rehearsals.length > 0 && <p role="status">They wait: {reasonOf(error)}</p>}
       {rehearsals.map((rehearsal, at) => (
         <RehearsalFields
           key={at}
@@ -75,8 +73,11 @@ function useResults(agent: AgentDraft) {
 }
 
 function reasonOf(error: Error): string {
-  const [first] = error instanceof ApiProblem ? error.errors : [];
-  return first ? `${first.field} ${first.reason}.` : error.message;
+  const violations = error instanceof ApiProblem ? error.errors : [];
+  if (violations.length === 0) return error.message;
+  const other = violations.find(({ field }) => !field.startsWith("rehearsals."));
+  // Those of rehearsals are shown at their fields.
+  return other ? `${other.field} ${other.reason}.` : "correct the marked fields.";
 }
 
 function RehearsalFields({
