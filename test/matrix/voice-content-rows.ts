@@ -71,7 +71,10 @@ export const voiceContentRows: Record<string, RouteRow> = {
   deleteVoiceMenu: manage((ids) => ({ path: menuOf(ids) })),
   listAiAgents: see(() => ({ path: `${voice}/agents?limit=2` })),
   previewAiAgent: { ...manage(() => ({ path: `${voice}/agents/talk` })), socket: true },
-  rehearseAiAgent: see(() => ({ path: `${voice}/agents/rehearse`, json: { greeting: "Hello" } })),
+  previewAiAgentRehearsals: see(() => ({
+    path: `${voice}/agents/rehearse`,
+    json: { greeting: "Hello" },
+  })),
   createAiAgent: manage((ids) => ({
     path: `${voice}/agents`,
     json: {

@@ -51,12 +51,15 @@ export async function repeatWhileBlocked(
   attempt: () => Promise<void>,
 ): Promise<void> {
   const began_ms = performance.now();
+  let blockers: string | null = null;
   for (let pause_ms = pause_min_ms; ; pause_ms = Math.min(2 * pause_ms, pause_max_ms)) {
     try {
       return await attempt();
     } catch (error) {
       if (!isBlocked(error)) throw error;
-      const reason = `it is blocked by ${run.takeBlockers() ?? "another session"}`;
+      // A busy machine may see them in an earlier attempt only.
+      blockers = run.takeBlockers() ?? blockers;
+      const reason = `it is blocked by ${blockers ?? "another session"}`;
       if (performance.now() - began_ms + pause_ms > run.wait_ms) {
         const seconds = Math.round(run.wait_ms / 1_000);
         throw new MigrationError(

@@ -85,7 +85,7 @@ export type Rehearsal = Static<typeof Rehearsal>;
 export const Rehearsals = Type.Array(Rehearsal, {
   maxItems: rehearsals_max,
   description:
-    "scripted: conversations that it has to hold as expected, which rehearseAiAgent checks",
+    "scripted: conversations that it has to hold as expected, which previewAiAgentRehearsals checks",
 });
 
 const Actual = Type.Object(facts, { title: "RehearsalFacts" });

@@ -3,9 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import { fillAiAgentPlan } from "../../calls/state-machine/fill-ai-agent-plan.ts";
 import type { AiAgentDrivers, AiAgentEvent } from "../../drivers/ai-agent/driver.ts";
 import type { FieldError } from "../../lib/errors.ts";
+import { closed } from "../../lib/schemas.ts";
 import { fieldsOf } from "../files/validate-content.ts";
 import { storedAiAgent } from "./ai-agent-schema.ts";
-import type { TriedAiAgent } from "./talk-schema.ts";
+import { TriedAiAgent } from "./talk-schema.ts";
 import {
   expectations,
   type Actual,
@@ -13,6 +14,24 @@ import {
   type RehearsalResult,
   type RehearsalResults,
 } from "./rehearsal-schema.ts";
+
+/** An AI agent, saved or not, with its rehearsals. */
+export const RehearsedAiAgent = closed(TriedAiAgent.properties, {
+  title: "RehearsedAiAgent",
+  description: "An AI agent, saved or not, with its rehearsals",
+  examples: [
+    {
+      greeting: "Hello {{name|there}}.",
+      rehearsals: [
+        {
+          name: "A greeting is all it says",
+          steps: [{ wait_seconds: 3 }],
+          expect: { outcome: "listening", says: ["Hello there."] },
+        },
+      ],
+    },
+  ],
+});
 
 /**
  * Holds the rehearsals of an AI agent that validateAiAgent and validateRehearsed accepted. Nothing is stored, and no call

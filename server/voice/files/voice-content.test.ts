@@ -321,6 +321,7 @@ test("an AI agent has defaults, and every violation of its body is reported at o
     transfer_to: null,
     silence_seconds: 10,
     max_seconds: 600,
+    rehearsals: [],
   });
   const json = {
     driver: "realtime",

@@ -15,14 +15,13 @@ import {
 import { validateAiAgent } from "../../../voice/ai-agents/validate-ai-agent.ts";
 import { validateAiAgentPatch, updateAiAgent } from "../../../voice/ai-agents/update-ai-agent.ts";
 import { RehearsalResults } from "../../../voice/ai-agents/rehearsal-schema.ts";
-import { rehearse, validateRehearsed } from "../../../voice/ai-agents/rehearse.ts";
-import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import {
-  TalkInput,
-  TalkStart,
-  TriedAiAgent,
-  type TalkChecks,
-} from "../../../voice/ai-agents/talk-schema.ts";
+  rehearse,
+  RehearsedAiAgent,
+  validateRehearsed,
+} from "../../../voice/ai-agents/rehearse.ts";
+import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
+import { TalkInput, TalkStart, type TalkChecks } from "../../../voice/ai-agents/talk-schema.ts";
 import type { ApiApp } from "../../api-app.ts";
 import { shapeChecker } from "../../checks/check-shape.ts";
 import { mergeErrors } from "../../field-errors.ts";
@@ -102,13 +101,13 @@ export const aiAgentRoutes = [
   route({
     method: "POST",
     url: `${agents}/rehearse`,
-    id: "rehearseAiAgent",
+    id: "previewAiAgentRehearsals",
     summary: "Hold the rehearsals of a scripted AI agent, saved or not",
     description:
       "Each takes milliseconds: texts are not synthesized, and words are understood as they are written. Nothing is stored, charged or suppressed, and no call is placed.",
     tag,
     access: seeContent,
-    body: TriedAiAgent,
+    body: RehearsedAiAgent,
     success: { 200: RehearsalResults },
     validate: async ({ app, caller, body }) => [
       ...(await validateAiAgent(app.db.query, caller.account.id, app.aiAgentDrivers, body)),

@@ -12,7 +12,7 @@ import { bodyOfAgent, type AgentDraft } from "../agent-draft.ts";
 import { Transcript } from "../talk/transcript.tsx";
 import { linesOfSteps, stepsOfLines, withRehearsal, type Rehearsal } from "./rehearsal-steps.ts";
 
-type Result = Answer<"rehearseAiAgent">["data"][number];
+type Result = Answer<"previewAiAgentRehearsals">["data"][number];
 
 type Props = {
   readonly draft: AgentDraft;
