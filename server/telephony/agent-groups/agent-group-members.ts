@@ -1,6 +1,6 @@
 // The members of an agent group in ring order, with their availability.
 import type { Kysely } from "kysely";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeIntCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { AgentMemberResponse } from "./agent-group-schema.ts";
 import { readAgentGroup } from "./agent-groups.ts";
@@ -14,7 +14,7 @@ export async function listAgentGroupMembers(
 ): Promise<{ data: AgentMemberResponse[]; next_cursor: string | null }> {
   await readAgentGroup(db, accountId, groupId);
   let query = memberRows(db, accountId, groupId);
-  if (cursor !== undefined) query = query.where("m.position", ">", decodeCursor(cursor));
+  if (cursor !== undefined) query = query.where("m.position", ">", decodeIntCursor(cursor));
   const found = await query
     .orderBy("m.position")
     .limit(limit + 1)

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
+import { makeExtension } from "../../../test/support/telephony-factory.ts";
+import { deleteExtension } from "../extensions/delete-extension.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
   makeAccount,
@@ -335,3 +338,19 @@ async function makeLegs(legs: readonly Leg[]): Promise<void> {
     )
     .execute();
 }
+
+test("a member whose extension is deleted while it is moved is not found", async () => {
+  const extension_id = await makeExtension(api.app, account, "299");
+  const group = await makeGroup();
+  const { id } = (await add(group, { number: "299" })).body;
+  await add(group, { number: "298" });
+  let moving = Promise.resolve({ status: 0 });
+  const { account_id, owner_id: user_id } = account;
+  const actor = { account_id, user_id, token_id: null, request_id: "req_test" };
+  await api.app.db.query.transaction().execute(async (tx) => {
+    await deleteExtension(tx, actor, extension_id, api.clock.now());
+    moving = request("PATCH", `/${group}/members/${id}`, { position: 2 });
+    await awaitsLock(api.app.db.query);
+  });
+  assert.equal((await moving).status, 404);
+});

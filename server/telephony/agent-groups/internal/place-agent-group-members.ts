@@ -15,7 +15,7 @@ export async function placeAgentGroupMembers(
       and m.position <> n.position`.execute(tx);
 }
 
-/** Returns the group's members by position. */
+/** Returns the group's members by position, locked: the deletion of an extension removes members of any group. */
 export async function readAgentGroupOrder(
   tx: Tx,
   accountId: number,
@@ -28,5 +28,6 @@ export async function readAgentGroupOrder(
     .where("group_id", "=", groupId)
     .orderBy("position")
     .orderBy("id")
+    .forNoKeyUpdate()
     .execute();
 }
