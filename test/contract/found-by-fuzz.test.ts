@@ -1,7 +1,6 @@
 // Regression tests of bugs that the fuzz test found.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { TObject } from "typebox";
 import { routes } from "../../server/api/routes.ts";
 import { routeRows } from "../matrix/route-rows.ts";
 import { seedIds } from "../matrix/seed-ids.ts";
@@ -38,25 +37,30 @@ test("a part without a name is 422, and every error names a field", async () => 
   assertProblem(answer, 422, "validation-failed");
 });
 
-test("every list answers a cursor beyond its rows, whichever way it is beyond", async () => {
-  const ids = await seedIds(lead.api, lead.account, "cursors");
-  const lists = routes.filter(
-    ({ method, query }) =>
-      method === "GET" &&
-      Object.hasOwn((query as Partial<TObject> | undefined)?.properties ?? {}, "cursor"),
+type Parameters = Readonly<Record<string, { readonly format?: string }>>;
+
+test("every list answers a cursor beyond its rows, and every filter an ID that no row can have", async () => {
+  const ids = await seedIds(lead.api, lead.account, "parameters");
+  const cursors = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER].map((id) =>
+    Buffer.from(String(id)).toString("base64url"),
   );
-  assert.ok(lists.length > 30, `${lists.length} lists`);
-  for (const { id: list } of lists)
-    for (const id of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
-      const { path } = routeRows.get(list)!.request(ids);
-      const url = new URL(path, lead.api.url);
-      url.searchParams.set("cursor", Buffer.from(String(id)).toString("base64url"));
-      const { pathname, search } = url;
-      const { token } = lead.account;
-      const answer = await lead.api.send("GET", pathname + search, { token });
-      // Some cursors are more than an ID.
-      assert.ok([200, 422].includes(answer.status), `${list}: ${answer.text}`);
+  const sent = new Set<string>();
+  for (const { id, method, query } of routes) {
+    const schema: { readonly properties?: Parameters } = query ?? {};
+    for (const [name, { format }] of Object.entries(schema.properties ?? {})) {
+      const values = name === "cursor" ? cursors : format === "int64" ? [String(2n ** 63n)] : [];
+      for (const value of method === "GET" ? values : []) {
+        const url = new URL(routeRows.get(id)!.request(ids).path, lead.api.url);
+        url.searchParams.set(name, value);
+        const { token } = lead.account;
+        const answer = await lead.api.send("GET", url.pathname + url.search, { token });
+        // Some cursors are more than an ID.
+        assert.ok([200, 422].includes(answer.status), `${id}, ${name}: ${answer.text}`);
+        sent.add(`${id} ${name}`);
+      }
     }
+  }
+  assert.ok(sent.size > 50, `${sent.size} parameters`);
 });
 
 test("an unknown Expect header does not prevent a lead's creation", async () => {

@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
+import { knownId } from "../../lib/ids.ts";
 import type { NumberAssignment, PhoneNumberResponse } from "./phone-number-schema.ts";
 
 type PageQuery = { readonly limit?: number; readonly cursor?: string };
@@ -55,7 +56,7 @@ async function listRows<Item>(
   responseOf: (row: Row) => Item,
 ): Promise<Page<Item>> {
   let query = db.selectFrom("phone_numbers").selectAll();
-  if (account_id !== undefined) query = query.where("account_id", "=", account_id);
+  if (account_id !== undefined) query = query.where("account_id", "=", knownId(account_id));
   if (cursor !== undefined) query = query.where("number", ">", String(decodeCursor(cursor)));
   const found = await query
     .orderBy("number")
