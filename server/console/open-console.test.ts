@@ -11,13 +11,16 @@ import { openConsole, type Console } from "./open-console.ts";
 const log = openLog("silent", { readable: false });
 const page = { headers: { accept: "text/html,*/*" } };
 
+/** Of a checkout in which the console was not built ahead. */
+const none_ahead = "/no/such/folder";
+
 let data_dir: string;
 let built: Console;
 let api: TestApi;
 
 before(async () => {
   data_dir = scratchFolder("console");
-  built = openConsole(data_dir, log);
+  built = openConsole(data_dir, log, none_ahead);
   api = await startApi({ console: built });
 });
 after(async () => {
@@ -81,7 +84,7 @@ test("the console's files are sent compressed and may be kept for ever", async (
 test("a second start builds nothing", async () => {
   const dir = await dirOf(built);
   const earlier = await stat(join(dir, "index.html"));
-  const again = openConsole(data_dir, log);
+  const again = openConsole(data_dir, log, none_ahead);
   assert.equal(await dirOf(again), dir);
   assert.equal((await stat(join(dir, "index.html"))).mtimeMs, earlier.mtimeMs);
 });
@@ -90,7 +93,7 @@ test("a build that fails does not affect the API, and the page says why", async 
   const folder = scratchFolder("console-file");
   const file = join(folder, "data");
   await writeFile(file, "not a folder");
-  const failed = openConsole(file, log);
+  const failed = openConsole(file, log, none_ahead);
   const other = await startApi({ console: failed });
   await eventually(() => failed.state().status === "failed");
   const { status, text } = await other.send("GET", "/", page);

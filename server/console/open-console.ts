@@ -19,15 +19,16 @@ export type Console = {
 };
 
 const build_ms_max = 300_000;
+const built_ahead = join(install_dir, "console", "dist");
 
 /**
- * Serves the build made ahead by `npm run console:build`, or else the one in the data folder, if its sources are those
+ * Serves the build made ahead by `npm run console:build` in `ahead`, or else the one in the data folder, if its sources are those
  * of this installation; otherwise builds it in a child process of low priority. Never throws and never delays the API.
  */
-export function openConsole(data_dir: string, log: Log): Console {
+export function openConsole(data_dir: string, log: Log, ahead = built_ahead): Console {
   let state: ConsoleState = { status: "building" };
   const aborted = new AbortController();
-  const finished = findOrBuild(join(data_dir, "console"), log, aborted.signal)
+  const finished = findOrBuild(ahead, join(data_dir, "console"), log, aborted.signal)
     .then((dir): ConsoleState => ({ status: "ready", dir }))
     .catch((err: unknown): ConsoleState => {
       if (!aborted.signal.aborted)
@@ -44,9 +45,13 @@ export function openConsole(data_dir: string, log: Log): Console {
   };
 }
 
-async function findOrBuild(builds: string, log: Log, signal: AbortSignal): Promise<string> {
+async function findOrBuild(
+  ahead: string,
+  builds: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<string> {
   const hash = await hashConsoleSources();
-  const ahead = join(install_dir, "console", "dist");
   if (await isBuildOf(hash, ahead)) return ahead;
   const dir = join(builds, hash.slice(0, 16));
   if (await isBuildOf(hash, dir)) return dir;
