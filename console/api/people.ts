@@ -1,7 +1,9 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { Sent } from "./answer.ts";
+import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
+
+export type PersonEntry = Row<"listPersonTimeline">;
 
 export const peopleQuery = (q: string) =>
   queryOptions({

@@ -59,7 +59,9 @@ function describeChange({ field, from, to }: Change, names: Names): string {
     return to === null ? "Unassigned" : `Assigned to ${nameOf(to) ?? "a user"}`;
   if (to === null) return `${label} cleared`;
   const before = typeof from === "number" ? nameOf(from) : undefined;
-  return `${label} changed${before ? ` from ${before}` : ""} to ${nameOf(to) ?? "an unknown option"}`;
+  const after = nameOf(to);
+  if (after === undefined) return `${label} changed`;
+  return `${label} changed${before ? ` from ${before}` : ""} to ${after}`;
 }
 
 function describeCall({ outcome, status, talkSeconds, campaignName }: Entry["data"]): string {

@@ -1,8 +1,9 @@
 // Sentences for what is known of a person, over leads, messages, calls, suppressions and groups.
-import type { Row } from "../api/answer.ts";
+import type { PersonEntry } from "../api/people.ts";
+import { call_reasons } from "./call-reasons.ts";
+import { recipient_reasons } from "./chat-reasons.ts";
 import { describeLeadEntry } from "./lead-history.ts";
-
-type Entry = Row<"listPersonTimeline">;
+import { reasonOf, type Reason } from "./reason.ts";
 
 const no_names = { user: () => undefined, option: () => undefined, field: () => undefined };
 
@@ -31,7 +32,7 @@ export const describeSource = (source: unknown): string =>
   sources[String(source)] ?? String(source);
 
 /** Returns what happened, and what was written if something was. */
-export function describePersonEntry({ kind, event, data }: Entry): {
+export function describePersonEntry({ kind, event, data }: PersonEntry): {
   readonly title: string;
   readonly text?: string;
 } {
@@ -40,18 +41,20 @@ export function describePersonEntry({ kind, event, data }: Entry): {
     case "lead":
       return describeLead(event, data);
     case "message": {
-      const error = typeof data["error"] === "string" ? ` (${data["error"]})` : "";
-      return { title: `Message of ${String(data["campaign_name"])}: ${word}${error}` };
+      const why = whyOf(recipient_reasons, data["error"]);
+      return { title: `Message of ${String(data["campaign_name"])}: ${word}${why}` };
     }
     case "reply": {
       const text = data["text"] ?? data["payload"];
       const title = data["opted_out"] === true ? "Replied, and opted out" : "Replied";
       return typeof text === "string" ? { title, text } : { title: `${title} (${word})` };
     }
-    case "call":
+    case "call": {
+      const why = event === "completed" ? "" : whyOf(call_reasons, data["ended_reason"]);
       return {
-        title: `${data["direction"] === "inbound" ? "Incoming call" : "Call"}: ${word}`,
+        title: `${data["direction"] === "inbound" ? "Incoming call" : "Call"}: ${word}${why}`,
       };
+    }
     case "suppression": {
       const rule = describeSuppression(data["channel"], data["scope"]);
       return {
@@ -66,7 +69,12 @@ export function describePersonEntry({ kind, event, data }: Entry): {
   }
 }
 
-function describeLead(event: string, data: Entry["data"]) {
+/** The label of a reason in brackets; nothing if there is none. */
+function whyOf(reasons: Readonly<Record<string, Reason>>, name: unknown): string {
+  return typeof name === "string" ? ` (${reasonOf(reasons, name).label})` : "";
+}
+
+function describeLead(event: string, data: PersonEntry["data"]) {
   const inner = (data["data"] ?? {}) as Record<string, unknown>;
   const sentences = describeLeadEntry({ kind: event, data: inner }, no_names);
   const name = String(data["lead_name"]);

@@ -72,7 +72,7 @@ export function DataTable<Row>(props: Props<Row>) {
               data-index={index}
               aria-rowindex={index + 2}
               ref={virtualizer.measureElement}
-              className="border-line hover:bg-hover relative border-b *:px-4 *:py-2.5 last:border-0"
+              className="border-line hover:bg-hover relative border-b *:px-4 *:py-2.5 last:border-0 max-md:*:px-2"
             >
               {selection && (
                 <SelectCell id={keyOf(rows[index]!)} row={index + 1} selection={selection} />
@@ -103,7 +103,7 @@ function TableHead<Row>({
   const all = rows.length > 0 && rows.every((row) => selection?.selected.has(keyOf(row)));
   return (
     <thead className="text-muted border-line border-b text-xs">
-      <tr className="*:px-4 *:py-2.5 *:font-medium *:whitespace-nowrap">
+      <tr className="*:px-4 *:py-2.5 max-md:*:px-2 *:font-medium *:whitespace-nowrap">
         {selection && (
           <th scope="col" className="w-0">
             <input

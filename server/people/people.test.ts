@@ -240,6 +240,15 @@ test("a person who is only in messages, calls, suppressions or groups is found b
   );
 });
 
+test("a person whose messages all failed is found by the whole number", async () => {
+  await makeMessage("447911123457", "undelivered");
+  const { body } = await get("/people?q=%2B447911123457");
+  assert.deepEqual(
+    body.data.map(({ phone_number, found_in }: never) => [phone_number, found_in]),
+    [["447911123457", ["messages"]]],
+  );
+});
+
 test("a search answers with at most ten people, each once", async () => {
   for (let i = 0; i < 15; i++) {
     const phone = `83000000${String(i).padStart(2, "0")}`;

@@ -55,7 +55,8 @@ export const PersonFound = Type.Object(
     }),
     found_in: Type.Array(Type.Enum(found_in, { type: "string" }), {
       description:
-        "Where the number occurs, of what the caller may see; messages are those that arrived",
+        "Where the number occurs, of what the caller may see; messages are those that arrived, and others of the " +
+        "200 newest campaigns",
     }),
   },
   { title: "Person" },

@@ -20,8 +20,12 @@ test("an angry customer is found by number and suppressed within three clicks", 
   const suppressions = page.getByRole("list", { name: "Suppressions in force" });
   await expect(suppressions).toContainText("No messages or calls");
   await expect(timeline.getByRole("listitem").first()).toContainText("No messages or calls");
+  await expect(page.getByRole("button", { name: "Call", exact: true })).toBeHidden();
   await page.getByRole("button", { name: "Lift" }).click();
   await expect(suppressions).toBeHidden();
+  await expect(page.getByRole("button", { name: "Call", exact: true })).toBeVisible();
+  await timeline.getByRole("link", { name: "Dorothy Vaughan: Lead created" }).click();
+  await expect(page.getByRole("heading", { name: "Dorothy Vaughan" })).toBeFocused();
   expect(problems).toEqual([]);
 });
 

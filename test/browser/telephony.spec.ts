@@ -90,13 +90,20 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   await page.getByLabel("Your extension or phone number").fill("101");
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await expect(page.getByLabel("Customer")).toBeFocused();
-  await page.getByLabel("Customer").fill("9876500071");
+  await page.getByLabel("Customer").fill("+91 98765 00071");
+  await page.getByLabel("Note").fill("Asked for a call back");
   await page.getByRole("button", { name: "Call", exact: true }).click();
+  await expect(
+    page.getByText("You can place the next call when this one has ended."),
+  ).toBeVisible();
+  await expect(page.getByText("Note: Asked for a call back")).toBeVisible();
   const parties = page.getByRole("region", { name: "Parties" });
   await expect(parties).toContainText("Agent 101");
   await expect(parties).toContainText("Customer 919876500071");
   await expect(page.getByText("Completed", { exact: true })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Call", exact: true })).toBeVisible();
   await page.getByRole("link", { name: "Details" }).click();
+  await expect(page.getByRole("region", { name: "Note" })).toContainText("Asked for a call back");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Call to 9876500071");
   expect(problems).toEqual([]);
 });

@@ -29,6 +29,10 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await welcome.getByRole("button", { name: "Add a key" }).click();
   await welcome.getByLabel("Key 2 leads to").selectOption("hours");
   await expect(trial).toContainText("Hello Ada!");
+  // The drawing follows.
+  const arrow = (to: string) => page.getByLabel(`Edge from welcome to ${to}`);
+  await expect(arrow("hours")).toContainText("2");
+  await expect(arrow("bye")).toContainText("otherwise");
 
   await trial.getByRole("button", { name: "Press 2" }).click();
   await expect(trial).toContainText("We are open until six.");
@@ -48,7 +52,7 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await page.getByRole("button", { name: "Create menu" }).click();
   await expect(page.getByRole("heading", { name: "Opening hours" })).toBeFocused();
   await page.getByRole("link", { name: "Call people with it" }).click();
-  await page.getByLabel("Name", { exact: true }).fill("Hours menu");
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Opening hours");
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("link", { name: "Use in a campaign" }).click();
   await page.getByLabel("Campaign name").fill("Hours");
@@ -60,7 +64,7 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
   const keys = page.getByRole("region", { name: "Keys pressed" });
   await expect(keys).toContainText("Key 1");
-  await expect(keys.getByText("1: 1", { exact: true })).toBeVisible();
+  await expect(keys.getByText("1: 1×", { exact: true })).toBeVisible();
   expect(problems).toEqual([]);
 });
 
@@ -88,6 +92,11 @@ test("a menu of content is kept, and one without is deleted", async ({
   await expect(page.getByRole("dialog").getByRole("alert")).toBeVisible();
   await page.goto(`${service.url}/voice/menus/${id}`);
   await page.getByLabel("Says").fill("See you.");
+  // What is not saved is kept until someone says otherwise.
+  await page.getByRole("link", { name: "AI agents" }).click();
+  const dialog = page.getByRole("dialog", { name: "Discard your changes?" });
+  await dialog.getByRole("button", { name: "Stay" }).click();
+  await expect(page.getByLabel("Says")).toHaveValue("See you.");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
   await page.reload();

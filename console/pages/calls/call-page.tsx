@@ -7,6 +7,7 @@ import { reasonOf } from "../../messages/reason.ts";
 import { Missing } from "../../ui/missing.tsx";
 import { formatCount, formatDuration } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CallActions } from "./call-actions.tsx";
@@ -58,7 +59,7 @@ export function CallPage() {
 }
 
 function Content({ call }: { readonly call: CallDetail }) {
-  const { ended_reason, ended_at, ring_seconds, talk_seconds, cost, attempt } = call;
+  const { ended_reason, ended_at, ring_seconds, talk_seconds, cost, attempt, remark } = call;
   const words = ended_reason === null ? null : reasonOf(call_reasons, ended_reason);
   return (
     <>
@@ -67,6 +68,11 @@ function Content({ call }: { readonly call: CallDetail }) {
           <span className="block font-medium">{words.label}</span>
           {words.text} {words.advice}
         </p>
+      )}
+      {remark && (
+        <Panel title="Note">
+          <p className="wrap-anywhere whitespace-pre-wrap">{remark}</p>
+        </Panel>
       )}
       <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Stat label="Rang">{seconds(ring_seconds)}</Stat>

@@ -5,6 +5,7 @@ import { placeCall } from "../../api/calls.ts";
 import { callQuery, callsQuery } from "../../api/call-records.ts";
 import { useRefresh } from "../../api/live.ts";
 import { queryClient } from "../../api/query-client.ts";
+import { tenDigits } from "../../from-server.ts";
 import { call_reasons } from "../../messages/call-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { ApiForm } from "../../ui/api-form.tsx";
@@ -26,31 +27,38 @@ const shell = getRouteApi("/shell");
 export function DialerPage() {
   const { to, campaign_id } = route.useSearch();
   const navigate = route.useNavigate();
-  const { user } = shell.useRouteContext().me;
+  const { user, account } = shell.useRouteContext().me;
   const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: useMay("agents.read") });
-  const call = async (json: FormValues) => {
+  const current = useNewestCall(campaign_id);
+  const isCalling = current.call?.ended_at === null;
+  const place = async (json: FormValues) => {
     const asked = json as Parameters<typeof placeCall>[0];
-    const placed = await placeCall(asked);
+    const to_number = tenDigits(asked.to_number, account.country_code) ?? asked.to_number;
+    const placed = await placeCall({ ...asked, to_number });
     await queryClient.invalidateQueries({ queryKey: ["calls"] });
-    await navigate({ search: { to: asked.to_number, campaign_id: placed } });
+    await navigate({ search: { to: to_number, campaign_id: placed } });
   };
   return (
     <Page title="Dialer" text="Your phone rings first. The customer is called once you answer.">
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-2">
         <Panel title="New call">
-          <ApiForm
-            fields={fieldsOf(groups)}
-            known={{ to_number: to ?? null, from_number: user.agent_numbers[0] ?? null }}
-            action="Call"
-            save={call}
-          />
+          {isCalling ? (
+            <p className="text-muted">You can place the next call when this one has ended.</p>
+          ) : (
+            <ApiForm
+              fields={fieldsOf(groups)}
+              known={{ to_number: to ?? null, from_number: user.agent_numbers[0] ?? null }}
+              action="Call"
+              save={place}
+            />
+          )}
         </Panel>
         {campaign_id === undefined ? (
           <Panel title="The call">
             <p className="text-muted">Enter a number and press Call.</p>
           </Panel>
         ) : (
-          <LiveCall campaign_id={campaign_id} />
+          <LiveCall current={current} />
         )}
       </div>
     </Page>
@@ -84,19 +92,32 @@ const fieldsOf = (
   { name: "remark", label: "Note", kind: "text", empty: "" },
 ];
 
-function LiveCall({ campaign_id }: { readonly campaign_id: number }) {
+/** The newest attempt of a call that was placed here. */
+function useNewestCall(campaign_id: number | undefined) {
   useRefresh(call_events, ["calls"]);
-  const calls = useInfiniteQuery(callsQuery({ campaign_id }));
-  const newest = calls.data?.pages[0]?.data[0];
+  const calls = useInfiniteQuery({
+    ...callsQuery(campaign_id === undefined ? {} : { campaign_id }),
+    enabled: campaign_id !== undefined,
+  });
+  const newest = campaign_id === undefined ? undefined : calls.data?.pages[0]?.data[0];
   const { data: call, error } = useQuery({
     ...callQuery(newest?.call_id ?? 0),
     enabled: newest !== undefined,
   });
+  return { call, error: calls.error ?? error };
+}
+
+function LiveCall({
+  current: { call, error },
+}: {
+  readonly current: ReturnType<typeof useNewestCall>;
+}) {
   return (
     <div className="flex min-w-0 flex-col gap-4" aria-live="polite">
       <Panel title="The call" actions={call && <CallStatusBadge status={call.status} />}>
-        <FormError error={calls.error ?? error} />
+        <FormError error={error} />
         {call?.ended_reason != null && <p>{reasonOf(call_reasons, call.ended_reason).text}</p>}
+        {call?.remark && <p className="text-muted wrap-anywhere">Note: {call.remark}</p>}
         <div className="flex flex-wrap gap-2">
           {call && (
             <Link to="/calls/$id" params={{ id: call.call_id }} className={buttonClass()}>

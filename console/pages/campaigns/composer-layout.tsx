@@ -10,6 +10,8 @@ export function ComposerLayout({
   dryRun,
   preview,
   isChecking,
+  isNew,
+  isContinued,
   onCheck,
   onDiscard,
 }: {
@@ -20,17 +22,23 @@ export function ComposerLayout({
   readonly dryRun: ReactNode;
   readonly preview: ReactNode;
   readonly isChecking: boolean;
+  /** Whether the draft says nothing yet. */
+  readonly isNew: boolean;
+  /** Whether the draft was begun before. */
+  readonly isContinued: boolean;
   readonly onCheck: () => void;
   readonly onDiscard: () => void;
 }) {
   return (
     <Page
       title={title}
-      text={text}
+      text={isContinued && !isNew ? `You continue the draft that you began. ${text}` : text}
       actions={
-        <Button kind="quiet" onClick={onDiscard}>
-          Discard draft
-        </Button>
+        !isNew && (
+          <Button kind="quiet" onClick={onDiscard}>
+            Discard draft
+          </Button>
+        )
       }
     >
       <div className="grid items-start gap-6 lg:grid-cols-[1fr_19rem]">

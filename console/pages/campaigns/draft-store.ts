@@ -2,6 +2,8 @@ import type { AudienceDraft } from "./use-audience.ts";
 
 /** The drafts of one kind of campaign: each tab has one, which survives a reload. */
 export type DraftStore<Draft> = {
+  /** Whether a draft says nothing yet. */
+  readonly isNew: (draft: Draft) => boolean;
   /** Returns the draft of this tab, or a new one. */
   readonly read: () => Draft;
   readonly keep: (draft: Draft) => void;
@@ -9,11 +11,16 @@ export type DraftStore<Draft> = {
   readonly drop: () => void;
 };
 
+/** `unsaid` are the fields that the composer fills in by itself. */
 export function draftStore<Draft extends AudienceDraft>(
   key: string,
   begin: () => Draft,
+  unsaid: readonly string[],
 ): DraftStore<Draft> {
+  const said = (draft: Draft) =>
+    JSON.stringify(draft, (name, value: unknown) => (unsaid.includes(name) ? null : value));
   return {
+    isNew: (draft) => said(draft) === said(begin()),
     read() {
       const kept = sessionStorage.getItem(key);
       return kept === null ? begin() : (JSON.parse(kept) as Draft);

@@ -38,6 +38,8 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
 ) {
   const { drafts, begin, keysOf, missingIn, preview, onSent } = kind;
   const [draft, setDraft] = useState(begin);
+  // A draft that was begun before, in this tab, is not taken for a new one.
+  const [isContinued, setIsContinued] = useState(() => !drafts.isNew(drafts.read()));
   useEffect(() => drafts.keep(draft), [drafts, draft]);
   const [uploaded, setUploaded] = useState(0);
   const [missing, setMissing] = useState<FieldErrors>([]);
@@ -66,6 +68,8 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
   };
   return {
     draft,
+    isNew: drafts.isNew(draft),
+    isContinued,
     ...recipients,
     uploaded,
     keys,
@@ -83,6 +87,7 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
       reset();
       drop();
       drafts.drop();
+      setIsContinued(false);
       setDraft(drafts.read());
     },
   };

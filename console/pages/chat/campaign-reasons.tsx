@@ -29,7 +29,7 @@ export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetai
   return (
     <Panel title="Failed and skipped">
       <FormError error={failures.error} />
-      {failed === 0 && <p className="text-muted">Nothing failed.</p>}
+      {failures.data?.length === 0 && <p className="text-muted">Nothing has failed so far.</p>}
       {failures.data && failures.data.length > 0 && (
         <ul className="divide-line -my-3 flex flex-col divide-y">
           {failures.data.map((failure) => (

@@ -27,6 +27,9 @@ const reason_options = Object.entries(recipient_reasons).map(([value, { label }]
   label,
 }));
 
+/** Reasons that say that the number is suppressed. */
+const suppressing_reasons = new Set<string | null>(["suppressed", "opted_out"]);
+
 /** The people of the campaign, by state and reason; the filters are in the address. */
 export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDetail }) {
   const { id, name } = campaign;
@@ -101,7 +104,19 @@ function useColumns(campaignId: number, campaignName: string): readonly Column<R
         cell: ({ phone_number, bsuid }) =>
           phone_number === null ? (bsuid ?? "–") : <PersonLink phone={`+${phone_number}`} />,
       },
-      { header: "State", cell: ({ state }) => <StateBadge state={state} /> },
+      {
+        header: "State",
+        cell: ({ state, error }) => (
+          <>
+            <StateBadge state={state} />
+            {error !== null && (
+              <span className="text-muted mt-0.5 block text-xs md:hidden">
+                {reasonOf(recipient_reasons, error).label}
+              </span>
+            )}
+          </>
+        ),
+      },
       {
         header: "Reason",
         wide: true,
@@ -115,7 +130,7 @@ function useColumns(campaignId: number, campaignName: string): readonly Column<R
             campaignId={campaignId}
             campaignName={campaignName}
             recipient={recipient}
-            isSuppressed={suppressed.has(recipient.id)}
+            isSuppressed={suppressed.has(recipient.id) || suppressing_reasons.has(recipient.error)}
             onSuppress={() => setSuppressed((old) => new Set(old).add(recipient.id))}
           />
         ),

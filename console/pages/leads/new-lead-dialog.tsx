@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { createLead } from "../../api/lead.ts";
 import { picklistsQuery } from "../../api/leads.ts";
+import { tenDigits } from "../../from-server.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -12,6 +13,8 @@ import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { optionsOf } from "./lead-options.ts";
+
+const shell = getRouteApi("/shell");
 
 const empty = { phone: "", name: "", email: "", sourceId: "" };
 
@@ -38,6 +41,7 @@ function NewLeadForm({
   readonly onCancel: () => void;
 }) {
   const navigate = useNavigate();
+  const { country_code } = shell.useRouteContext().me.account;
   const [error, setError] = useState<Error | null>(null);
   // One key for the dialog, so that a second press or a lost answer creates one lead.
   const [key, setKey] = useState(() => crypto.randomUUID());
@@ -49,7 +53,7 @@ function NewLeadForm({
     setError(null);
     try {
       const lead = {
-        phone,
+        phone: tenDigits(phone, country_code) ?? phone,
         ...(name === "" ? {} : { name }),
         ...(email === "" ? {} : { email }),
         ...(sourceId === "" ? {} : { sourceId: Number(sourceId) }),

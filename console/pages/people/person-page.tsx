@@ -7,6 +7,7 @@ import {
   personQuery,
   personTimelineQuery,
   suppressionsQuery,
+  type PersonEntry,
 } from "../../api/people.ts";
 import {
   describePersonEntry,
@@ -36,6 +37,9 @@ export function PersonPage() {
   const may_erase = useMay("people.erase");
   const may_suppress = useMay("suppressions.manage");
   const may_see = useMay("suppressions.read") || may_suppress;
+  const { data: rules = [] } = useQuery({ ...suppressionsQuery(phone), enabled: may_see });
+  const forbids = (channel: string) =>
+    rules.some((rule) => rule.scope === "all" && ["all", channel].includes(rule.channel));
   const number = person ? `+${person.phone_number}` : phone;
   return (
     <Page
@@ -49,8 +53,10 @@ export function PersonPage() {
       actions={
         <>
           <MessageLink number={number} />
-          <CallButton number={number} />
-          {may_suppress && <SuppressDialog phone={phone} />}
+          {!forbids("voice") && <CallButton number={number} />}
+          {may_suppress && (
+            <SuppressDialog phone={phone} isSuppressed={forbids("chat") && forbids("voice")} />
+          )}
           {may_erase && <EraseDialog phone={phone} onRequested={setErasure} />}
         </>
       }
@@ -104,6 +110,7 @@ function PersonHistory({ phone }: { readonly phone: string }) {
             key: String(entries.length - index),
             at: entry.at,
             ...describePersonEntry(entry),
+            title: <EntryTitle entry={entry} phone={phone} />,
           }))}
           loading={timeline.isPending}
           {...(timeline.hasNextPage ? { loadMore: () => void timeline.fetchNextPage() } : {})}
@@ -111,6 +118,35 @@ function PersonHistory({ phone }: { readonly phone: string }) {
       )}
     </Panel>
   );
+}
+
+/** What happened, with a link to where it is. */
+function EntryTitle({ entry, phone }: { readonly entry: PersonEntry; readonly phone: string }) {
+  const { title } = describePersonEntry(entry);
+  const { kind, data } = entry;
+  const idOf = (name: string) => Number(data[name]);
+  const link = { children: title, className: "hover:underline" };
+  switch (kind) {
+    case "lead":
+      return (
+        <Link
+          to="/leads/$leadId"
+          params={{ leadId: String(data["lead_id"]) }}
+          search={{ workspace: idOf("workspace_id") }}
+          {...link}
+        />
+      );
+    case "message":
+      return <Link to="/chat/campaigns/$id" params={{ id: idOf("campaign_id") }} {...link} />;
+    case "reply":
+      return <Link to="/chat/replies/$phone" params={{ phone }} {...link} />;
+    case "call":
+      return <Link to="/calls/$id" params={{ id: idOf("call_id") }} {...link} />;
+    case "group":
+      return <Link to="/groups/$id" params={{ id: idOf("group_id") }} {...link} />;
+    case "suppression":
+      return title;
+  }
 }
 
 function Suppressions({ phone, may_lift }: { readonly phone: string; readonly may_lift: boolean }) {

@@ -8,14 +8,20 @@ import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { default_rule, RuleFields, type Rule } from "../suppressions/rule-fields.tsx";
 
-/** Suppresses a number. */
-export function SuppressDialog({ phone }: { readonly phone: string }) {
+/** Suppresses a number; one that is suppressed already can get another reason or end. */
+export function SuppressDialog({
+  phone,
+  isSuppressed,
+}: {
+  readonly phone: string;
+  readonly isSuppressed: boolean;
+}) {
   const [open, setOpen] = useState(false);
   return (
     <Dialog
       title="Suppress this number"
       text="Campaigns and click-to-call leave it out from now on."
-      trigger={<Button kind="danger">Suppress</Button>}
+      trigger={<Button kind={isSuppressed ? "quiet" : "danger"}>Suppress</Button>}
       open={open}
       onOpenChange={setOpen}
     >

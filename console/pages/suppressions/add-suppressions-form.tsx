@@ -99,7 +99,7 @@ function Result({
   return (
     <>
       <ImportResult
-        done={`${formatCount(result.suppressed_count)} numbers are suppressed, ${formatCount(result.changed_count)} of them newly or for longer.`}
+        done={`Suppressed: ${formatCount(result.suppressed_count)}, of which newly or for longer: ${formatCount(result.changed_count)}.`}
         result={result}
       />
       <Button kind="primary" className="self-end" onClick={onDone}>

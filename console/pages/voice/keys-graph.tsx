@@ -28,7 +28,7 @@ export function KeysGraph({
       countOf={(node, key) => {
         const callers = callersOf(node, key);
         if (key === null) return `Reached by ${formatCount(callers ?? 0)}`;
-        return callers === undefined ? null : formatCount(callers);
+        return callers === undefined ? null : `${formatCount(callers)}×`;
       }}
     />
   );

@@ -29,7 +29,7 @@ export function VoiceFailures({ campaign }: { readonly campaign: VoiceCampaign }
   return (
     <Panel title="Not reached">
       <FormError error={failures.error} />
-      {not_reached === 0 && <p className="text-muted">Nobody yet.</p>}
+      {failures.data?.length === 0 && <p className="text-muted">Nobody yet.</p>}
       {failures.data && failures.data.length > 0 && (
         <ul className="divide-line -my-3 flex flex-col divide-y">
           {failures.data.map((failure) => (

@@ -39,6 +39,11 @@ const columns: readonly Column<VoiceRecipient>[] = [
       <>
         <VoiceStateBadge state={recipient.state} />
         <Why recipient={recipient} />
+        {recipient.dtmf !== "" && (
+          <span className="text-muted mt-0.5 block text-xs md:hidden">
+            Pressed {recipient.dtmf}
+          </span>
+        )}
       </>
     ),
   },

@@ -17,7 +17,8 @@ export const peopleRoutes = [
     summary: "Search for a person by number, name or email; at most ten answers",
     description:
       "Digits match the start of a number, with or without the account's country code, in leads, contacts, messages " +
-      "that arrived, replies, calls and suppressions, and a whole number also in groups. Other text matches a part " +
+      "that arrived, replies, calls and suppressions, and a whole number also in groups and in all messages of the " +
+      "200 newest campaigns. Other text matches a part " +
       "of name or email of the 5,000 newest leads, and of the name of the 5,000 newest group members. Only what the " +
       "token's permissions cover is searched and shown.",
     tag: "People",

@@ -8,6 +8,8 @@ export const people_max = 10;
 /** The newest leads, and group members, among which text is searched: no index has names. */
 const searched_rows = 5_000;
 const groups_max = 500;
+/** Campaigns in which messages that did not arrive are looked up: no index has their numbers. */
+export const campaigns_max = 200;
 /** Leads with one prefix: several may be of one person. */
 const prefix_leads = 50;
 
@@ -49,6 +51,14 @@ const crm_by_prefix = `
       order by l.phone limit ${prefix_leads})) f
   where w.account_id = $1 and w.active
   order by f.phone limit ${people_max}`;
+
+/** Messages of the newest campaigns to a whole number, whatever became of them. */
+const inNewestCampaigns = (account: string, spellings: string) => `
+  select r.phone from (
+    select c.id from chat_campaigns c where c.account_id = ${account} order by c.id desc limit ${campaigns_max}) c
+  cross join unnest(${spellings}) s (phone)
+  join chat_recipients r on r.account_id = ${account} and r.campaign_id = c.id and r.phone = s.phone
+  limit 1`;
 
 /** Expects $1 account, $2 the phone. */
 const members_by_phone = `
@@ -94,7 +104,7 @@ const describe_people = `
     c.email as contact_email, m.name as member_name, c.name is not null as in_contacts,
     m.found is not null as in_groups,
     exists (select from chat_recipients r where r.account_id = $1 and r.phone = any (p.spellings)
-      and r.state in ('delivered', 'read')) as in_messages,
+      and r.state in ('delivered', 'read')) or exists (${inNewestCampaigns("$1", "p.spellings")}) as in_messages,
     exists (select from chat_replies r where r.account_id = $1 and r.phone = any (p.spellings)) as in_replies,
     exists (select from calls c where c.account_id = $1 and c.to_phone = any (p.spellings)) as in_calls,
     exists (select from suppressions s where s.account_id = $1 and s.person_key = phone_key(p.phone)
@@ -149,6 +159,7 @@ export async function findByPrefix(
   for (const [part, text] of by_prefix) {
     if (visible.has(part)) await add(text, [digits, digits.padEnd(15, "9")]);
   }
+  if (visible.has("messages")) await add(inNewestCampaigns("$1", "array[$2::text]"), [digits]);
   if (visible.has("groups")) await add(members_by_phone, [digits]);
   return found;
 }

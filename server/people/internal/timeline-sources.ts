@@ -5,6 +5,7 @@ import { shownState, type RecipientState } from "../../chat/recipients/recipient
 import type { DB } from "../../lib/database/database.ts";
 import type { Part } from "../people-access.ts";
 import type { EntryKind, PersonEntry } from "../person-schema.ts";
+import { campaigns_max } from "./search-statements.ts";
 import type { Position } from "./timeline-cursor.ts";
 
 /** An entry with its position in its source. */
@@ -29,8 +30,6 @@ type Row = {
   readonly data: Record<string, unknown>;
 };
 
-/** Campaigns in which messages that did not arrive are looked up: no index has their numbers. */
-const campaigns_max = 200;
 const leads_max = 100;
 const groups_max = 500;
 

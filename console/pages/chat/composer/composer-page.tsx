@@ -7,7 +7,7 @@ import { useComposer } from "./use-composer.ts";
 /** Composes a campaign. Its last step is always the dry run, which names what the button then does. */
 export function ComposerPage() {
   const composer = useComposer();
-  const { draft, template, contacts, dryRun, check, discard } = composer;
+  const { draft, template, contacts, dryRun, check, discard, isNew, isContinued } = composer;
   return (
     <ComposerLayout
       title="New chat campaign"
@@ -18,6 +18,8 @@ export function ComposerPage() {
         <PhonePreview template={template} contacts={draft.source === "list" ? contacts : []} />
       }
       isChecking={dryRun.isPending}
+      isNew={isNew}
+      isContinued={isContinued}
       onCheck={check}
       onDiscard={discard}
     />

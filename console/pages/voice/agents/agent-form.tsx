@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import type { FieldError } from "../../../../server/lib/errors.ts";
 import { api, body } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
@@ -14,6 +15,7 @@ import { ShowCurl } from "../../../ui/show-curl.tsx";
 import { TextAreaField } from "../../../ui/text-area-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { toasts } from "../../../ui/toasts.tsx";
+import { UnsavedChanges } from "../../../ui/unsaved-changes.tsx";
 import { SpeechPreview } from "../content/speech-preview.tsx";
 import { TalkPanel } from "./talk/talk-panel.tsx";
 import { TransferFields } from "../menus/transfer-fields.tsx";
@@ -27,6 +29,7 @@ import { RulesFields } from "./rules-fields.tsx";
 function useAgentForm(agent: AiAgent | null) {
   const navigate = useNavigate();
   const [draft, setDraft] = useState<AgentDraft>(() => (agent ? draftOfAgent(agent) : new_agent));
+  const [isChanged, setIsChanged] = useState(false);
   const [talkErrors, setTalkErrors] = useState<readonly FieldError[]>([]);
   const save = useMutation({
     onMutate: () => setTalkErrors([]),
@@ -40,6 +43,8 @@ function useAgentForm(agent: AiAgent | null) {
           : api.POST("/api/v1/voice/agents", { body: bodyOfAgent(draft) }),
       ),
     onSuccess: async ({ id }) => {
+      // Before the page is another one, which would ask whether to discard the changes.
+      flushSync(() => setIsChanged(false));
       toasts.add({ title: "Saved for campaigns launched from now on" });
       await queryClient.invalidateQueries({ queryKey: ["ai-agents"] });
       if (!agent) await navigate({ to: "/voice/agents/$id", params: { id } });
@@ -49,7 +54,11 @@ function useAgentForm(agent: AiAgent | null) {
   const errors = [...saveErrors, ...talkErrors];
   return {
     draft,
-    change: (changed: Partial<AgentDraft>) => setDraft((old) => ({ ...old, ...changed })),
+    isChanged,
+    change(changed: Partial<AgentDraft>) {
+      setIsChanged(true);
+      setDraft((old) => ({ ...old, ...changed }));
+    },
     save,
     errors,
     setTalkErrors,
@@ -131,9 +140,10 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
   );
 }
 
-function Basics({ form: { draft, change, errorOf } }: { readonly form: Form }) {
+function Basics({ form: { draft, change, isChanged, errorOf } }: { readonly form: Form }) {
   return (
     <Panel title="Agent">
+      <UnsavedChanges isChanged={isChanged} />
       <div className="grid items-start gap-4 sm:grid-cols-2">
         <TextField
           label="Name"

@@ -7,7 +7,7 @@ import { VoiceDryRun } from "./voice-dry-run.tsx";
 /** Composes a voice campaign. Its last step is always the dry run, which names what the button then does. */
 export function VoiceComposerPage() {
   const composer = useVoiceComposer();
-  const { dryRun, check, discard } = composer;
+  const { dryRun, check, discard, isNew, isContinued } = composer;
   return (
     <ComposerLayout
       title="New voice campaign"
@@ -16,6 +16,8 @@ export function VoiceComposerPage() {
       dryRun={dryRun.data ? <VoiceDryRun composer={composer} preview={dryRun.data} /> : null}
       preview={<CallPreview composer={composer} />}
       isChecking={dryRun.isPending}
+      isNew={isNew}
+      isContinued={isContinued}
       onCheck={check}
       onDiscard={discard}
     />

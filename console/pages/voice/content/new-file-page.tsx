@@ -1,10 +1,11 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useForm } from "react-hook-form";
 import { api, body } from "../../../api/client.ts";
 import { queryClient } from "../../../api/query-client.ts";
 import { upload } from "../../../api/upload.ts";
+import { menusQuery } from "../../../api/voice.ts";
 import { ApiProblem } from "../../../api/problem.ts";
 import { Button, buttonClass } from "../../../ui/button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
@@ -39,6 +40,13 @@ function useNewFile() {
   const form = useForm<SettingValues>({
     defaultValues: { ...empty_settings, menu_id: String(menu ?? "") },
   });
+  const { data: menus } = useQuery({ ...menusQuery, enabled: menu !== undefined });
+  const menu_name = menus?.find(({ id }) => id === menu)?.name;
+  // Content of one menu is called like the menu until someone calls it otherwise.
+  useEffect(() => {
+    if (menu_name && !form.getFieldState("name").isDirty)
+      form.resetField("name", { defaultValue: menu_name });
+  }, [form, menu_name]);
   const create = useMutation({
     mutationFn: (values: SettingValues) => createFile(source, values, setSent),
     onMutate: () => {

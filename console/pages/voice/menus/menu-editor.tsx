@@ -7,6 +7,7 @@ import { Panel } from "../../../ui/panel.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { ShowCurl } from "../../../ui/show-curl.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../../ui/unsaved-changes.tsx";
 import { addNode, changeNode, removeNode, renameNode, type NodeType } from "./menu-draft.ts";
 import { LazyMenuGraph } from "./lazy-menu-graph.tsx";
 import { NodeCard } from "./node-card.tsx";
@@ -24,6 +25,7 @@ export function MenuEditor({ menu }: { readonly menu: Menu | null }) {
   const { draft, trial, wrong } = editor;
   return (
     <div className="grid items-start gap-6 xl:grid-cols-[1fr_22rem]">
+      <UnsavedChanges isChanged={editor.isChanged} />
       <div className="flex min-w-0 flex-col gap-6">
         <LazyMenuGraph
           menu={draft}

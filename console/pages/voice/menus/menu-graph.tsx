@@ -1,14 +1,17 @@
 import { graphlib, layout } from "@dagrejs/dagre";
 import {
+  BaseEdge,
   Handle,
   MarkerType,
   Position,
   ReactFlow,
   type Edge,
+  type EdgeProps,
   type Node,
   type NodeProps,
+  type ReactFlowInstance,
 } from "@xyflow/react";
-import { useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 // oxlint-disable-next-line no-unassigned-import -- A style sheet.
 import "@xyflow/react/dist/base.css";
 import { linksOf, type MenuDraft } from "./menu-draft.ts";
@@ -43,13 +46,19 @@ type Step = Node<
 /** Draws a menu: each step a box, each way an arrow with its key. */
 export function MenuGraph(props: MenuGraphProps) {
   const { menu, current = null, wrong, countOf, onSelect } = props;
-  const places = useMemo(() => arrange(menu), [menu]);
+  const ways = waysOf(menu, countOf);
+  const shape = JSON.stringify([menu.start, Object.keys(menu.nodes), ways]);
+  const { places, routes, size } = useMemo(() => arrange(menu, ways), [shape]);
+  const [flow, setFlow] = useState<ReactFlowInstance<Step, WayEdge> | null>(null);
+  useEffect(() => void flow?.fitBounds({ x: 0, y: 0, ...size }), [flow, size]);
   const nodes = Object.entries(menu.nodes).map(([name, node]): Step => ({
     id: name,
     type: "step",
     position: places.get(name)!,
     width,
     height,
+    // Given, not measured: a step that is renamed keeps its arrows.
+    handles,
     data: {
       name,
       label: node_words[node.type].label,
@@ -62,10 +71,12 @@ export function MenuGraph(props: MenuGraphProps) {
   return (
     <ReactFlow
       nodes={nodes}
-      edges={edgesOf(menu, countOf)}
+      edges={ways.map((way) => edgeOf(way, routes))}
       nodeTypes={node_types}
-      fitView
+      edgeTypes={edge_types}
+      onInit={setFlow}
       minZoom={0.2}
+      maxZoom={1.2}
       nodesDraggable={false}
       nodesConnectable={false}
       nodesFocusable={false}
@@ -81,7 +92,13 @@ export function MenuGraph(props: MenuGraphProps) {
   );
 }
 
+const handles = [
+  { type: "target", position: Position.Top, x: width / 2, y: 0 },
+  { type: "source", position: Position.Bottom, x: width / 2, y: height },
+] as const;
+
 const node_types = { step: StepBox };
+const edge_types = { way: WayLine };
 
 function StepBox({ data }: NodeProps<Step>) {
   const { name, label, text, isStart, isCurrent, isWrong } = data;
@@ -106,39 +123,88 @@ function StepBox({ data }: NodeProps<Step>) {
   );
 }
 
-/** Ways between the same steps are one arrow with all their keys. */
-function edgesOf(menu: MenuGraphProps["menu"], countOf: MenuGraphProps["countOf"]): Edge[] {
-  const ways = new Map<string, Edge & { readonly keys: string[] }>();
+/** A way from one step to another with all its keys; steps that are the same have one. */
+type Way = { readonly from: string; readonly to: string; readonly label: string };
+
+function waysOf(menu: MenuGraphProps["menu"], countOf: MenuGraphProps["countOf"]): Way[] {
+  const ways = new Map<string, Way>();
   for (const { from, to, label } of linksOf(menu)) {
     const id = `${from} ${to}`;
     const count = countOf?.(from, label) ?? null;
     const shown = count === null ? label : `${label}: ${count}`;
     const known = ways.get(id);
-    if (known) known.keys.push(shown);
-    else ways.set(id, { id, source: from, target: to, keys: [shown] });
+    ways.set(id, { from, to, label: known ? `${known.label}, ${shown}` : shown });
   }
-  return [...ways.values()].map(({ keys, ...edge }) => ({
-    ...edge,
-    label: keys.join(", "),
+  return [...ways.values()];
+}
+
+/** The points that an arrow passes, around the boxes between its ends, and the middle of its label. */
+type Route = { readonly points: readonly Point[]; readonly x: number; readonly y: number };
+type Point = { readonly x: number; readonly y: number };
+type WayEdge = Edge<Route, "way">;
+
+function edgeOf({ from, to, label }: Way, routes: ReadonlyMap<string, Route>): WayEdge {
+  const id = `${from} ${to}`;
+  return {
+    id,
+    type: "way",
+    source: from,
+    target: to,
+    label,
+    data: routes.get(id)!,
     labelStyle: { fill: "var(--color-ink)" },
     labelBgStyle: { fill: "var(--color-page)" },
     markerEnd: { type: MarkerType.ArrowClosed },
-  }));
+  };
 }
 
-function arrange(menu: MenuGraphProps["menu"]): ReadonlyMap<string, { x: number; y: number }> {
+function WayLine({ id, label, labelStyle, labelBgStyle, markerEnd, data }: EdgeProps<WayEdge>) {
+  const { points, x, y } = data!;
+  return (
+    <BaseEdge
+      id={id}
+      path={curveThrough(points)}
+      label={label}
+      labelX={x}
+      labelY={y}
+      labelStyle={labelStyle}
+      labelBgStyle={labelBgStyle}
+      markerEnd={markerEnd}
+    />
+  );
+}
+
+/** A curve from the first to the last point, which bends towards those between. */
+function curveThrough(points: readonly Point[]): string {
+  const at = ({ x, y }: Point) => `${x},${y}`;
+  const middle = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
+  const bends = points.slice(1, -1).map((point, i, all) => {
+    const next = all[i + 1];
+    return `Q${at(point)} ${at(next ? middle(point, next) : points.at(-1)!)}`;
+  });
+  return `M${at(points[0]!)} ${bends.join(" ")}`;
+}
+
+/** Places the steps from top to bottom, and leads the arrows around them. */
+function arrange(menu: MenuGraphProps["menu"], ways: readonly Way[]) {
   const graph = new graphlib.Graph();
-  graph.setGraph({ nodesep: 40, ranksep: 60 });
-  graph.setDefaultEdgeLabel(() => ({}));
+  graph.setGraph({ nodesep: 40, ranksep: 40 });
   // The first step is the first node, so that it is at the top.
   for (const name of new Set([menu.start, ...Object.keys(menu.nodes)]))
     if (Object.hasOwn(menu.nodes, name)) graph.setNode(name, { width, height });
-  for (const { from, to } of linksOf(menu)) graph.setEdge(from, to);
+  for (const { from, to, label } of ways)
+    graph.setEdge(from, to, { width: label.length * 7 + 10, height: 20, labelpos: "c" });
   layout(graph);
-  return new Map(
+  const places = new Map(
     graph.nodes().map((name) => {
-      const { x, y } = graph.node(name) as { x: number; y: number };
+      const { x, y } = graph.node(name) as Point;
       return [name, { x: x - width / 2, y: y - height / 2 }];
     }),
   );
+  const routes = new Map(
+    ways.map(({ from, to }) => [`${from} ${to}`, graph.edge(from, to) as unknown as Route]),
+  );
+  // Of all of it, with the arrows and their labels.
+  const { width: x = 0, height: y = 0 } = graph.graph() as { width?: number; height?: number };
+  return { places, routes, size: { width: x, height: y } };
 }

@@ -1,6 +1,7 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useDeferredValue, useState } from "react";
+import { flushSync } from "react-dom";
 import type { Menu } from "../../../api/voice.ts";
 import { api, body } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
@@ -23,7 +24,8 @@ export function useMenuEditor(menu: Menu | null) {
   const save = useMutation({
     mutationFn: () => saveMenu(menu?.id ?? null, draft),
     onSuccess: async ({ id }) => {
-      setIsChanged(false);
+      // Before the page is another one, which would ask whether to discard the changes.
+      flushSync(() => setIsChanged(false));
       toasts.add({ title: "Saved for campaigns launched from now on" });
       await queryClient.invalidateQueries({ queryKey: ["voice-menus"] });
       if (!menu) await navigate({ to: "/voice/menus/$id", params: { id } });
