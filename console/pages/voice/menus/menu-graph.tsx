@@ -8,6 +8,7 @@ import {
   type Edge,
   type EdgeProps,
   type Node,
+  type NodeHandle,
   type NodeProps,
   type ReactFlowInstance,
 } from "@xyflow/react";
@@ -92,10 +93,10 @@ export function MenuGraph(props: MenuGraphProps) {
   );
 }
 
-const handles = [
+const handles: NodeHandle[] = [
   { type: "target", position: Position.Top, x: width / 2, y: 0 },
   { type: "source", position: Position.Bottom, x: width / 2, y: height },
-] as const;
+];
 
 const node_types = { step: StepBox };
 const edge_types = { way: WayLine };
