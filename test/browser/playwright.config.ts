@@ -14,8 +14,8 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   outputDir: "../../.cache/browser",
   reporter: [["list"]],
-  // Each has a service of its own. One more than cores, because each waits for its browser at times.
-  workers: 3,
+  // Each has a service of its own.
+  workers: 2,
   forbidOnly: true,
   retries: 0,
   // A busy machine is slow, not wrong.
