@@ -45,8 +45,8 @@ export function TryMenu({
   onVariable,
   onRestart,
 }: {
-  /** Null while the menu has errors. */
-  readonly trial: Trial | null;
+  /** Null while the menu has errors; undefined before the first answer. */
+  readonly trial: Trial | null | undefined;
   readonly presses: readonly string[];
   /** The variables of the menu's texts. */
   readonly names: readonly string[];
@@ -55,7 +55,7 @@ export function TryMenu({
   readonly onVariable: (name: string, value: string) => void;
   readonly onRestart: () => void;
 }) {
-  const isOver = trial === null || trial.doing === "ended";
+  const isOver = !trial || trial.doing === "ended";
   return (
     <Panel
       title="Try it"
@@ -74,11 +74,8 @@ export function TryMenu({
           onValueChange={(value) => onVariable(name, value)}
         />
       ))}
-      {trial === null ? (
-        <p className="text-muted">Correct the errors to try the menu.</p>
-      ) : (
-        <Place trial={trial} step={presses.length} />
-      )}
+      {trial === null && <p className="text-muted">Correct the errors to try the menu.</p>}
+      {trial && <Place trial={trial} step={presses.length} />}
       <Keypad disabled={isOver} onPress={onPress} />
       {!isOver && <Button onClick={() => onPress("wait")}>{waits[trial.doing]}</Button>}
       {trial && <Path trial={trial} />}

@@ -82,7 +82,7 @@ function useTrial({ start, nodes }: MenuDraft) {
   const captured = new Set(Object.values(nodes).map(({ variable }) => variable));
   const texts = JSON.stringify(nodes);
   return {
-    data: error ? null : (data ?? null),
+    data: error ? null : data,
     error,
     presses,
     variables,
