@@ -52,13 +52,16 @@ const crm_by_prefix = `
   where w.account_id = $1 and w.active
   order by f.phone limit ${people_max}`;
 
+/** Expects $1 account. */
+const newest_campaigns = `newest_campaigns as materialized (
+  select c.id from chat_campaigns c where c.account_id = $1 order by c.id desc limit ${campaigns_max})`;
 /** Messages of the newest campaigns to a whole number, whatever became of them. */
-const inNewestCampaigns = (account: string, spellings: string) => `
-  select r.phone from (
-    select c.id from chat_campaigns c where c.account_id = ${account} order by c.id desc limit ${campaigns_max}) c
-  cross join unnest(${spellings}) s (phone)
-  join chat_recipients r on r.account_id = ${account} and r.campaign_id = c.id and r.phone = s.phone
+const inNewestCampaigns = (spellings: string) => `
+  select r.phone from newest_campaigns c cross join unnest(${spellings}) s (phone)
+  join chat_recipients r on r.account_id = $1 and r.campaign_id = c.id and r.phone = s.phone
   limit 1`;
+/** Expects $1 account, $2 the phone. */
+const messages_by_phone = `with ${newest_campaigns} ${inNewestCampaigns("array[$2::text]")}`;
 
 /** Expects $1 account, $2 the phone. */
 const members_by_phone = `
@@ -100,11 +103,12 @@ export type PersonRow = {
 
 /** Expects $1 account, $2 the phones. */
 const describe_people = `
+  with ${newest_campaigns}
   select p.phone, l.name as lead_name, l.email as lead_email, n.leads, c.name as contact_name,
     c.email as contact_email, m.name as member_name, c.name is not null as in_contacts,
     m.found is not null as in_groups,
     exists (select from chat_recipients r where r.account_id = $1 and r.phone = any (p.spellings)
-      and r.state in ('delivered', 'read')) or exists (${inNewestCampaigns("$1", "p.spellings")}) as in_messages,
+      and r.state in ('delivered', 'read')) or exists (${inNewestCampaigns("p.spellings")}) as in_messages,
     exists (select from chat_replies r where r.account_id = $1 and r.phone = any (p.spellings)) as in_replies,
     exists (select from calls c where c.account_id = $1 and c.to_phone = any (p.spellings)) as in_calls,
     exists (select from suppressions s where s.account_id = $1 and s.person_key = phone_key(p.phone)
@@ -159,7 +163,7 @@ export async function findByPrefix(
   for (const [part, text] of by_prefix) {
     if (visible.has(part)) await add(text, [digits, digits.padEnd(15, "9")]);
   }
-  if (visible.has("messages")) await add(inNewestCampaigns("$1", "array[$2::text]"), [digits]);
+  if (visible.has("messages")) await add(messages_by_phone, [digits]);
   if (visible.has("groups")) await add(members_by_phone, [digits]);
   return found;
 }
