@@ -9,6 +9,12 @@ import { listAudit } from "../server/accounts/audit/audit-trail.ts";
 import { listDeliveries } from "../server/callbacks/deliveries/deliveries.ts";
 import { findLead } from "../server/crm/leads/find-lead.ts";
 import { openSenders } from "../server/chat/sender/send-campaigns.ts";
+import {
+  findDispatching,
+  findOpenCampaigns,
+  recordAndMark,
+} from "../server/chat/sender/internal/sender-statements.ts";
+import { countFailures } from "../server/chat/campaigns/campaign-pace.ts";
 import { recipientsAfter } from "../server/chat/campaigns/campaign-recipients.ts";
 import { features, permissionNames } from "../server/accounts/permissions.ts";
 import { call_record_types } from "../server/calls/records/call-record-schema.ts";
@@ -20,9 +26,9 @@ import { searchPeople } from "../server/people/search-people.ts";
 import { readOverview } from "../server/reports/read-overview.ts";
 import type { App } from "../server/engine/app.ts";
 import { default_settings } from "../server/worker.ts";
-import { makeAccount, type TestAccount } from "./support/account-factory.ts";
+import { makeAccount, makeCredits, type TestAccount } from "./support/account-factory.ts";
 import { startApi, type TestApi } from "./support/api.ts";
-import { makeChatNumber, makeChatTemplate } from "./support/chat-factory.ts";
+import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "./support/chat-factory.ts";
 import { fillDepth } from "./support/fill-depth.ts";
 import { rowsRead } from "./support/rows-read.ts";
 import { makeSandboxTrunk } from "./support/telephony-factory.ts";
@@ -242,6 +248,18 @@ test("a page of the ledger by kind, type, reservation and time reads only its ro
   );
 });
 
+test("the failures of a campaign are counted without reading its other recipients", async () => {
+  const { rows: found } = await api.app.db.pool.query<{ campaign_id: number; ended: number }>(
+    `select campaign_id::int, count(ended_at)::int as ended from chat_recipients
+     where account_id = $1 and state <> 'queued' group by 1 order by 1 limit 1`,
+    [heavy.account_id],
+  );
+  const { campaign_id, ended } = found[0]!;
+  const key = { account_id: heavy.account_id, campaign_id };
+  const read = await rowsRead(api.app, (app) => countFailures(app.db.query, key));
+  assert.ok(read >= ended && read < 1.5 * ended, `read ${read} rows of ${ended} failures`);
+});
+
 test("the senders' poll does not read leases that are not held", async () => {
   const read = await rowsRead(api.app, async (app) => {
     const polled = openSenders(app, default_settings);
@@ -249,6 +267,35 @@ test("the senders' poll does not read leases that are not held", async () => {
     await polled.stop();
   });
   assert.ok(read < 200, `read ${read} rows`);
+});
+
+test("a sender's statements read only the recipients they mark, however many are queued", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 5_000 });
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const recipients = Array.from({ length: 5_000 }, (_, n) => ({
+    phone: String(919_700_000_000 + n),
+  }));
+  const campaign_id = await makeChatCampaign(app, account, number, template, recipients);
+  const { account_id } = account;
+  const name = `chat_sender:${number.id}`;
+  const { rows: leases } = await app.db.pool.query<{ fence: number }>(
+    "select acquire_lease($1, $2, gen_random_uuid(), 600000) as fence",
+    [account_id, name],
+  );
+  const holder = { account_id, number_id: number.id, fence: leases[0]!.fence };
+  const mark = (of: App) => recordAndMark(of, holder, [], { campaign_id, take: 20, after: 0 });
+  assert.equal((await mark(app)).marked.length, 20);
+  for (const [work, rows_max] of [
+    [mark, 500],
+    [(of: App) => findOpenCampaigns(of, account_id, number.id), 500],
+    [(of: App) => findDispatching(of, account_id, [campaign_id]), 500],
+  ] as const) {
+    const read = await rowsRead(app, work);
+    assert.ok(read > 0 && read < rows_max, `read ${read} rows in ${work.toString()}`);
+  }
 });
 
 async function purgesBatch(setting: "events" | "calls" | "messages"): Promise<void> {

@@ -48,13 +48,13 @@ begin
     with due as materialized (
       select r.id, r.phone, r.bsuid, r.dispatches from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id
-        and r.state = 'deferred' and r.due_at <= p_now
+        and r.due_at is not null and r.state = 'deferred' and r.due_at <= p_now
       order by r.due_at limit p_take
       for no key update skip locked
     ), fresh as materialized (
       select r.id, r.phone, r.bsuid, r.dispatches from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id
-        and r.state = 'queued' and r.id > p_after
+        and r.accepted_at is null and r.ended_at is null and r.state = 'queued' and r.id > p_after
       order by r.id limit greatest(p_take - (select count(*) from due), 0)
       for no key update skip locked
     ), picked as (

@@ -26,18 +26,20 @@ as $$
       select m.campaign_id, m.id from (
         select m.* from chat_recipients m
         where m.account_id = p_account_id and m.phone = any (phone_spellings(coalesce(r.phone, linked.phone_key)))
+          and m.accepted_at is not null
         union all
         select m.* from phone_aliases a
         join chat_recipients m on m.account_id = p_account_id and m.phone = any (phone_spellings(a.alias_key))
+          and m.accepted_at is not null
         where a.account_id = p_account_id and a.phone_key = phone_key(coalesce(r.phone, linked.phone_key))
         union all
         select m.* from chat_recipients m
         where m.account_id = p_account_id and m.bsuid = r.bsuid) m
       join chat_campaigns c on c.account_id = p_account_id and c.id = m.campaign_id
       where named.id is null
-        and m.state in ('delivered', 'read') and m.dispatched_at > r.at - interval '24 hours'
+        and m.state in ('delivered', 'read') and m.accepted_at > r.at - interval '24 hours'
         and c.chat_number_id = p_number_id
-      order by m.dispatched_at desc
+      order by m.accepted_at desc
       limit 1) latest on true
     order by r.provider_message_id
     on conflict (account_id, provider_message_id) do nothing

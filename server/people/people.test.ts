@@ -45,6 +45,14 @@ const makeLead = (json: object) =>
 /** One minute later, so that the order is the order of these calls. */
 const pass = () => api.clock.set(new Date(api.clock.now().getTime() + 60_000));
 
+function timesOf(state: string): Record<string, Date> {
+  const at = api.clock.now();
+  if (state === "queued") return {};
+  if (["accepted", "sent", "delivered", "read"].includes(state))
+    return { dispatched_at: at, accepted_at: at };
+  return { dispatched_at: at, ended_at: at };
+}
+
 /** Sends to the phone and stores the outcome, as the provider reports it. */
 async function makeMessage(phone: string, state: string, of: TestAccount = account) {
   const number = await makeChatNumber(api.app, of);
@@ -52,7 +60,7 @@ async function makeMessage(phone: string, state: string, of: TestAccount = accou
   const campaign_id = await makeChatCampaign(api.app, of, number, template, [{ phone }]);
   await api.app.db.query
     .updateTable("chat_recipients")
-    .set({ state, dispatched_at: state === "queued" ? null : api.clock.now() })
+    .set({ state, ...timesOf(state) })
     .where("account_id", "=", of.account_id)
     .where("campaign_id", "=", campaign_id)
     .execute();

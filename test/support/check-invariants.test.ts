@@ -53,7 +53,7 @@ const violations: [string, string, typeof checkCampaigns][] = [
   ],
   [
     "a message that no sender sends",
-    "update chat_recipients set state = 'dispatching' where id = (select max(id) from chat_recipients)",
+    "update chat_recipients set state = 'dispatching', accepted_at = null where id = (select max(id) from chat_recipients)",
     checkNothingDispatching,
   ],
 ];

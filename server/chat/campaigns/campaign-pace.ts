@@ -29,8 +29,9 @@ export const ChatMinute = Type.Object(
 );
 export type ChatMinute = Static<typeof ChatMinute>;
 
-/** As the predicate of the index has it; written out, because a parameter could not use the index. */
-const failed_states = sql`r.state in ('refused', 'unresolved', 'undelivered', 'skipped')`;
+/** With the predicate of the index; written out, because a parameter could not use the index. */
+const failed_states = sql`r.ended_at is not null and r.error is not null
+  and r.state in ('refused', 'unresolved', 'undelivered', 'skipped')`;
 
 /**
  * Returns why recipients failed or were skipped, the most frequent reason first. Steps from reason to reason in an
@@ -44,7 +45,7 @@ export async function countFailures(db: Kysely<DB>, key: CampaignKey): Promise<F
     sql<{ reason: string; state: RecipientState; count: number }>`
       with recursive reasons as (
         (select r.error from chat_recipients r
-          where ${of_campaign} and r.error is not null order by r.error limit 1)
+          where ${of_campaign} order by r.error limit 1)
         union all
         select (select r.error from chat_recipients r
           where ${of_campaign} and r.error > f.error order by r.error limit 1)

@@ -7,7 +7,7 @@ import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { phoneSpellings } from "../../lib/phone-key.ts";
 import { storedStates, type RecipientResponse, type ShownState } from "./campaign-record-schema.ts";
-import { shownState, type RecipientState } from "../recipients/recipient-states.ts";
+import { countOfState, shownState, type RecipientState } from "../recipients/recipient-states.ts";
 
 /** The filters of a list or export of recipients; each is optional and all must match. */
 export type RecipientFilter = {
@@ -64,8 +64,11 @@ export async function recipientsAfter(
     .where("id", ">", after.id);
   if (filter.state !== undefined) {
     // Written as literals: with a parameter the planner cannot use the partial index.
-    const states = storedStates(filter.state).map((state) => sql.lit(state));
-    query = query.where(sql<boolean>`state in (${sql.join(states)})`);
+    const states = storedStates(filter.state);
+    const literals = states.map((state) => sql.lit(state));
+    query = query.where(sql<boolean>`state in (${sql.join(literals)})`);
+    if (states.every((state) => countOfState[state] === "pending"))
+      query = query.where("accepted_at", "is", null).where("ended_at", "is", null);
   }
   if (filter.phone !== undefined) query = query.where("phone", "in", phoneSpellings(filter.phone));
   if (filter.error !== undefined) query = query.where("error", "=", filter.error);

@@ -65,7 +65,9 @@ async function openRecipients(
       .select(["id", "dispatches"])
       .where("account_id", "=", of.account_id)
       .where("campaign_id", "=", of.campaign_id)
-      // Written as literals, so that every plan may use the index of open recipients.
+      // Written out as in the index of pending recipients, so that every plan may use it.
+      .where("accepted_at", "is", null)
+      .where("ended_at", "is", null)
       .where(sql<boolean>`state = ${sql.lit(of.state)}`)
       .where("id", ">", after)
       .orderBy("id")

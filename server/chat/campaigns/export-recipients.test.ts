@@ -51,6 +51,7 @@ test("an export has every recipient once in order, as the list shows it, with it
     error_code: 131_026,
     provider_message_id: "wamid.1",
     dispatched_at: new Date("2026-01-01T00:00:00Z"),
+    ended_at: new Date("2026-01-01T00:00:01Z"),
   });
   const answer = await fixture.ask("GET", `/${id}/recipients/export`);
   assert.equal(answer.headers.get("content-type"), "text/csv; charset=utf-8");
@@ -77,7 +78,7 @@ test("an export has every recipient once in order, as the list shows it, with it
     sent_at: "",
     delivered_at: "",
     read_at: "",
-    ended_at: "",
+    ended_at: "2026-01-01T00:00:01.000Z",
     variables: '{"1":"Zoë \\"Z\\"\\nsecond line"}',
     bsuid: "",
   });
@@ -100,7 +101,7 @@ test("what a spreadsheet would run is inert in an export", async (t) => {
 test("an export takes the list's filters, and is written into the audit trail", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const id = await fixture.campaign(3);
-  await setFirst(fixture, id, { state: "refused", error: "opted_out" });
+  await setFirst(fixture, id, { state: "refused", error: "opted_out", ended_at: new Date() });
   const path = `/${id}/recipients/export`;
   assert.equal((await exported(fixture, `${path}?state=failed`)).length, 1);
   assert.equal((await exported(fixture, `${path}?state=queued&error=opted_out`)).length, 0);

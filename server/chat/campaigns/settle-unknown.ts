@@ -22,18 +22,21 @@ export async function settleUnknown(
       .select(["id", "dispatches", "due_at"])
       .where("account_id", "=", account_id)
       .where("campaign_id", "=", campaign_id)
+      .where("due_at", "is not", null)
       .where("state", "=", "unknown")
-      .orderBy("id")
+      .orderBy("due_at")
       .limit(batch_rows)
       .execute();
-    const due = unknown.filter(({ due_at }) => due_at === null || due_at <= now);
-    const moves = due.map(({ id, dispatches }) => ({
-      campaign_id,
-      id,
-      dispatches,
-      state: "unresolved" as const,
-      error: "outcome_unknown",
-    }));
+    const due = unknown.filter(({ due_at }) => due_at! <= now);
+    const moves = due
+      .toSorted((a, b) => a.id - b.id)
+      .map(({ id, dispatches }) => ({
+        campaign_id,
+        id,
+        dispatches,
+        state: "unresolved" as const,
+        error: "outcome_unknown",
+      }));
     await moveRecipients(app.db.pool, account_id, moves, now);
     await completeCampaigns(app, account_id, [campaign_id]);
     if (due.length > 0 && stopping.aborted) return { again_at: now };

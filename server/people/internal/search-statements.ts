@@ -32,7 +32,12 @@ const distinctPhones = (part: Part, table: string, column: string, condition = "
 ];
 
 const by_prefix: readonly Search[] = [
-  distinctPhones("messages", "chat_recipients", "phone", "t.state in ('delivered', 'read')"),
+  distinctPhones(
+    "messages",
+    "chat_recipients",
+    "phone",
+    "t.accepted_at is not null and t.state in ('delivered', 'read')",
+  ),
   distinctPhones("messages", "chat_replies", "phone"),
   distinctPhones("calls", "calls", "to_phone"),
   distinctPhones("suppressions", "suppressions", "person_key"),
@@ -108,7 +113,8 @@ const describe_people = `
     c.email as contact_email, m.name as member_name, c.name is not null as in_contacts,
     m.found is not null as in_groups,
     exists (select from chat_recipients r where r.account_id = $1 and r.phone = any (p.spellings)
-      and r.state in ('delivered', 'read')) or exists (${inNewestCampaigns("p.spellings")}) as in_messages,
+      and r.accepted_at is not null and r.state in ('delivered', 'read'))
+      or exists (${inNewestCampaigns("p.spellings")}) as in_messages,
     exists (select from chat_replies r where r.account_id = $1 and r.phone = any (p.spellings)) as in_replies,
     exists (select from calls c where c.account_id = $1 and c.to_phone = any (p.spellings)) as in_calls,
     exists (select from suppressions s where s.account_id = $1 and s.person_key = phone_key(p.phone)

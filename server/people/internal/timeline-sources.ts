@@ -94,7 +94,7 @@ const leads = source(
 );
 
 const message_columns =
-  "r.id, r.campaign_id, r.state, r.error, r.error_code, r.dispatched_at, r.ended_at, r.sent_at, r.delivered_at, r.read_at";
+  "r.id, r.campaign_id, r.state, r.error, r.error_code, r.dispatched_at, r.accepted_at, r.ended_at, r.sent_at, r.delivered_at, r.read_at";
 
 // Messages that arrived are found by number and time; others in the newest campaigns, by number in each.
 const messages = source(
@@ -104,9 +104,9 @@ const messages = source(
     select r.* from unnest(phone_spellings($2)) s (phone)
     cross join lateral (
       select ${message_columns} from chat_recipients r
-      where r.account_id = $1 and r.phone = s.phone and r.state in ('delivered', 'read')
-        and (r.dispatched_at, r.id) < (${before_at}, $4)
-      order by r.dispatched_at desc, r.id desc limit $5) r
+      where r.account_id = $1 and r.phone = s.phone and r.accepted_at is not null
+        and r.state in ('delivered', 'read') and (r.accepted_at, r.id) < (${before_at}, $4)
+      order by r.accepted_at desc, r.id desc limit $5) r
   ), named as materialized (
     select r.* from person_bsuids b
     cross join lateral (
@@ -122,7 +122,7 @@ const messages = source(
       where r.account_id = $1 and r.campaign_id = c.id and r.phone = s.phone
         and r.state not in ('delivered', 'read')) r
   ), found as materialized (
-    select r.*, c.name, coalesce(r.dispatched_at, r.ended_at, c.created_at) as at
+    select r.*, c.name, coalesce(r.accepted_at, r.dispatched_at, r.ended_at, c.created_at) as at
     from (select * from arrived union all select * from named union all select * from other) r
     join chat_campaigns c on c.account_id = $1 and c.id = r.campaign_id
   )

@@ -97,7 +97,8 @@ const open_campaigns_statement = statement<CampaignState>(`
         or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
     n.queued::int, n.deferred::int, n.dispatching::int, n.unknown::int, n.ended::int, n.failed::int,
     (select r.due_at from chat_recipients r
-      where r.account_id = c.account_id and r.campaign_id = c.id and r.state = 'deferred'
+      where r.account_id = c.account_id and r.campaign_id = c.id and r.due_at is not null
+        and r.state = 'deferred'
       order by r.due_at limit 1) as next_due_at
   from chat_campaigns c
   cross join lateral (
@@ -119,8 +120,15 @@ export async function findOpenCampaigns(
 }
 
 const dispatching_statement = statement<{ campaign_id: number; id: number; dispatches: number }>(`
-  select campaign_id, id, dispatches from chat_recipients
-  where account_id = $1 and campaign_id = any ($2) and state = 'dispatching'`);
+  select r.campaign_id, r.id, r.dispatches from unnest($2::bigint[]) c (campaign_id)
+  cross join lateral (
+    select r.campaign_id, r.id, r.dispatches from chat_recipients r
+    where r.account_id = $1 and r.campaign_id = c.campaign_id and r.accepted_at is null and r.ended_at is null
+      and r.state = 'dispatching'
+    order by r.id
+    -- Those dispatching come first among the pending: stops before it reads the queue.
+    limit (select greatest(sum(n.dispatching), 0) from chat_counts n
+      where n.account_id = $1 and n.campaign_id = c.campaign_id)) r`);
 
 /** Returns all dispatching recipients of these campaigns. */
 export async function findDispatching(
