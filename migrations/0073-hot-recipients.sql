@@ -13,6 +13,10 @@ alter table chat_recipients add constraint chat_recipients_times check (
     when state in ('refused', 'unresolved', 'undelivered', 'skipped') then ended_at is not null
     else true end) not valid;
 alter table chat_recipients validate constraint chat_recipients_times;
+-- Without it, neither the sender nor the job that settles unknown outcomes finds the recipient.
+alter table chat_recipients add constraint chat_recipients_have_due_at
+  check (state not in ('deferred', 'unknown') or due_at is not null) not valid;
+alter table chat_recipients validate constraint chat_recipients_have_due_at;
 
 -- Queued, deferred, dispatching and unknown.
 create index concurrently if not exists chat_recipients_pending on chat_recipients (account_id, campaign_id, id)

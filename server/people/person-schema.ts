@@ -8,7 +8,9 @@ export type EntryKind = (typeof entry_kinds)[number];
 /** One line of a person's history. */
 export const PersonEntry = Type.Object(
   {
-    at: timestamp("UTC; of a message, when it was last sent, else when it ended or was created"),
+    at: timestamp(
+      "UTC; of a message, when the provider accepted it, else when it was last dispatched, ended or created",
+    ),
     kind: Type.Enum(entry_kinds, { type: "string" }),
     event: Type.String({
       description:

@@ -99,6 +99,9 @@ test("an AI agent is written, corrected at its fields, saved, changed and delete
   await expect(second.getByLabel("Words")).toHaveValue("stop, no more");
   await expect(page.getByLabel("Group of agents")).toHaveValue("1");
   await page.getByRole("button", { name: "Remove answer 2" }).click();
+  await page.getByRole("link", { name: "Menus" }).click();
+  const discard = page.getByRole("dialog", { name: "Discard your changes?" });
+  await discard.getByRole("button", { name: "Stay" }).click();
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
   await page.getByRole("button", { name: "Delete" }).click();

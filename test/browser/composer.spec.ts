@@ -17,7 +17,7 @@ test("from the sign-in, a lead, a campaign to it and its completion take at most
   await click(page.getByRole("button", { name: "Sign in" }));
   await click(page.getByRole("link", { name: "Leads" }));
   await click(page.getByRole("button", { name: "New lead" }));
-  await page.getByLabel("Phone number").fill("9812345001");
+  await page.getByLabel("Phone number").fill("+91 98123-45001");
   await page.getByLabel("Name", { exact: true }).fill("Dorothy Vaughan");
   await click(page.getByRole("button", { name: "Create lead" }));
   await expect(page.getByRole("heading", { name: "Dorothy Vaughan" })).toBeFocused();

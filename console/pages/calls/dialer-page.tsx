@@ -30,7 +30,7 @@ export function DialerPage() {
   const { user, account } = shell.useRouteContext().me;
   const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: useMay("agents.read") });
   const current = useNewestCall(campaign_id);
-  const isCalling = current.call?.ended_at === null;
+  const isCalling = current.isLoading || current.call?.ended_at === null;
   const place = async (json: FormValues) => {
     const asked = json as Parameters<typeof placeCall>[0];
     const to_number = tenDigits(asked.to_number, account.country_code) ?? asked.to_number;
@@ -100,11 +100,12 @@ function useNewestCall(campaign_id: number | undefined) {
     enabled: campaign_id !== undefined,
   });
   const newest = campaign_id === undefined ? undefined : calls.data?.pages[0]?.data[0];
-  const { data: call, error } = useQuery({
-    ...callQuery(newest?.call_id ?? 0),
-    enabled: newest !== undefined,
-  });
-  return { call, error: calls.error ?? error };
+  const detail = useQuery({ ...callQuery(newest?.call_id ?? 0), enabled: newest !== undefined });
+  return {
+    call: detail.data,
+    isLoading: calls.isLoading || detail.isLoading,
+    error: calls.error ?? detail.error,
+  };
 }
 
 function LiveCall({

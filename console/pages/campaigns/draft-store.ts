@@ -4,6 +4,8 @@ import type { AudienceDraft } from "./use-audience.ts";
 export type DraftStore<Draft> = {
   /** Whether a draft says nothing yet. */
   readonly isNew: (draft: Draft) => boolean;
+  /** Whether it is the draft of this tab, and says something. */
+  readonly isContinued: (draft: Draft) => boolean;
   /** Returns the draft of this tab, or a new one. */
   readonly read: () => Draft;
   readonly keep: (draft: Draft) => void;
@@ -11,20 +13,24 @@ export type DraftStore<Draft> = {
   readonly drop: () => void;
 };
 
-/** `unsaid` are the fields that the composer fills in by itself. */
-export function draftStore<Draft extends AudienceDraft>(
+/** `filled_in` are the fields that the composer fills in by itself. */
+export function draftStore<Draft extends AudienceDraft & { readonly key: string }>(
   key: string,
   begin: () => Draft,
-  unsaid: readonly string[],
+  filled_in: readonly string[],
 ): DraftStore<Draft> {
+  const ignored = new Set(["key", ...filled_in]);
   const said = (draft: Draft) =>
-    JSON.stringify(draft, (name, value: unknown) => (unsaid.includes(name) ? null : value));
+    JSON.stringify(draft, (name, value: unknown) => (ignored.has(name) ? null : value));
+  const isNew = (draft: Draft) => said(draft) === said(begin());
+  const read = () => {
+    const kept = sessionStorage.getItem(key);
+    return kept === null ? begin() : (JSON.parse(kept) as Draft);
+  };
   return {
-    isNew: (draft) => said(draft) === said(begin()),
-    read() {
-      const kept = sessionStorage.getItem(key);
-      return kept === null ? begin() : (JSON.parse(kept) as Draft);
-    },
+    isNew,
+    isContinued: (draft) => draft.key === read().key && !isNew(draft),
+    read,
     keep(draft) {
       try {
         sessionStorage.setItem(key, JSON.stringify(draft));

@@ -38,8 +38,7 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
 ) {
   const { drafts, begin, keysOf, missingIn, preview, onSent } = kind;
   const [draft, setDraft] = useState(begin);
-  // A draft that was begun before, in this tab, is not taken for a new one.
-  const [isContinued, setIsContinued] = useState(() => !drafts.isNew(drafts.read()));
+  const [isContinued, setIsContinued] = useState(() => drafts.isContinued(draft));
   useEffect(() => drafts.keep(draft), [drafts, draft]);
   const [uploaded, setUploaded] = useState(0);
   const [missing, setMissing] = useState<FieldErrors>([]);

@@ -106,12 +106,15 @@ function PersonHistory({ phone }: { readonly phone: string }) {
       {!timeline.error && (
         <Timeline
           label="Timeline"
-          entries={entries.map((entry, index) => ({
-            key: String(entries.length - index),
-            at: entry.at,
-            ...describePersonEntry(entry),
-            title: <EntryTitle entry={entry} phone={phone} />,
-          }))}
+          entries={entries.map((entry, index) => {
+            const { title, text } = describePersonEntry(entry);
+            return {
+              key: String(entries.length - index),
+              at: entry.at,
+              title: <EntryLink entry={entry} phone={phone} title={title} />,
+              text,
+            };
+          })}
           loading={timeline.isPending}
           {...(timeline.hasNextPage ? { loadMore: () => void timeline.fetchNextPage() } : {})}
         />
@@ -121,11 +124,17 @@ function PersonHistory({ phone }: { readonly phone: string }) {
 }
 
 /** What happened, with a link to where it is. */
-function EntryTitle({ entry, phone }: { readonly entry: PersonEntry; readonly phone: string }) {
-  const { title } = describePersonEntry(entry);
-  const { kind, data } = entry;
+function EntryLink({
+  entry: { kind, data },
+  phone,
+  title,
+}: {
+  readonly entry: PersonEntry;
+  readonly phone: string;
+  readonly title: string;
+}) {
   const idOf = (name: string) => Number(data[name]);
-  const link = { children: title, className: "hover:underline" };
+  const link = { children: title, className: "text-accent underline-offset-2 hover:underline" };
   switch (kind) {
     case "lead":
       return (

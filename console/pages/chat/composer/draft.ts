@@ -12,7 +12,7 @@ export type Draft = AudienceDraft & {
   readonly scheduled_at: string;
 };
 
-export const drafts = draftStore("chat-campaign-draft", newDraft, ["key", "chat_number_id"]);
+export const drafts = draftStore("chat-campaign-draft", newDraft, ["chat_number_id"]);
 
 /** Returns the draft of this tab with the given template, or a new draft to one number. */
 export function beginDraft({ to, template }: ComposerSearch): Draft {

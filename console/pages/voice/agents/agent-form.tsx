@@ -1,7 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { flushSync } from "react-dom";
 import type { FieldError } from "../../../../server/lib/errors.ts";
 import { api, body } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
@@ -43,11 +42,10 @@ function useAgentForm(agent: AiAgent | null) {
           : api.POST("/api/v1/voice/agents", { body: bodyOfAgent(draft) }),
       ),
     onSuccess: async ({ id }) => {
-      // Before the page is another one, which would ask whether to discard the changes.
-      flushSync(() => setIsChanged(false));
+      setIsChanged(false);
       toasts.add({ title: "Saved for campaigns launched from now on" });
       await queryClient.invalidateQueries({ queryKey: ["ai-agents"] });
-      if (!agent) await navigate({ to: "/voice/agents/$id", params: { id } });
+      if (!agent) await navigate({ to: "/voice/agents/$id", params: { id }, ignoreBlocker: true });
     },
   });
   const saveErrors = save.error instanceof ApiProblem ? save.error.errors : [];

@@ -45,7 +45,7 @@ function Delete({ agent: { id, name } }: { readonly agent: AiAgent }) {
       act={async () => {
         await api.DELETE("/api/v1/voice/agents/{id}", { params: { path: { id } } });
         await queryClient.invalidateQueries({ queryKey: ["ai-agents"] });
-        await navigate({ to: "/voice/agents" });
+        await navigate({ to: "/voice/agents", ignoreBlocker: true });
       }}
     />
   );

@@ -19,7 +19,7 @@ export type VoiceDraft = AudienceDraft & {
   readonly callback_url: string;
 };
 
-export const voice_drafts = draftStore("voice-campaign-draft", newDraft, ["key"]);
+export const voice_drafts = draftStore("voice-campaign-draft", newDraft, []);
 
 /** Returns the draft of this tab with the given voice file, or a new draft to one number. */
 export function beginVoiceDraft({ to, file }: VoiceComposerSearch): VoiceDraft {

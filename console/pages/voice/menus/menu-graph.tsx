@@ -124,7 +124,7 @@ function StepBox({ data }: NodeProps<Step>) {
   );
 }
 
-/** A way from one step to another with all its keys; steps that are the same have one. */
+/** The one way between two steps, with all its keys. */
 type Way = { readonly from: string; readonly to: string; readonly label: string };
 
 function waysOf(menu: MenuGraphProps["menu"], countOf: MenuGraphProps["countOf"]): Way[] {
@@ -186,6 +186,18 @@ function curveThrough(points: readonly Point[]): string {
   return `M${at(points[0]!)} ${bends.join(" ")}`;
 }
 
+/** An arrow from a step to itself, in the room that the layout keeps at its right. */
+function besideBox({ x, y }: Point): Route {
+  const right = x + width / 2;
+  const points = [
+    { x: right, y: y + 15 },
+    { x: right + 30, y: y + 15 },
+    { x: right + 30, y: y - 15 },
+    { x: right, y: y - 15 },
+  ];
+  return { points, x: right + 25, y };
+}
+
 /** Places the steps from top to bottom, and leads the arrows around them. */
 function arrange(menu: MenuGraphProps["menu"], ways: readonly Way[]) {
   const graph = new graphlib.Graph();
@@ -203,7 +215,12 @@ function arrange(menu: MenuGraphProps["menu"], ways: readonly Way[]) {
     }),
   );
   const routes = new Map(
-    ways.map(({ from, to }) => [`${from} ${to}`, graph.edge(from, to) as unknown as Route]),
+    ways.map(({ from, to }) => [
+      `${from} ${to}`,
+      from === to
+        ? besideBox(graph.node(from) as Point)
+        : (graph.edge(from, to) as unknown as Route),
+    ]),
   );
   // Of all of it, with the arrows and their labels.
   const { width: x = 0, height: y = 0 } = graph.graph() as { width?: number; height?: number };

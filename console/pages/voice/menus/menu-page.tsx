@@ -56,7 +56,7 @@ function MenuActions({ menu: { id, name } }: { readonly menu: Menu }) {
         act={async () => {
           await api.DELETE("/api/v1/voice/menus/{id}", { params: { path: { id } } });
           await queryClient.invalidateQueries({ queryKey: ["voice-menus"] });
-          await navigate({ to: "/voice/menus" });
+          await navigate({ to: "/voice/menus", ignoreBlocker: true });
         }}
       />
       <Link to="/voice/files/new" search={{ menu: id }} className={buttonClass()}>

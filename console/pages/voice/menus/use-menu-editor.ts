@@ -1,7 +1,6 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useDeferredValue, useState } from "react";
-import { flushSync } from "react-dom";
 import type { Menu } from "../../../api/voice.ts";
 import { api, body } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
@@ -24,11 +23,10 @@ export function useMenuEditor(menu: Menu | null) {
   const save = useMutation({
     mutationFn: () => saveMenu(menu?.id ?? null, draft),
     onSuccess: async ({ id }) => {
-      // Before the page is another one, which would ask whether to discard the changes.
-      flushSync(() => setIsChanged(false));
+      setIsChanged(false);
       toasts.add({ title: "Saved for campaigns launched from now on" });
       await queryClient.invalidateQueries({ queryKey: ["voice-menus"] });
-      if (!menu) await navigate({ to: "/voice/menus/$id", params: { id } });
+      if (!menu) await navigate({ to: "/voice/menus/$id", params: { id }, ignoreBlocker: true });
     },
   });
   const violations = [save.error, trial.error].flatMap((error) =>
