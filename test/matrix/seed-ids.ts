@@ -262,6 +262,7 @@ async function seedChat({ app }: TestApi, account: TestAccount, mark: string) {
     .updateTable("chat_recipients")
     .set({
       state: "unknown",
+      due_at: new Date(),
       dispatches: 1,
       dispatched_at: new Date(0),
       provider_message_id: unique("wamid"),
