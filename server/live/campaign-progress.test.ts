@@ -183,6 +183,38 @@ test("a campaign with any hold is shown as paused, as in its record", async () =
   reader.close();
 });
 
+test("what is delivered and read after a chat campaign's end is sent for a day, also to a later reader", async () => {
+  const { account, chat } = await makeCampaigns();
+  const { account_id, token } = account;
+  const end = api.app.clock.now();
+  await change(
+    `update chat_campaigns set state = 'completed', finished_at = $2 where account_id = $1`,
+    [account_id, end],
+  );
+  const reader = await readEvents(url, { token });
+  await snapshotsUntil(reader, chat_progress, ({ status }) => status === "completed");
+  const read = (messages: number) =>
+    change(
+      `update chat_counts set queued = 10 - $2, read = $2 where account_id = $1 and slot = 'controls'`,
+      [account_id, messages],
+    );
+  await read(4);
+  await snapshotsUntil(reader, chat_progress, ({ counts }) => counts["read"] === 4);
+  // It is not followed any more when it is read again.
+  api.clock.set(new Date(end.getTime() + 86_400_001));
+  await read(7);
+  await snapshotsUntil(reader, chat_progress, ({ counts }) => counts["read"] === 7);
+  await read(8);
+  const { id } = await makeVoiceCampaign(api.app, account);
+  const late = await readEvents(url, { token });
+  await snapshotsUntil(late, voice_progress, ({ campaign_id }) => campaign_id === id);
+  assert.deepEqual(late.dataOf(chat_progress), []);
+  assert.equal((reader.dataOf(chat_progress) as Progress[]).at(-1)!.counts["read"], 7);
+  api.clock.set(new Date());
+  assert.equal(reader.dataOf(chat_progress).at(-1)!.campaign_id, chat);
+  for (const one of [reader, late]) one.close();
+});
+
 test("progress goes to readers that may receive and requested it, and a later reader receives the current state", async () => {
   const { account, chat } = await makeCampaigns();
   const other = await makeCampaigns();

@@ -1,4 +1,5 @@
-// The progress of an account's open campaigns: snapshots of those that changed since the last refresh.
+// The progress of an account's campaigns: snapshots of those that changed since the last refresh. Open ones are
+// followed, and chat campaigns for a day after their end, because messages are delivered and read later.
 import { quietUntil, type QuietTime } from "../accounts/accounts/quiet-time.ts";
 import { shown_states, storedStates } from "../chat/campaigns/campaign-record-schema.ts";
 import { countOfState, recipientStates } from "../chat/recipients/recipient-states.ts";
@@ -10,6 +11,9 @@ import { eventFrame } from "./event-frame.ts";
 
 /** The number of open campaigns followed, the newest ones, of chat and of voice each. */
 const campaigns_max = 200;
+/** The number of ended chat campaigns followed, and for how long. */
+const ended_max = 20;
+const ended_ms = 86_400_000;
 
 /** The progress of one campaign as an SSE frame. */
 export type Snapshot = {
@@ -22,9 +26,9 @@ export type Snapshot = {
 export type CampaignProgress = {
   /** Returns whether counts can change without an event, which those of scheduled campaigns do not. */
   mayChange(): boolean;
-  /** Reads the open campaigns and those that have ended since, and returns the changed snapshots. */
+  /** Reads the campaigns that are followed or were until now, and returns the changed snapshots. */
   refresh(): Promise<Snapshot[]>;
-  /** Returns the snapshots of the open campaigns as of the last refresh. */
+  /** Returns the snapshots of the campaigns that are followed, as of the last refresh. */
   latest(): Snapshot[];
 };
 
@@ -33,7 +37,7 @@ type Row = QuietTime & {
   campaign_id: number;
   public_id: string | null;
   state: "scheduled" | "running" | "completed" | "cancelled" | "failed";
-  is_open: boolean;
+  is_followed: boolean;
   total: number;
   held: boolean;
   counts: Record<string, number>;
@@ -47,13 +51,13 @@ const voice_sums = recipient_states
   .join(", ");
 
 // Chat and voice in one statement, because it runs once a second. `held` has the meaning of statusOf in each
-// feature's campaign-records.ts. With 100,000 and 60,000 campaigns, 51 of each open: 1.7 ms.
-const readOpen = statement<Row>(`
+// feature's campaign-records.ts. The limits are literal, so that the planner knows how little it reads.
+const readFollowed = statement<Row>(`
   select v.*, a.time_zone, a.chat_quiet_from, a.chat_quiet_to
   from accounts a
   cross join lateral (
     select 'chat.campaign.progress' as type, c.id as campaign_id, null::uuid as public_id, c.state,
-      c.finished_at is null as is_open, c.total,
+      c.finished_at is null or c.finished_at > $4 as is_followed, c.total,
       exists (
         select from chat_holds h
         where h.account_id = a.account_id
@@ -63,12 +67,15 @@ const readOpen = statement<Row>(`
               or h.scope = 'account')))) as held,
       (select json_build_object(${chat_sums}) from chat_counts n
         where n.account_id = a.account_id and n.campaign_id = c.id) as counts
-    from (
-      (select * from chat_campaigns
-        where account_id = a.account_id and finished_at is null order by id desc limit $2)
+    from chat_campaigns c
+    where c.account_id = $1 and c.id in (
+      (select id from chat_campaigns
+        where account_id = $1 and finished_at is null order by id desc limit ${campaigns_max})
       union all
-      (select * from chat_campaigns
-        where account_id = a.account_id and id = any ($3) and finished_at is not null)) c
+      (select id from chat_campaigns
+        where account_id = $1 and finished_at > $4 order by finished_at desc limit ${ended_max})
+      union all
+      select unnest($2::bigint[]))
     union all
     select 'voice.campaign.progress', c.id, c.public_id, c.state, c.finished_at is null, c.total,
       exists (
@@ -78,10 +85,10 @@ const readOpen = statement<Row>(`
     from (
       (select * from voice_campaigns
         where account_id = a.account_id and finished_at is null and not is_test
-        order by id desc limit $2)
+        order by id desc limit ${campaigns_max})
       union all
       (select * from voice_campaigns
-        where account_id = a.account_id and id = any ($4) and finished_at is not null)) c
+        where account_id = a.account_id and id = any ($3) and finished_at is not null)) c
   ) v
   where a.account_id = $1`);
 
@@ -107,14 +114,15 @@ export function followCampaigns(app: App, accountId: number): CampaignProgress {
     latest: () => [...seen.values()].map(({ snapshot }) => snapshot),
     async refresh() {
       const ids = [idsOf("chat.campaign.progress"), idsOf("voice.campaign.progress")];
-      const rows = await readOpen(app.db.pool, [accountId, campaigns_max, ...ids]);
       const now = app.clock.now();
+      const followed_from = new Date(now.getTime() - ended_ms);
+      const rows = await readFollowed(app.db.pool, [accountId, ...ids, followed_from]);
       const found = rows.map((row) => update(row, now));
       const changed = found.filter(
         ({ snapshot }) => seen.get(snapshot.campaign)?.snapshot !== snapshot,
       );
-      const open = found.filter(({ row }) => row.is_open);
-      seen = new Map(open.map((one) => [one.snapshot.campaign, one]));
+      const followed = found.filter(({ row }) => row.is_followed);
+      seen = new Map(followed.map((one) => [one.snapshot.campaign, one]));
       return changed.map(({ snapshot }) => snapshot);
     },
   };

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { campaignQuery, type CampaignDetail } from "../../api/chat.ts";
 import { useCampaignProgress } from "../../api/chat-progress.ts";
+import { useRefresh } from "../../api/live.ts";
 import { campaign_failures } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -24,6 +25,7 @@ export function CampaignPage() {
   const { id } = route.useParams();
   const { data: campaign, error } = useQuery(campaignQuery(id));
   useCampaignProgress();
+  useRefresh(["chat.reply.received"], ["chat-campaigns", id]);
   // One page for all states, so that the heading keeps the focus.
   return (
     <Page
