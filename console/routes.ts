@@ -35,7 +35,6 @@ import { readAuditSearch, readLedgerSearch } from "./pages/settings/settings-sea
 import { readSuppressionsSearch } from "./pages/suppressions/suppressions-search.ts";
 import {
   readVoiceCampaignsSearch,
-  readNewFileSearch,
   readVoiceComposerSearch,
   readVoiceRecipientSearch,
 } from "./pages/voice/voice-search.ts";
@@ -311,7 +310,6 @@ const newVoiceFile = createRoute({
   getParentRoute: () => shell,
   path: "/voice/files/new",
   staticData: { title: "New content", permission: "voice.content.manage" },
-  validateSearch: readNewFileSearch,
   component: lazyRouteComponent(
     () => import("./pages/voice/content/new-file-page.tsx"),
     "NewFilePage",

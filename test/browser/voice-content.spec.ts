@@ -35,8 +35,13 @@ test("a recording is uploaded, played, given a script that is synthesized with a
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
   await page.getByRole("link", { name: "Use in a campaign" }).click();
-  await page.getByRole("radio", { name: "Personal script" }).check();
+  await expect(page.getByRole("radio", { name: "Personal script" })).toBeChecked();
   await expect(page.getByLabel("Content")).toHaveValue(/\d+/);
+  // What another kind of call cannot play is chosen no longer.
+  await page.getByRole("radio", { name: "Menu" }).check();
+  await expect(page.getByLabel("Content")).toHaveValue("");
+  await page.goBack();
+  await page.getByRole("link", { name: "Use in a campaign" }).click();
   await page.getByLabel("Campaign name").fill("Open today");
   await page.getByLabel("Numbers").fill("phone,name\n9876777811,Lin");
   await page.getByRole("button", { name: "Check with a dry run" }).click();

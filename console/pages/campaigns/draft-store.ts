@@ -4,7 +4,7 @@ import type { AudienceDraft } from "./use-audience.ts";
 export type DraftStore<Draft> = {
   /** Whether a draft says nothing yet. */
   readonly isNew: (draft: Draft) => boolean;
-  /** Whether it is the draft of this tab, and says something. */
+  /** Whether it began as the draft of this tab, and that one says something. */
   readonly isContinued: (draft: Draft) => boolean;
   /** Returns the draft of this tab, or a new one. */
   readonly read: () => Draft;
@@ -29,7 +29,10 @@ export function draftStore<Draft extends AudienceDraft & { readonly key: string 
   };
   return {
     isNew,
-    isContinued: (draft) => draft.key === read().key && !isNew(draft),
+    isContinued({ key: shown }) {
+      const kept = read();
+      return kept.key === shown && !isNew(kept);
+    },
     read,
     keep(draft) {
       try {

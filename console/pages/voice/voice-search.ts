@@ -65,26 +65,20 @@ export function readVoiceRecipientSearch({
 export type VoiceComposerSearch = {
   /** The only recipient. */
   readonly to?: string;
-  /** The ID of the voice file. */
+  /** The ID of the voice file, and the kind of call that plays it. */
   readonly file?: number;
+  readonly kind?: CallType;
 };
 
 export function readVoiceComposerSearch({
   to,
   file,
+  kind,
 }: Record<string, unknown>): VoiceComposerSearch {
+  const known_kind = type_options.find(({ value }) => value === kind);
   return {
     ...(typeof to === "string" && /^\+\d{5,15}$/.test(to) ? { to } : {}),
     ...(Number.isSafeInteger(file) ? { file: file as number } : {}),
+    ...(known_kind ? { kind: known_kind.value } : {}),
   };
-}
-
-/** With what new content begins. */
-export type NewFileSearch = {
-  /** The ID of the menu. */
-  readonly menu?: number;
-};
-
-export function readNewFileSearch({ menu }: Record<string, unknown>): NewFileSearch {
-  return Number.isSafeInteger(menu) ? { menu: menu as number } : {};
 }

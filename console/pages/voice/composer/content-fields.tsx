@@ -1,47 +1,48 @@
 import { Link } from "@tanstack/react-router";
-import type { CallType, VoiceFile } from "../../../api/voice.ts";
+import type { CallType } from "../../../api/voice.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { useMay } from "../../../ui/permission.ts";
 import { SelectField } from "../../../ui/select-field.tsx";
+import { playable } from "../content/file-words.ts";
 import { errorOf, type VoiceComposer } from "./use-voice-composer.ts";
 
 const kinds: readonly {
   readonly type: CallType;
   readonly label: string;
   readonly text: string;
-  readonly fits: (file: VoiceFile) => boolean;
 }[] = [
   {
     type: "obd_voice_call",
     label: "Recording",
     text: "Everyone hears the same audio.",
-    fits: ({ duration_ms }) => duration_ms !== null,
   },
   {
     type: "obd_smartvoice",
     label: "Personal script",
     text: "A text with each person's own values, spoken by a voice.",
-    fits: ({ script }) => script !== null,
   },
   {
     type: "obd_ivr",
     label: "Menu",
     text: "People press keys to choose.",
-    fits: ({ menu_id }) => menu_id !== null,
   },
   {
     type: "ai_bot",
     label: "AI agent",
     text: "A conversation that asks and answers.",
-    fits: ({ ai_agent_id }) => ai_agent_id !== null,
   },
 ];
 
 /** The kind of call and what people hear. */
 export function ContentFields({ composer }: { readonly composer: VoiceComposer }) {
   const { draft, files, change } = composer;
-  const { fits } = kinds.find(({ type }) => type === draft.call_type)!;
-  const usable = files.rows.filter((file) => file.active && file.status === "ready" && fits(file));
+  const usableIn = (kind: CallType) =>
+    files.rows.filter((file) => file.active && file.status === "ready" && playable[kind](file));
+  const usable = usableIn(draft.call_type);
+  const choose = (call_type: CallType) => {
+    const fits = usableIn(call_type).some(({ id }) => String(id) === draft.voice_file_id);
+    change({ call_type, mapping: {}, ...(fits ? {} : { voice_file_id: "" }) });
+  };
   const none = files.isSuccess && usable.length === 0 && <NoContent />;
   const hint = draft.call_type === "obd_ivr" ? <MissingMenu /> : none;
   return (
@@ -58,7 +59,7 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
                 type="radio"
                 name="call_type"
                 checked={draft.call_type === type}
-                onChange={() => change({ call_type: type, mapping: {} })}
+                onChange={() => choose(type)}
                 className="accent-accent mt-1"
               />
               <span>

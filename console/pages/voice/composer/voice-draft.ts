@@ -21,10 +21,12 @@ export type VoiceDraft = AudienceDraft & {
 
 export const voice_drafts = draftStore("voice-campaign-draft", newDraft, []);
 
-/** Returns the draft of this tab with the given voice file, or a new draft to one number. */
-export function beginVoiceDraft({ to, file }: VoiceComposerSearch): VoiceDraft {
+/** Returns the draft of this tab with the given voice file and kind of call, or a new draft to one number. */
+export function beginVoiceDraft({ to, file, kind }: VoiceComposerSearch): VoiceDraft {
   const draft = to === undefined ? voice_drafts.read() : { ...newDraft(), list: to };
-  return file === undefined ? draft : { ...draft, voice_file_id: String(file), mapping: {} };
+  if (file === undefined) return draft;
+  const call_type = kind ?? draft.call_type;
+  return { ...draft, call_type, voice_file_id: String(file), mapping: {} };
 }
 
 function newDraft(): VoiceDraft {

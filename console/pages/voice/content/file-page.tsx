@@ -17,6 +17,7 @@ import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { toasts } from "../../../ui/toasts.tsx";
 import { VoiceStatusBadge } from "../voice-badges.tsx";
 import { FileStatus } from "./file-status.tsx";
+import { kindOfCall } from "./file-words.ts";
 import {
   CallFields,
   NameField,
@@ -58,7 +59,8 @@ export function FilePage() {
   );
 }
 
-function FileActions({ file: { id, name, active, status } }: { readonly file: VoiceFile }) {
+function FileActions({ file }: { readonly file: VoiceFile }) {
+  const { id, name, active, status } = file;
   const navigate = useNavigate();
   const mayManage = useMay("voice.content.manage");
   const mayCall = useMay("voice.campaigns.create");
@@ -79,7 +81,11 @@ function FileActions({ file: { id, name, active, status } }: { readonly file: Vo
         />
       )}
       {mayCall && status === "ready" && (
-        <Link to="/voice/campaigns/new" search={{ file: id }} className={buttonClass("primary")}>
+        <Link
+          to="/voice/campaigns/new"
+          search={{ file: id, kind: kindOfCall(file) }}
+          className={buttonClass("primary")}
+        >
           Use in a campaign
         </Link>
       )}

@@ -1,4 +1,4 @@
-import type { VoiceFile } from "../../../api/voice.ts";
+import type { CallType, VoiceFile } from "../../../api/voice.ts";
 import type { Option } from "../../../ui/option.ts";
 
 export const machine_options: readonly Option<VoiceFile["answering_machine"]>[] = [
@@ -12,6 +12,18 @@ export const key_options: readonly Option<string>[] = "1234567890*#".split("").m
   value: key,
   label: `Key ${key}`,
 }));
+
+/** Whether a kind of call can play a file; the more a kind needs, the earlier it stands. */
+export const playable = {
+  obd_ivr: ({ menu_id }: VoiceFile) => menu_id !== null,
+  ai_bot: ({ ai_agent_id }: VoiceFile) => ai_agent_id !== null,
+  obd_smartvoice: ({ script }: VoiceFile) => script !== null,
+  obd_voice_call: ({ duration_ms }: VoiceFile) => duration_ms !== null,
+} satisfies Record<CallType, unknown>;
+
+/** The kind of call that a file was most likely made for. */
+export const kindOfCall = (file: VoiceFile): CallType =>
+  (Object.keys(playable) as CallType[]).find((type) => playable[type](file)) ?? "obd_voice_call";
 
 /** What a file can be used for. */
 export function usesOf({ duration_ms, script, menu_id, ai_agent_id }: VoiceFile): string {

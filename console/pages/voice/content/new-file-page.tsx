@@ -1,11 +1,10 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { api, body } from "../../../api/client.ts";
 import { queryClient } from "../../../api/query-client.ts";
 import { upload } from "../../../api/upload.ts";
-import { menusQuery } from "../../../api/voice.ts";
 import { ApiProblem } from "../../../api/problem.ts";
 import { Button, buttonClass } from "../../../ui/button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
@@ -25,28 +24,16 @@ import {
   type SettingValues,
 } from "./setting-fields.tsx";
 
-const route = getRouteApi("/shell/voice/files/new");
-
 /** The form's audio and settings, and what sends them. */
 function useNewFile() {
   const navigate = useNavigate();
-  const { menu } = route.useSearch();
-  const [source, setSource] = useState<AudioSource>(
-    menu === undefined ? { kind: "upload", file: null } : { kind: "none" },
-  );
+  const [source, setSource] = useState<AudioSource>({ kind: "upload", file: null });
   const [sent, setSent] = useState(0);
   const [formError, setFormError] = useState<Error | null>(null);
   const [sourceError, setSourceError] = useState<string>();
   const form = useForm<SettingValues>({
-    defaultValues: { ...empty_settings, menu_id: String(menu ?? "") },
+    defaultValues: empty_settings,
   });
-  const { data: menus } = useQuery({ ...menusQuery, enabled: menu !== undefined });
-  const menu_name = menus?.find(({ id }) => id === menu)?.name;
-  // Content of one menu is called like the menu until someone calls it otherwise.
-  useEffect(() => {
-    if (menu_name && !form.getFieldState("name").isDirty)
-      form.resetField("name", { defaultValue: menu_name });
-  }, [form, menu_name]);
   const create = useMutation({
     mutationFn: (values: SettingValues) => createFile(source, values, setSent),
     onMutate: () => {

@@ -1,13 +1,14 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { api } from "../../../api/client.ts";
+import { api, body } from "../../../api/client.ts";
 import { queryClient } from "../../../api/query-client.ts";
-import { menuQuery, type Menu } from "../../../api/voice.ts";
-import { Button, buttonClass } from "../../../ui/button.tsx";
+import { menuQuery, voiceFilesQuery, type Menu } from "../../../api/voice.ts";
+import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
 import { Missing } from "../../../ui/missing.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { useMay } from "../../../ui/permission.ts";
+import { toasts } from "../../../ui/toasts.tsx";
 import { draftOf } from "./menu-draft.ts";
 import { MenuEditor } from "./menu-editor.tsx";
 import { LazyMenuGraph } from "./lazy-menu-graph.tsx";
@@ -44,8 +45,26 @@ export function MenuPage() {
   );
 }
 
-function MenuActions({ menu: { id, name } }: { readonly menu: Menu }) {
+/** Returns the ID of content that plays a menu; creates it if there is none. */
+async function contentOf({ id, name }: Menu): Promise<number> {
+  const files = await queryClient.query(voiceFilesQuery);
+  const found = files.find(({ menu_id, active }) => menu_id === id && active);
+  if (found) return found.id;
+  const made = await body(api.POST("/api/v1/voice/files", { body: { name, menu_id: id } }));
+  await queryClient.invalidateQueries({ queryKey: ["voice-files"] });
+  return made.id;
+}
+
+function MenuActions({ menu }: { readonly menu: Menu }) {
+  const { id, name } = menu;
   const navigate = useNavigate();
+  const mayCall = useMay("voice.campaigns.create");
+  const call = useMutation({
+    mutationFn: () => contentOf(menu),
+    onSuccess: (file) =>
+      navigate({ to: "/voice/campaigns/new", search: { file, kind: "obd_ivr" } }),
+    onError: ({ message }) => toasts.add({ title: message }),
+  });
   return (
     <>
       <ConfirmDialog
@@ -59,9 +78,11 @@ function MenuActions({ menu: { id, name } }: { readonly menu: Menu }) {
           await navigate({ to: "/voice/menus", ignoreBlocker: true });
         }}
       />
-      <Link to="/voice/files/new" search={{ menu: id }} className={buttonClass()}>
-        Call people with it
-      </Link>
+      {mayCall && (
+        <Button busy={call.isPending} onClick={() => call.mutate()}>
+          Call people with it
+        </Button>
+      )}
     </>
   );
 }
