@@ -92,8 +92,7 @@ function PersonCombobox({ onLeave }: { readonly onLeave: () => void }) {
           >
             <span className="block font-medium">{name ?? `+${phone_number}`}</span>
             <span className="text-muted block text-xs wrap-anywhere">
-              +{phone_number}
-              {email && ` · ${email}`}
+              {[name && `+${phone_number}`, email].filter(Boolean).join(" · ")}
             </span>
           </li>
         ))}

@@ -238,6 +238,17 @@ test("a person is found by the start of the number in any form, by name and by e
   assert.deepEqual((await get("/people?q=%25")).body.data, []);
 });
 
+test("of several leads of a number a search names the one that matches, and last digits find it too", async () => {
+  await makeLead({ phone: "8211112222", name: "Rear Admiral" });
+  await makeLead({ phone: "8211112222", name: "Someone Else" });
+  const namesFor = async (q: string) =>
+    (await get(`/people?q=${q}`)).body.data.map(({ name }: never) => name);
+  assert.deepEqual(await namesFor("admiral"), ["Rear Admiral"]);
+  assert.deepEqual(await namesFor("2222"), ["Someone Else"]);
+  assert.deepEqual(await namesFor("222"), []);
+  assert.deepEqual(await namesFor("%2B2222"), []);
+});
+
 test("a person who is only in messages, calls, suppressions or groups is found by number", async () => {
   await makeMessage("447911123456", "read");
   await makeSuppression(api.app, account, "447911123456");

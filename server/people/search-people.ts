@@ -5,6 +5,7 @@ import { searches } from "../lib/database/searches.ts";
 import { phoneKey, phoneSpellings } from "../lib/phone-key.ts";
 import {
   describePeople,
+  findByLastDigits,
   findByPrefix,
   findByText,
   people_max,
@@ -13,6 +14,9 @@ import {
 } from "./internal/search-statements.ts";
 import { visibleParts, type Part } from "./people-access.ts";
 import { found_in, type FoundIn, type PersonFound } from "./person-schema.ts";
+
+/** Fewer last digits would match at random. */
+const last_digits_min = 4;
 
 const part_of: Readonly<Record<FoundIn, Part>> = {
   leads: "leads",
@@ -35,17 +39,21 @@ export async function searchPeople(
   const db = app.db.query;
   return searches.use(id, async () => {
     const found: string[] = [];
+    let pattern: string | null = null;
     if (/^[+\d\s().-]+$/.test(q) && /\d/.test(q)) {
       for (const prefix of prefixesOf(q, country_code)) {
         found.push(...(await findByPrefix(db, id, visible, prefix)));
       }
+      const digits = q.replaceAll(/\D/g, "");
+      if (!q.includes("+") && digits.length >= last_digits_min)
+        found.push(...(await findByLastDigits(db, id, visible, digits)));
     } else if (q.trim() !== "") {
-      const pattern = `%${q.trim().replaceAll(/[\\%_]/g, "\\$&")}%`;
+      pattern = `%${q.trim().replaceAll(/[\\%_]/g, "\\$&")}%`;
       found.push(...(await findByText(db, id, visible, pattern)));
     }
     const by_key = new Map(found.filter(Boolean).map((phone) => [phoneKey(phone), phone]));
     const phones = [...by_key.values()].slice(0, people_max);
-    const rows = await describePeople(db, id, phones);
+    const rows = await describePeople(db, id, phones, pattern);
     const known = new Map(rows.map((row) => [row.phone, row]));
     return phones.map((phone) => personOf(known.get(phone)!, visible));
   });

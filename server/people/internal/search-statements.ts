@@ -5,7 +5,7 @@ import { leads_counted_max, type FoundIn } from "../person-schema.ts";
 import type { Part } from "../people-access.ts";
 
 export const people_max = 10;
-/** The newest leads, and group members, among which text is searched: no index has names. */
+/** The newest leads, and group members, among which text and last digits are searched: no index has them. */
 const searched_rows = 5_000;
 const groups_max = 500;
 /** Campaigns in which messages that did not arrive are looked up: no index has their numbers. */
@@ -74,15 +74,15 @@ const members_by_phone = `
   join group_members m on m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key($2)
   limit 1`;
 
-/** Expects $1 account, $2 an ILIKE pattern. */
-const by_text: readonly Search[] = [
+/** Expects $1 account, $2 what the conditions expect. */
+const amongNewest = (of_lead: string, of_member: string): readonly Search[] => [
   [
     "leads",
     `select substr(l.phone_e164, 2) as phone from (
       select l.id, l.phone_e164, l.name, l.email, l.workspace_id from leads l
       where l.account_id = $1 order by l.id desc limit ${searched_rows}) l
     join workspaces w on w.account_id = $1 and w.id = l.workspace_id and w.active
-    where l.name ilike $2 or l.email ilike $2
+    where ${of_lead}
     order by l.id desc limit ${prefix_leads}`,
   ],
   [
@@ -90,10 +90,13 @@ const by_text: readonly Search[] = [
     `select m.phone from (
       select m.id, m.phone, m.name from group_members m
       where m.account_id = $1 order by m.id desc limit ${searched_rows}) m
-    where m.name ilike $2
+    where ${of_member}
     order by m.id desc limit ${prefix_leads}`,
   ],
 ];
+
+const by_text = amongNewest("l.name ilike $2 or l.email ilike $2", "m.name ilike $2");
+const by_last_digits = amongNewest("l.phone_e164 like '%' || $2", "m.phone like '%' || $2");
 
 /** What is known of a number; a name or email is null without the permission. */
 export type PersonRow = {
@@ -106,7 +109,7 @@ export type PersonRow = {
   readonly leads: number;
 } & Readonly<Record<`in_${Exclude<FoundIn, "leads">}`, boolean>>;
 
-/** Expects $1 account, $2 the phones. */
+/** Expects $1 account, $2 the phones, $3 the ILIKE pattern of the search: of several leads it names the one that matches. */
 const describe_people = `
   with ${newest_campaigns}
   select p.phone, l.name as lead_name, l.email as lead_email, n.leads, c.name as contact_name,
@@ -131,8 +134,9 @@ const describe_people = `
       select l.id, l.name, l.email from leads l
       where l.account_id = $1 and l.workspace_id = w.id and l.phone = right(p.phone, 10)
         and l.phone_e164 = '+' || p.phone
-      order by l.id desc limit 1) l
-    where w.account_id = $1 and w.active order by l.id desc limit 1) l on true
+      order by l.id desc limit ${leads_counted_max}) l
+    where w.account_id = $1 and w.active
+    order by coalesce(l.name ilike $3 or l.email ilike $3, false) desc, l.id desc limit 1) l on true
   left join lateral (
     select c.name, c.email from workspaces w join contacts c on c.account_id = $1 and c.workspace_id = w.id
       and c.phone = right(p.phone, 10) and c.phone_e164 = '+' || p.phone
@@ -175,22 +179,33 @@ export async function findByPrefix(
 }
 
 /** Returns numbers (E.164 digits) of the newest leads and group members whose name or email matches the pattern. */
-export async function findByText(
-  db: Kysely<DB>,
-  accountId: number,
-  visible: ReadonlySet<Part>,
-  pattern: string,
-): Promise<string[]> {
-  const found: string[] = [];
-  for (const [part, text] of by_text) {
-    if (!visible.has(part)) continue;
-    const rows = await rowsOf<{ phone: string }>(db, text, [accountId, pattern]);
-    found.push(...rows.map(({ phone }) => phone));
-  }
-  return found;
+export const findByText = newestFinder(by_text);
+/** Returns numbers (E.164 digits) of the newest leads and group members that end in the digits. */
+export const findByLastDigits = newestFinder(by_last_digits);
+
+function newestFinder(statements: readonly Search[]) {
+  return async (
+    db: Kysely<DB>,
+    accountId: number,
+    visible: ReadonlySet<Part>,
+    value: string,
+  ): Promise<string[]> => {
+    const found: string[] = [];
+    for (const [part, text] of statements) {
+      if (!visible.has(part)) continue;
+      const rows = await rowsOf<{ phone: string }>(db, text, [accountId, value]);
+      found.push(...rows.map(({ phone }) => phone));
+    }
+    return found;
+  };
 }
 
-/** Returns what is known of each number. */
-export function describePeople(db: Kysely<DB>, accountId: number, phones: readonly string[]) {
-  return rowsOf<PersonRow>(db, describe_people, [accountId, [...phones]]);
+/** Returns what is known of each number; the pattern is that of a search for text. */
+export function describePeople(
+  db: Kysely<DB>,
+  accountId: number,
+  phones: readonly string[],
+  pattern: string | null,
+) {
+  return rowsOf<PersonRow>(db, describe_people, [accountId, [...phones], pattern]);
 }
