@@ -1,5 +1,6 @@
 import { Field as Base } from "@base-ui/react/field";
 import type { ReactNode } from "react";
+import { fieldError } from "../messages/field-error.ts";
 
 export const control_class =
   "border-line bg-panel data-invalid:border-danger w-full rounded-lg border px-3";
@@ -24,7 +25,7 @@ export function Field({
       {children}
       {hint && <Base.Description className="text-muted text-xs">{hint}</Base.Description>}
       <Base.Error match={error !== undefined} className="text-danger text-xs">
-        {error}
+        {error && fieldError(label, error)}
       </Base.Error>
     </Base.Root>
   );

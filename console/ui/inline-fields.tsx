@@ -1,5 +1,6 @@
 // Fields that save by themselves: text with Enter or when the focus leaves it, a choice at once.
 import type { ComponentProps } from "react";
+import { fieldError } from "../messages/field-error.ts";
 import type { Option } from "./option.ts";
 import { SelectField } from "./select-field.tsx";
 import { TextField } from "./text-field.tsx";
@@ -101,7 +102,7 @@ export function InlineChoices({
       ))}
       {error && (
         <p role="alert" className="text-danger text-xs">
-          {error}
+          {fieldError(label, error)}
         </p>
       )}
     </fieldset>

@@ -17,7 +17,9 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await page.getByRole("button", { name: "Add step" }).click();
   const added = page.getByRole("region", { name: /^play/ });
   await expect(added).toBeFocused();
-  await expect(added).toContainText("must be reachable from start");
+  await expect(added).toContainText(
+    "This step is never reached: let a key or another step lead to it.",
+  );
   await expect(trial).toContainText("Correct the errors");
   await added.getByLabel("Name of this step").fill("hours");
   await added.getByLabel("Says").click();

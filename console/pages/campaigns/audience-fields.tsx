@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { groupsQuery } from "../../api/groups.ts";
+import { fieldError } from "../../messages/field-error.ts";
 import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -115,7 +116,7 @@ function FileFields({ composer, file }: Props & { readonly file: File }) {
           </p>
           {error && (
             <p role="alert" className="text-danger">
-              {error}
+              {fieldError("The file", error)}
             </p>
           )}
         </div>
@@ -141,7 +142,7 @@ function errorOfContacts({ errors, contacts }: AudienceComposer): string | undef
   const [, index] = /^contacts\.(\d+)/.exec(wrong.field) ?? [];
   if (index === undefined) return wrong.reason;
   const number = contacts[Number(index)]?.phone_number ?? "";
-  return `Recipient ${Number(index) + 1} (${number}) ${wrong.reason}`;
+  return `Recipient ${Number(index) + 1} (${number}) ${wrong.reason}.`;
 }
 
 /** Which column has the numbers, and which fills which variable of the template. */

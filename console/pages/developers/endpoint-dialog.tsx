@@ -4,6 +4,7 @@ import { useForm } from "react-hook-form";
 import { eventTypesQuery, type Endpoint } from "../../api/callbacks.ts";
 import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
+import { fieldError } from "../../messages/field-error.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -132,7 +133,7 @@ function EventTypes({
       ))}
       {error !== undefined && (
         <p role="alert" className="text-danger text-xs">
-          {error}
+          {fieldError("The list of events", error)}
         </p>
       )}
     </fieldset>

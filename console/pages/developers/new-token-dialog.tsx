@@ -6,6 +6,7 @@ import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { permissionsQuery, usersQuery, type Permissions } from "../../api/users.ts";
+import { fieldError } from "../../messages/field-error.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -162,7 +163,7 @@ function Scopes({
       ))}
       {error !== undefined && (
         <p role="alert" className="text-danger text-xs">
-          {error}
+          {fieldError("The list of permissions", error)}
         </p>
       )}
     </fieldset>

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "react";
+import { fieldError } from "../../../messages/field-error.ts";
 import { Button } from "../../../ui/button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
 import { TextAreaField } from "../../../ui/text-area-field.tsx";
@@ -80,7 +81,7 @@ export function AudioSourceFields({
       {"file" in source && source.file && <Chosen file={source.file} />}
       {error !== undefined && source.kind !== "text" && (
         <p role="alert" className="text-danger text-xs">
-          {error}
+          {fieldError("Audio", error)}
         </p>
       )}
     </>

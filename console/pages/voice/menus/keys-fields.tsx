@@ -1,3 +1,4 @@
+import { fieldError } from "../../../messages/field-error.ts";
 import { Button } from "../../../ui/button.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { key_options } from "../content/file-words.ts";
@@ -59,7 +60,7 @@ export function KeysFields({
       ))}
       {error !== undefined && (
         <p role="alert" className="text-danger text-xs">
-          {error}
+          {fieldError("The list of keys", error)}
         </p>
       )}
       {free && (

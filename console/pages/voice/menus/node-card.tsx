@@ -1,4 +1,5 @@
 import { useId } from "react";
+import { fieldError } from "../../../messages/field-error.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
@@ -61,7 +62,7 @@ export function NodeCard(props: NodeCardProps) {
       </div>
       {error !== undefined && (
         <p role="alert" className="text-danger text-xs">
-          {error}
+          {fieldError("This step", error)}
         </p>
       )}
       <div className="grid items-start gap-x-4 gap-y-3 sm:grid-cols-2">
