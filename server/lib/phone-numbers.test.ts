@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { tenDigits } from "./phone-numbers.ts";
+import { nationalPhone, tenDigits } from "./phone-numbers.ts";
 
 const ten = fc.stringMatching(/^[0-9]{10}$/);
 const country = fc.stringMatching(/^[1-9][0-9]{0,2}$/);
@@ -38,4 +38,12 @@ test("what is not a number of the account's country is none", () => {
   ]) {
     assert.equal(tenDigits(text, "91"), null, text);
   }
+});
+
+test("a number gets the country code unless its + says that it has one", () => {
+  assert.equal(nationalPhone("98765 43210", "91"), "919876543210");
+  assert.equal(nationalPhone("09876543210", "91"), "919876543210");
+  assert.equal(nationalPhone("919876543210", "91"), "919876543210");
+  for (const text of ["+6591234567", "+919876543210", "4479111234567", "nobody"])
+    assert.equal(nationalPhone(text, "91"), null, text);
 });

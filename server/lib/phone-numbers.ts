@@ -16,3 +16,12 @@ export function tenDigits(text: string, countryCode: string): string | null {
   const local = new RegExp(`^(?:\\+|00)?${countryCode}([0-9]{10})$`).exec(compact);
   return local?.[1] ?? /^0([0-9]{10})$/.exec(compact)?.[1] ?? null;
 }
+
+/**
+ * Returns the E.164 digits of a number that is written without `+`, as ten digits of an account's country; null for
+ * anything else. This holds even if they begin with another country's calling code: its numbers need the `+`.
+ */
+export function nationalPhone(text: string, countryCode: string): string | null {
+  const local = /[+\uFF0B]/.test(text) ? null : tenDigits(text, countryCode);
+  return local === null ? null : countryCode + local;
+}

@@ -45,7 +45,8 @@ test("a campaign is composed, checked by a dry run and sent, and a reload keeps 
   await page.getByLabel("Template").selectOption({ index: 1 });
   await page
     .getByLabel("Numbers")
-    .fill("phone,name\n919812345678,Ada\n919812345678,Twice\nnobody,No\n919812345679,Grace");
+    .fill("phone,name\n919812345678,Ada\n98123 45678,Twice\nnobody,No\n09812345679,Grace");
+  await expect(page.getByText("2 without a country code: read as +91.")).toBeVisible();
   const phone = page.getByRole("complementary", { name: "Preview" });
   await expect(phone).toContainText("Ada");
   await phone.getByRole("button", { name: "Next" }).click();
@@ -54,8 +55,9 @@ test("a campaign is composed, checked by a dry run and sent, and a reload keeps 
   await expect(page.getByText("You continue the draft that you began.")).toBeVisible();
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   const dryRun = page.getByRole("region", { name: "Dry run" });
+  await expect(dryRun).toContainText("This is a sandbox: no message leaves this server.");
   await expect(dryRun).toContainText("More than once in the list: 1");
-  await expect(dryRun).toContainText("No valid phone number: 1");
+  await expect(dryRun).toContainText("No valid phone number with its country code: 1");
   await page.getByRole("button", { name: "Send to 2", exact: true }).click();
   await expect(page.getByRole("heading", { name: "Spring", level: 1 })).toBeFocused();
   await expect(page.getByText("2 of 2")).toBeVisible();
@@ -78,7 +80,7 @@ test("a file that only the server can read is checked, and sent once, with the c
   await expect(page.getByRole("complementary", { name: "Preview" })).toContainText("Zoë");
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   const dryRun = page.getByRole("region", { name: "Dry run" });
-  await expect(dryRun).toContainText("No valid phone number: 1");
+  await expect(dryRun).toContainText("No valid phone number with its country code: 1");
   await expect(dryRun).toContainText("José");
   await page.getByRole("button", { name: "Send to 2", exact: true }).dblclick();
   await expect(page.getByRole("heading", { name: "From a file", level: 1 })).toContainText(

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { groupsQuery } from "../../api/groups.ts";
 import { fieldError } from "../../messages/field-error.ts";
 import { useMay } from "../../ui/permission.ts";
@@ -10,10 +11,18 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import type { AudienceComposer } from "./use-audience.ts";
 
-type Props = { readonly composer: AudienceComposer };
+const shell = getRouteApi("/shell");
+
+type Props = {
+  readonly composer: AudienceComposer;
+  /** How the numbers are written. */
+  readonly written: string;
+};
+
+type ComposerOnly = Pick<Props, "composer">;
 
 /** Who is reached: a pasted list, a file, or a saved group. */
-export function AudienceFields({ composer }: Props) {
+export function AudienceFields({ composer, written }: Props) {
   const { draft, change } = composer;
   const mayUseGroups = useMay("groups.read");
   const sources = [
@@ -42,13 +51,13 @@ export function AudienceFields({ composer }: Props) {
       {draft.source === "group" ? (
         <GroupField composer={composer} />
       ) : (
-        <ListFields composer={composer} />
+        <ListFields composer={composer} written={written} />
       )}
     </Panel>
   );
 }
 
-function GroupField({ composer: { draft, errors, change } }: Props) {
+function GroupField({ composer: { draft, errors, change } }: ComposerOnly) {
   const { data: groups } = useQuery(groupsQuery);
   return (
     <SelectField
@@ -67,9 +76,11 @@ function GroupField({ composer: { draft, errors, change } }: Props) {
   );
 }
 
-function ListFields({ composer }: Props) {
-  const { draft, large, audience, change, choose } = composer;
+function ListFields({ composer, written }: Props) {
+  const { draft, large, audience, national_count, change, choose } = composer;
   const { rows, columns, has_heading, phone_column } = audience;
+  const { country_code } = shell.useRouteContext().me.account;
+  const nationalNote = `${formatCount(national_count)} without a country code: read as +${country_code}.`;
   if (large) return <FileFields composer={composer} file={large.file} />;
   return (
     <>
@@ -82,8 +93,8 @@ function ListFields({ composer }: Props) {
         error={errorOfContacts(composer)}
         hint={
           rows.length === 0
-            ? "One a line, with country code. Further columns can fill variables."
-            : `${formatCount(rows.length)} ${rows.length === 1 ? "recipient" : "recipients"}${has_heading ? " under a heading" : ""}, with the number in “${columns[phone_column]}”.`
+            ? `One a line. ${written} Further columns can fill variables.`
+            : `${formatCount(rows.length)} ${rows.length === 1 ? "recipient" : "recipients"}${has_heading ? " under a heading" : ""}, with the number in “${columns[phone_column]}”.${national_count > 0 ? ` ${nationalNote}` : ""}`
         }
         onChange={({ target }) => change({ list: target.value })}
         className="font-mono"
@@ -103,7 +114,7 @@ function ListFields({ composer }: Props) {
 }
 
 /** A file that is too large to be shown: the server reads it. */
-function FileFields({ composer, file }: Props & { readonly file: File }) {
+function FileFields({ composer, file }: ComposerOnly & { readonly file: File }) {
   const { dryRun, uploaded, choose } = composer;
   const error = errorOfContacts(composer);
   return (
@@ -146,7 +157,7 @@ function errorOfContacts({ errors, contacts }: AudienceComposer): string | undef
 }
 
 /** Which column has the numbers, and which fills which variable of the template. */
-function ColumnFields({ composer: { draft, keys, audience, mapping, change } }: Props) {
+function ColumnFields({ composer: { draft, keys, audience, mapping, change } }: ComposerOnly) {
   if (audience.columns.length < 2) return null;
   const options = audience.columns.map((label, value) => ({ value, label }));
   return (

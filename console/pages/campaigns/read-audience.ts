@@ -1,5 +1,6 @@
 // Reads pasted or uploaded recipients: one a line, with values in further columns.
 import Papa from "papaparse";
+import { nationalPhone } from "../../from-server.ts";
 
 /** Recipients as a table; without a heading line, the columns have numbers. */
 export type Audience = {
@@ -60,19 +61,33 @@ function withoutMarks(cell: string): string {
   return cell.replaceAll(/[\s().+-]/g, "");
 }
 
-/** Returns the recipients with their values; `mapping` is the column of each variable. */
+/**
+ * Returns the recipients with their values; `mapping` is the column of each variable. Numbers of the account's country
+ * get its code, which the API does not guess.
+ */
 export function contactsOf(
   { rows, phone_column }: Audience,
   mapping: Readonly<Record<string, number>>,
+  country_code: string,
 ): Contact[] {
   const mapped = Object.entries(mapping);
   return rows.map((row) => {
     const values = mapped.flatMap(([key, column]) => (row[column] ? [[key, row[column]]] : []));
-    const phone_number = row[phone_column] ?? "";
+    const written = row[phone_column] ?? "";
+    const phone_number = nationalPhone(written, country_code) ?? written;
     return values.length === 0
       ? { phone_number }
       : { phone_number, variables: Object.fromEntries(values) as Record<string, string> };
   });
+}
+
+/** Returns how many numbers are written without their country code. */
+export function countNational({ rows, phone_column }: Audience, country_code: string): number {
+  return rows.filter((row) => {
+    const written = row[phone_column] ?? "";
+    const phone = nationalPhone(written, country_code);
+    return phone !== null && !withoutMarks(written).endsWith(phone);
+  }).length;
 }
 
 /** Maps each variable to the column of its name, otherwise to the next column beside the number's. */

@@ -1,12 +1,16 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import {
   contactsOf,
+  countNational,
   defaultMapping,
   readAudience,
   type Audience,
   type Contact,
 } from "./read-audience.ts";
 import { readFile, type LargeFile } from "./read-file.ts";
+
+const shell = getRouteApi("/shell");
 
 /** The part of a draft that says who is reached. */
 export type AudienceDraft = {
@@ -44,6 +48,8 @@ export type AudienceComposer = {
   readonly audience: Audience;
   readonly mapping: Readonly<Record<string, number>>;
   readonly contacts: readonly Contact[];
+  /** How many of them are written without their country code. */
+  readonly national_count: number;
   readonly errors: FieldErrors;
   readonly change: (changed: Partial<AudienceDraft>) => void;
   /** Takes the recipients from a file; null: from the list again. */
@@ -64,12 +70,21 @@ export function useAudience(
     () => mappingOf(chosen, defaultMapping(audience, keys)),
     [chosen, audience, keys],
   );
-  const contacts = useMemo(() => contactsOf(audience, mapping), [audience, mapping]);
+  const { country_code } = shell.useRouteContext().me.account;
+  const contacts = useMemo(
+    () => contactsOf(audience, mapping, country_code),
+    [audience, mapping, country_code],
+  );
+  const national_count = useMemo(
+    () => countNational(audience, country_code),
+    [audience, country_code],
+  );
   return {
     large,
     audience,
     mapping,
     contacts,
+    national_count,
     async choose(file: File | null) {
       const read = file ? await readFile(file) : "";
       const is_text = typeof read === "string";

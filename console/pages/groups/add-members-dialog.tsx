@@ -8,6 +8,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
+import { usePhoneHints } from "../../ui/phone-hints.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -38,6 +39,7 @@ export function AddMembersDialog({ id }: { readonly id: number }) {
 }
 
 function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: () => void }) {
+  const { any } = usePhoneHints();
   const [error, setError] = useState<Error | null>(null);
   const [percent, setPercent] = useState<number | null>(null);
   const [result, setResult] = useState<MemberImport | null>(null);
@@ -63,11 +65,7 @@ function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: 
   return (
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
       {!has_file && (
-        <TextAreaField
-          {...register("numbers")}
-          label="Numbers"
-          hint="One a line. + and the country code, or ten digits of your country."
-        />
+        <TextAreaField {...register("numbers")} label="Numbers" hint={`One a line. ${any}`} />
       )}
       <CsvFileField
         {...register("file")}

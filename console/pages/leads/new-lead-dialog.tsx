@@ -8,6 +8,7 @@ import { tenDigits } from "../../from-server.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { usePhoneHints } from "../../ui/phone-hints.ts";
 import { SelectField } from "../../ui/select-field.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -76,7 +77,7 @@ function NewLeadForm({
         label="Phone number"
         inputMode="tel"
         placeholder="9876543210"
-        hint="Ten digits, in the account’s country."
+        hint={usePhoneHints().national}
         error={errors.phone?.message}
       />
       <TextField {...register("name")} label="Name" error={errors.name?.message} />

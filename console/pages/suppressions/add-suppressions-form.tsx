@@ -12,6 +12,7 @@ import { csvOfLines, linesOf } from "../../ui/csv-of-lines.ts";
 import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
+import { usePhoneHints } from "../../ui/phone-hints.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -36,6 +37,7 @@ const fields = [
 ] as const;
 
 export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void }) {
+  const { any } = usePhoneHints();
   const [error, setError] = useState<Error | null>(null);
   const [percent, setPercent] = useState<number | null>(null);
   const [result, setResult] = useState<SuppressionImport | null>(null);
@@ -62,7 +64,7 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
         <TextAreaField
           {...register("phone_number")}
           label="Numbers"
-          hint="One a line. + and the country code, or ten digits of your country."
+          hint={`One a line. ${any}`}
           error={errors.phone_number?.message}
         />
       )}

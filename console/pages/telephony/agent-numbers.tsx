@@ -19,7 +19,7 @@ const fields: readonly FormField[] = [
     name: "number",
     label: "Phone number",
     kind: "text",
-    note: "Ten digits in the account's country, or + and the country code.",
+    note: "Ten digits of your country, or + and the country code.",
   },
   { name: "name", label: "Whose phone it is", kind: "text", empty: "" },
 ];

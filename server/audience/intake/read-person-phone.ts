@@ -1,6 +1,6 @@
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
-import { tenDigits } from "../../lib/phone-numbers.ts";
+import { nationalPhone } from "../../lib/phone-numbers.ts";
 
 const readInternational = openPhoneReader({ valid_only: false });
 
@@ -18,9 +18,7 @@ function readFormerMexican(text: string): string | null {
  * must include its calling code.
  */
 export function readPersonPhone(text: string, countryCode: string): string | null {
-  const local = /[+\uFF0B]/.test(text) ? null : tenDigits(text, countryCode);
-  if (local !== null) return countryCode + local;
-  return readInternational(text) ?? readFormerMexican(text);
+  return nationalPhone(text, countryCode) ?? readInternational(text) ?? readFormerMexican(text);
 }
 
 /** The reason for a phone number that is not valid. */

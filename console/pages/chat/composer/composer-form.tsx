@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import { numbersQuery } from "../../../api/chat.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
+import { usePhoneHints } from "../../../ui/phone-hints.ts";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { AudienceFields } from "../../campaigns/audience-fields.tsx";
@@ -46,7 +47,7 @@ export function ComposerForm({ composer }: { readonly composer: Composer }) {
         <Sender composer={composer} error={errorOf("chat_number_id")} />
         <TemplateField composer={composer} error={errorOf("template_id")} />
       </Panel>
-      <AudienceFields composer={composer} />
+      <AudienceFields composer={composer} written={usePhoneHints().any} />
       <Panel title="Time">
         <TextField
           label="Begin"

@@ -1,5 +1,8 @@
+import { useQuery } from "@tanstack/react-query";
 import type { Answer } from "../../../api/answer.ts";
+import { numbersQuery } from "../../../api/chat.ts";
 import { formatCount } from "../../../ui/numbers.ts";
+import { SandboxNote } from "../../../ui/sandbox-note.tsx";
 import { DryRunPanel } from "../../campaigns/dry-run-panel.tsx";
 import { DryRunSamples } from "./dry-run-samples.tsx";
 import type { Composer } from "./use-composer.ts";
@@ -7,19 +10,21 @@ import type { Composer } from "./use-composer.ts";
 export type Preview = Answer<"previewChatCampaign">;
 
 const left_out = {
-  invalid: "No valid phone number",
+  invalid: "No valid phone number with its country code",
   duplicate: "More than once in the list",
   blacklisted: "Suppressed: they asked for no messages",
 } as const;
 
 /** What the campaign would do, and the button that does it. */
 export function DryRun({
-  composer: { template, send, reset },
+  composer: { draft, template, send, reset },
   preview,
 }: {
   readonly composer: Composer;
   readonly preview: Preview;
 }) {
+  const { data: numbers = [] } = useQuery(numbersQuery);
+  const sender = numbers.find(({ id }) => String(id) === draft.chat_number_id);
   const { total_contacts, credits, trimmed, trimmed_samples, samples } = preview;
   return (
     <DryRunPanel
@@ -45,6 +50,9 @@ export function DryRun({
       send={send}
       onChange={reset}
     >
+      {sender?.driver === "sandbox" && (
+        <SandboxNote text="no message leaves this server. You can read and answer them here." />
+      )}
       {template && <DryRunSamples template={template} samples={samples} />}
     </DryRunPanel>
   );

@@ -1,15 +1,19 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useForm } from "react-hook-form";
 import { useState } from "react";
 import { api, body } from "../../../api/client.ts";
 import type { CallType } from "../../../api/voice.ts";
 import { Button } from "../../../ui/button.tsx";
+import { tenDigits } from "../../../from-server.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
+import { usePhoneHints } from "../../../ui/phone-hints.ts";
 import { ShowCurl } from "../../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { TextField } from "../../../ui/text-field.tsx";
+
+const shell = getRouteApi("/shell");
 
 type Values = { number: string };
 
@@ -23,13 +27,20 @@ export function TestCall({
   readonly call_type: CallType;
   readonly variables: Readonly<Record<string, string>>;
 }) {
+  const { national } = usePhoneHints();
+  const { country_code } = shell.useRouteContext().me.account;
   const { register, handleSubmit, setError, formState } = useForm<Values>();
   const [formError, setFormError] = useState<Error | null>(null);
   const call = useMutation({
     mutationFn: ({ number }: Values) =>
       body(
         api.POST("/api/v1/voice/campaigns/test-call", {
-          body: { voice_file_id: file_id, call_type, number, variables: { ...variables } },
+          body: {
+            voice_file_id: file_id,
+            call_type,
+            number: tenDigits(number, country_code) ?? number,
+            variables: { ...variables },
+          },
         }),
       ),
     onMutate: () => setFormError(null),
@@ -47,7 +58,7 @@ export function TestCall({
           type="tel"
           autoComplete="off"
           error={formState.errors.number?.message}
-          hint="Ten digits. It is called now and costs credits, like any call."
+          hint={`${national} It is called now and costs credits, like any call.`}
           {...register("number", { required: "Enter your number" })}
         />
         <FormError error={formError} />

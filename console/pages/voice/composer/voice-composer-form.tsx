@@ -5,6 +5,7 @@ import { workspacesQuery } from "../../../api/leads.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { useMay } from "../../../ui/permission.ts";
+import { usePhoneHints } from "../../../ui/phone-hints.ts";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { AudienceFields } from "../../campaigns/audience-fields.tsx";
@@ -50,7 +51,7 @@ export function VoiceComposerForm({ composer }: Props) {
         />
         <ContentFields composer={composer} />
       </Panel>
-      <AudienceFields composer={composer} />
+      <AudienceFields composer={composer} written={usePhoneHints().national} />
       <TimeFields composer={composer} />
       <MoreFields composer={composer} />
       {!isAtField && <FormError error={dryRun.error} />}

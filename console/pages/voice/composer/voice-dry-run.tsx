@@ -1,5 +1,6 @@
 import type { Answer } from "../../../api/answer.ts";
 import { formatCount } from "../../../ui/numbers.ts";
+import { CallsSandboxNote } from "../../../ui/sandbox-note.tsx";
 import { DryRunPanel } from "../../campaigns/dry-run-panel.tsx";
 import type { VoiceComposer } from "./use-voice-composer.ts";
 
@@ -40,6 +41,7 @@ export function VoiceDryRun({
       send={send}
       onChange={reset}
     >
+      <CallsSandboxNote />
       <LocalHours zones={preview.zones} />
       <p className="text-muted">
         Up to {formatCount(calls_per_second)} {calls_per_second === 1 ? "call" : "calls"} a second,
