@@ -26,6 +26,9 @@ test("a lead opens from the list, is edited field by field, and its timeline sho
   await expect(page.getByLabel("Email")).not.toHaveAttribute("aria-invalid", "true");
 
   await page.getByLabel("Note", { exact: true }).fill("Asked to be called on Monday");
+  await page.getByRole("link", { name: "Leads", exact: true }).click();
+  const question = page.getByRole("dialog", { name: "Discard your changes?" });
+  await question.getByRole("button", { name: "Stay" }).click();
   await page.getByRole("button", { name: "Add note" }).click();
   await expect(timeline.getByRole("listitem").first()).toContainText(
     "Asked to be called on Monday",

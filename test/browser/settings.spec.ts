@@ -19,6 +19,10 @@ test("settings of the account are changed by section, and a violation is at its 
     .locator("form")
     .filter({ has: page.getByRole("heading", { name: "Messages" }) });
   await messages.getByLabel("Stop words").fill("basta\nya no");
+  await page.getByRole("link", { name: "Users", exact: true }).click();
+  const question = page.getByRole("dialog", { name: "Discard your changes?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await expect(messages.getByLabel("Stop words")).toHaveValue("basta\nya no");
   await messages.getByRole("button", { name: "Save" }).click();
   const read = async () => {
     const answer = await fetch(`${service.url}/api/v1/account`, {

@@ -86,6 +86,7 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
 }) => {
   await openPage("/calls");
   await page.getByRole("link", { name: "New call" }).click();
+  await expect(page.getByText("This is a sandbox: calls are simulated")).toBeVisible();
   await page.getByLabel("Customer").fill("98765");
   await page.getByLabel("Your extension or phone number").fill("101");
   await page.getByRole("button", { name: "Call", exact: true }).click();
@@ -102,6 +103,7 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   await expect(parties).toContainText("Customer 919876500071");
   await expect(page.getByText("Completed", { exact: true })).toBeVisible();
   await expect(page.getByRole("button", { name: "Call", exact: true })).toBeVisible();
+  await expect(page.getByLabel("Your extension or phone number")).toHaveValue("101");
   await page.getByRole("link", { name: "Details" }).click();
   await expect(page.getByRole("region", { name: "Note" })).toContainText("Asked for a call back");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Call to 9876500071");

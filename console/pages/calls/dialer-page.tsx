@@ -15,39 +15,49 @@ import type { FormField, FormValues } from "../../ui/form-fields.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { usePhoneHints } from "../../ui/phone-hints.ts";
+import { CallsSandboxNote, isSandbox } from "../../ui/sandbox-note.tsx";
 import { CallActions } from "./call-actions.tsx";
 import { CallLegs } from "./call-legs.tsx";
 import { CallStatusBadge } from "./call-status.tsx";
 import { call_events } from "./call-events.ts";
+import { keepOwnPhone, ownPhone } from "./own-phone.ts";
 
 const route = getRouteApi("/shell/calls/new");
 const shell = getRouteApi("/shell");
 
 /** Calls a customer: first the agent's phone rings, then the customer's. Shows the call while it lasts. */
 export function DialerPage() {
+  const { national } = usePhoneHints();
   const { to, campaign_id } = route.useSearch();
   const navigate = route.useNavigate();
-  const { user, account } = shell.useRouteContext().me;
+  const { user, account, drivers } = shell.useRouteContext().me;
   const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: useMay("agents.read") });
   const current = useNewestCall(campaign_id);
   const isCalling = current.isLoading || current.call?.ended_at === null;
+  const assigned =
+    user.agent_numbers.length > 0
+      ? "What is assigned to you is filled in."
+      : `None is assigned to you, which an administrator does under Agents. ${isSandbox(drivers.voice) ? "The sandbox takes any two to six digits." : ""}`;
   const place = async (json: FormValues) => {
     const asked = json as Parameters<typeof placeCall>[0];
     const to_number = tenDigits(asked.to_number, account.country_code) ?? asked.to_number;
     const placed = await placeCall({ ...asked, to_number });
+    keepOwnPhone(user, asked.from_number);
     await queryClient.invalidateQueries({ queryKey: ["calls"] });
     await navigate({ search: { to: to_number, campaign_id: placed } });
   };
   return (
     <Page title="Dialer" text="Your phone rings first. The customer is called once you answer.">
+      <CallsSandboxNote />
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-2">
         <Panel title="New call">
           {isCalling ? (
             <p className="text-muted">You can place the next call when this one has ended.</p>
           ) : (
             <ApiForm
-              fields={fieldsOf(groups)}
-              known={{ to_number: to ?? null, from_number: user.agent_numbers[0] ?? null }}
+              fields={fieldsOf(groups, national, assigned)}
+              known={{ to_number: to ?? null, from_number: ownPhone(user) }}
               action="Call"
               save={place}
             />
@@ -67,13 +77,15 @@ export function DialerPage() {
 
 const fieldsOf = (
   groups: readonly { readonly id: number; readonly name: string }[],
+  written: string,
+  own: string,
 ): readonly FormField[] => [
-  { name: "to_number", label: "Customer", kind: "text", note: "Ten digits." },
+  { name: "to_number", label: "Customer", kind: "text", note: written },
   {
     name: "from_number",
     label: "Your extension or phone number",
     kind: "text",
-    note: "One that is assigned to you is filled in.",
+    note: own,
   },
   ...(groups.length === 0
     ? []

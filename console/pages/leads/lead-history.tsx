@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { useRef } from "react";
+import { useRef, useState } from "react";
 import type { Row } from "../../api/answer.ts";
 import { addNote, leadTimelineQuery, type LeadPlace } from "../../api/lead.ts";
 import { agentsQuery, customFieldsQuery, picklistsQuery } from "../../api/leads.ts";
@@ -11,6 +11,7 @@ import { useMay } from "../../ui/permission.ts";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 
 /** Everything that happened to the lead, newest first, and a field to add a note. */
 export function LeadHistory({ place }: { readonly place: LeadPlace }) {
@@ -46,9 +47,13 @@ function itemOf(entry: Row<"listLeadTimeline">, names: Names) {
 
 function NoteForm({ place }: { readonly place: LeadPlace }) {
   const form = useRef<HTMLFormElement>(null);
+  const [isWritten, setIsWritten] = useState(false);
   const add = useMutation({
     mutationFn: () => addNote(place, new FormData(form.current!).get("text") as string),
-    onSuccess: () => form.current?.reset(),
+    onSuccess: () => {
+      setIsWritten(false);
+      form.current?.reset();
+    },
   });
   return (
     <form
@@ -59,7 +64,15 @@ function NoteForm({ place }: { readonly place: LeadPlace }) {
         add.mutate();
       }}
     >
-      <TextAreaField label="Note" name="text" rows={2} required maxLength={5_000} />
+      <TextAreaField
+        label="Note"
+        name="text"
+        rows={2}
+        required
+        maxLength={5_000}
+        onChange={({ target }) => setIsWritten(target.value.trim() !== "")}
+      />
+      <UnsavedChanges isChanged={isWritten} />
       <FormError error={add.error} />
       <div className="flex flex-wrap gap-2">
         <Button type="submit" busy={add.isPending}>

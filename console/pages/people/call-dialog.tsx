@@ -1,14 +1,16 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { placeCall } from "../../api/calls.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField } from "../../ui/form-fields.tsx";
 import { toasts } from "../../ui/toasts.tsx";
+import { keepOwnPhone, ownPhone } from "../calls/own-phone.ts";
+
+const shell = getRouteApi("/shell");
 
 type Props = {
   /** Ten digits. */
   readonly number: string;
-  /** The user's own extension or phone number. */
-  readonly from: string;
 };
 
 const fields: readonly FormField[] = [
@@ -16,16 +18,19 @@ const fields: readonly FormField[] = [
 ];
 
 /** Calls a person: first the agent's phone, then theirs. */
-export function CallDialog({ number, from }: Props) {
+export function CallDialog({ number }: Props) {
+  const { user } = shell.useRouteContext().me;
   return (
     <FormDialog
       title="Call this number"
       text="Your phone rings first. The other one is called once you have answered."
       fields={fields}
-      known={{ from_number: from }}
+      known={{ from_number: ownPhone(user) }}
       action="Call"
       save={async (json) => {
-        await placeCall({ ...json, to_number: number } as Parameters<typeof placeCall>[0]);
+        const call = { ...json, to_number: number } as Parameters<typeof placeCall>[0];
+        await placeCall(call);
+        keepOwnPhone(user, call.from_number);
         toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });
       }}
       trigger={<Button>Call</Button>}

@@ -89,12 +89,12 @@ function MessageLink({ number }: { readonly number: string }) {
 }
 
 function CallButton({ number }: { readonly number: string }) {
-  const { user, account } = shell.useRouteContext().me;
+  const { account } = shell.useRouteContext().me;
   const prefix = `+${account.country_code}`;
   // Calls are to ten digits of the account's country (contract 4.4).
   const ten_digits = number.startsWith(prefix) ? number.slice(prefix.length) : number;
   if (!account.features.includes("calls") || !/^\d{10}$/.test(ten_digits)) return null;
-  return <CallDialog number={ten_digits} from={user.agent_numbers[0] ?? ""} />;
+  return <CallDialog number={ten_digits} />;
 }
 
 function PersonHistory({ phone }: { readonly phone: string }) {

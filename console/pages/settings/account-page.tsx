@@ -1,10 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { accountQuery, type Account } from "../../api/account.ts";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { setting_sections } from "./account-fields.ts";
 import { AccountSection } from "./account-section.tsx";
 
@@ -12,14 +14,23 @@ import { AccountSection } from "./account-section.tsx";
 export function AccountPage() {
   const { data: account, error } = useQuery(accountQuery);
   const may = useMay("account.manage");
+  const [changed, setChanged] = useState<Readonly<Record<string, boolean>>>({});
   return (
     <Page title="Account" text="What applies to everyone and to every campaign of the account.">
+      <UnsavedChanges isChanged={Object.values(changed).includes(true)} />
       <FormError error={error} />
       {account && (
         <div className="flex max-w-4xl flex-col gap-6">
           {may &&
             setting_sections.map((section) => (
-              <AccountSection key={section.title} account={account} section={section} />
+              <AccountSection
+                key={section.title}
+                account={account}
+                section={section}
+                onChanged={(isChanged) =>
+                  setChanged((old) => ({ ...old, [section.title]: isChanged }))
+                }
+              />
             ))}
           <Limits account={account} />
         </div>

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useForm } from "react-hook-form";
 import type { Account } from "../../api/account.ts";
 import { api, body } from "../../api/client.ts";
@@ -24,13 +24,18 @@ import type { SettingSection } from "./account-fields.ts";
 export function AccountSection({
   account,
   section: { title, section, fields },
+  onChanged,
 }: {
   readonly account: Account;
   readonly section: SettingSection;
+  /** Reports whether something of it is not saved. */
+  readonly onChanged: (isChanged: boolean) => void;
 }) {
-  const { register, handleSubmit, setError, formState } = useForm<FormValues>({
+  const { register, handleSubmit, setError, reset, formState } = useForm<FormValues>({
     defaultValues: valuesOf(section === null ? account : account[section], fields),
   });
+  const { isDirty } = formState;
+  useEffect(() => onChanged(isDirty), [isDirty]);
   const router = useRouter();
   const [formError, setFormError] = useState<Error | null>(null);
   const save = useMutation({
@@ -40,7 +45,8 @@ export function AccountSection({
       return body(api.PATCH("/api/v1/account", { body: patch }));
     },
     onMutate: () => setFormError(null),
-    onSuccess: async (changed) => {
+    onSuccess: async (changed, values) => {
+      reset(values);
       queryClient.setQueryData(["account"], changed);
       toasts.add({ title: "Saved" });
       // The name and the time zone are shown everywhere.
