@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { groupsQuery } from "../../api/groups.ts";
 import { fieldError } from "../../messages/field-error.ts";
 import { useMay } from "../../ui/permission.ts";
@@ -17,12 +18,14 @@ type Props = {
   readonly composer: AudienceComposer;
   /** How the numbers are written. */
   readonly written: string;
+  /** Follows the numbers. */
+  readonly children?: ReactNode;
 };
 
 type ComposerOnly = Pick<Props, "composer">;
 
 /** Who is reached: a pasted list, a file, or a saved group. */
-export function AudienceFields({ composer, written }: Props) {
+export function AudienceFields({ composer, written, children }: Props) {
   const { draft, change } = composer;
   const mayUseGroups = useMay("groups.read");
   const sources = [
@@ -53,6 +56,7 @@ export function AudienceFields({ composer, written }: Props) {
       ) : (
         <ListFields composer={composer} written={written} />
       )}
+      {children}
     </Panel>
   );
 }

@@ -20,7 +20,7 @@ import { retryCampaign } from "./change-campaign.ts";
 
 /** Why messages failed or were skipped, in plain words, with what can be done. */
 export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetail }) {
-  const { id, counts } = campaign;
+  const { id, counts, trimmed } = campaign;
   const failures = useQuery(failuresQuery(id));
   const failed = counts.failed + counts.skipped;
   useEffect(() => {
@@ -30,6 +30,7 @@ export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetai
     <Panel title="Failed and skipped">
       <FormError error={failures.error} />
       {failures.data?.length === 0 && <p className="text-muted">Nothing has failed so far.</p>}
+      <LeftOut trimmed={trimmed} />
       {failures.data && failures.data.length > 0 && (
         <ul className="divide-line -my-3 flex flex-col divide-y">
           {failures.data.map((failure) => (
@@ -39,6 +40,21 @@ export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetai
       )}
     </Panel>
   );
+}
+
+/** Those who are no recipients, because the campaign was created without them. */
+function LeftOut({ trimmed }: Pick<CampaignDetail, "trimmed">) {
+  const { invalid, duplicate, blacklisted } = trimmed;
+  const causes = [
+    [invalid, "no possible number"],
+    [duplicate, "there twice"],
+    [blacklisted, "suppressed"],
+  ] as const;
+  const words = causes.flatMap(([count, cause]) =>
+    count > 0 ? [`${formatCount(count)} ${cause}`] : [],
+  );
+  if (words.length === 0) return null;
+  return <p className="text-muted">Left out before the start: {words.join(", ")}.</p>;
 }
 
 function FailureRow({

@@ -14,6 +14,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Phone } from "../../ui/phone.tsx";
+import { SandboxNumbers } from "../../ui/sandbox-numbers.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { TextField } from "../../ui/text-field.tsx";
@@ -49,6 +50,7 @@ export function SandboxPhone({ campaign }: { readonly campaign: CampaignDetail }
         />
         <RecipientPhone key={recipient.id} campaign={campaign} recipient={recipient} />
       </div>
+      <SandboxNumbers of="messages" />
     </Panel>
   );
 }

@@ -29,7 +29,9 @@ export function VoiceFailures({ campaign }: { readonly campaign: VoiceCampaign }
   return (
     <Panel title="Not reached">
       <FormError error={failures.error} />
-      {failures.data?.length === 0 && <p className="text-muted">Nobody yet.</p>}
+      {failures.data?.length === 0 && (
+        <p className="text-muted">{campaign.finished_at === null ? "Nobody yet." : "Nobody."}</p>
+      )}
       {failures.data && failures.data.length > 0 && (
         <ul className="divide-line -my-3 flex flex-col divide-y">
           {failures.data.map((failure) => (

@@ -5,6 +5,8 @@ import { numbersQuery } from "../../../api/chat.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { usePhoneHints } from "../../../ui/phone-hints.ts";
+import { isSandbox } from "../../../ui/sandbox-note.tsx";
+import { SandboxNumbers } from "../../../ui/sandbox-numbers.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { AudienceFields } from "../../campaigns/audience-fields.tsx";
@@ -26,7 +28,7 @@ const fields = [
 /** Message, recipients and time. Each violation that the dry run reports is shown at its field, the first focused. */
 export function ComposerForm({ composer }: { readonly composer: Composer }) {
   const { draft, dryRun, errors, change } = composer;
-  const { time_zone } = shell.useRouteContext().me.account;
+  const { account, drivers } = shell.useRouteContext().me;
   const form = useRef<HTMLDivElement>(null);
   useEffect(() => {
     form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
@@ -47,7 +49,9 @@ export function ComposerForm({ composer }: { readonly composer: Composer }) {
         <Sender composer={composer} error={errorOf("chat_number_id")} />
         <TemplateField composer={composer} error={errorOf("template_id")} />
       </Panel>
-      <AudienceFields composer={composer} written={usePhoneHints().any} />
+      <AudienceFields composer={composer} written={usePhoneHints().any}>
+        {isSandbox(drivers.chat) && <SandboxNumbers of="messages" />}
+      </AudienceFields>
       <Panel title="Time">
         <TextField
           label="Begin"
@@ -55,7 +59,7 @@ export function ComposerForm({ composer }: { readonly composer: Composer }) {
           type="datetime-local"
           value={draft.scheduled_at}
           error={errorOf("scheduled_at")}
-          hint={`In the account's time zone (${time_zone}). Leave it empty to begin at once.`}
+          hint={`In the account's time zone (${account.time_zone}). Leave it empty to begin at once.`}
           onValueChange={(scheduled_at) => change({ scheduled_at })}
         />
       </Panel>

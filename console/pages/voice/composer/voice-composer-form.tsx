@@ -6,6 +6,8 @@ import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { useMay } from "../../../ui/permission.ts";
 import { usePhoneHints } from "../../../ui/phone-hints.ts";
+import { isSandbox } from "../../../ui/sandbox-note.tsx";
+import { SandboxNumbers } from "../../../ui/sandbox-numbers.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { AudienceFields } from "../../campaigns/audience-fields.tsx";
@@ -33,6 +35,7 @@ type Props = { readonly composer: VoiceComposer };
 /** Content, recipients and time. Each violation that the dry run reports is shown at its field, the first focused. */
 export function VoiceComposerForm({ composer }: Props) {
   const { draft, dryRun, errors, change } = composer;
+  const { drivers } = shell.useRouteContext().me;
   const form = useRef<HTMLDivElement>(null);
   useEffect(() => {
     form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
@@ -51,7 +54,9 @@ export function VoiceComposerForm({ composer }: Props) {
         />
         <ContentFields composer={composer} />
       </Panel>
-      <AudienceFields composer={composer} written={usePhoneHints().national} />
+      <AudienceFields composer={composer} written={usePhoneHints().national}>
+        {isSandbox(drivers.voice) && <SandboxNumbers of="calls" />}
+      </AudienceFields>
       <TimeFields composer={composer} />
       <MoreFields composer={composer} />
       {!isAtField && <FormError error={dryRun.error} />}
