@@ -30,7 +30,6 @@ export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetai
     <Panel title="Failed and skipped">
       <FormError error={failures.error} />
       {failures.data?.length === 0 && <p className="text-muted">Nothing has failed so far.</p>}
-      <LeftOut trimmed={trimmed} />
       {failures.data && failures.data.length > 0 && (
         <ul className="divide-line -my-3 flex flex-col divide-y">
           {failures.data.map((failure) => (
@@ -38,6 +37,7 @@ export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetai
           ))}
         </ul>
       )}
+      <LeftOut trimmed={trimmed} />
     </Panel>
   );
 }

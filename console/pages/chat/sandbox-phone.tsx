@@ -41,16 +41,18 @@ export function SandboxPhone({ campaign }: { readonly campaign: CampaignDetail }
         handled like a customer’s reply.
       </p>
       <div className="grid items-start gap-5 md:grid-cols-[1fr_19rem]">
-        <SelectField
-          label="Recipient"
-          name="recipient"
-          options={rows.map((one) => ({ value: one.id, label: nameOf(one) }))}
-          value={recipient.id}
-          onChange={({ target }) => setChosen(target.value)}
-        />
+        <div className="flex min-w-0 flex-col gap-4">
+          <SelectField
+            label="Recipient"
+            name="recipient"
+            options={rows.map((one) => ({ value: one.id, label: nameOf(one) }))}
+            value={recipient.id}
+            onChange={({ target }) => setChosen(target.value)}
+          />
+          <SandboxNumbers of="messages" />
+        </div>
         <RecipientPhone key={recipient.id} campaign={campaign} recipient={recipient} />
       </div>
-      <SandboxNumbers of="messages" />
     </Panel>
   );
 }

@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { createLead } from "../../api/lead.ts";
-import { picklistsQuery } from "../../api/leads.ts";
+import { leadsQuery, picklistsQuery } from "../../api/leads.ts";
 import { tenDigits } from "../../from-server.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -48,7 +48,7 @@ function NewLeadForm({
   const [key, setKey] = useState(() => crypto.randomUUID());
   const { data: picklists } = useQuery(picklistsQuery(workspace));
   const form = useForm({ defaultValues: empty });
-  const { register, handleSubmit, formState, setError: setFieldError } = form;
+  const { register, handleSubmit, formState, watch, setError: setFieldError } = form;
   const { errors } = formState;
   const submit = handleSubmit(async ({ phone, name, email, sourceId }) => {
     setError(null);
@@ -77,7 +77,12 @@ function NewLeadForm({
         label="Phone number"
         inputMode="tel"
         placeholder="9876543210"
-        hint={usePhoneHints().national}
+        hint={
+          <>
+            {usePhoneHints().national}
+            <SameNumber workspace={workspace} digits={tenDigits(watch("phone"), country_code)} />
+          </>
+        }
         error={errors.phone?.message}
       />
       <TextField {...register("name")} label="Name" error={errors.name?.message} />
@@ -98,5 +103,33 @@ function NewLeadForm({
         </Button>
       </div>
     </form>
+  );
+}
+
+/** Names a lead that has the number already; another one can be made all the same. */
+function SameNumber({
+  workspace,
+  digits,
+}: {
+  readonly workspace: number;
+  readonly digits: string | null;
+}) {
+  const query = leadsQuery(workspace, { q: digits ?? "" });
+  const { data } = useInfiniteQuery({ ...query, enabled: digits !== null });
+  const lead = data?.pages[0]?.data.find(({ phone }) => phone === digits);
+  if (digits === null || !lead) return null;
+  return (
+    <>
+      {" "}
+      <Link
+        to="/leads/$leadId"
+        params={{ leadId: String(lead.id) }}
+        search={{ workspace }}
+        className="text-accent underline"
+      >
+        {lead.name ?? "A lead"}
+      </Link>{" "}
+      has this number already.
+    </>
   );
 }
