@@ -18,6 +18,7 @@ declare
   v_moves chat_move[];
   v_retried bigint[];
   v_open bigint[];
+  v_completed bigint[];
   v_moved chat_moved[];
 begin
   perform check_lease(p_account_id, 'chat_inbound:' || p_number_id, p_fence);
@@ -36,8 +37,8 @@ begin
   end if;
 
   -- Campaigns are locked before their recipients, so that none is completed meanwhile.
-  select array_agg(l.id) into v_open from (
-    select c.id from chat_campaigns c
+  select array_agg(l.id), array_agg(l.id) filter (where l.state = 'completed') into v_open, v_completed from (
+    select c.id, c.state from chat_campaigns c
     where c.account_id = p_account_id and c.id = any (v_retried)
       and c.state in ('running', 'completed') and c.purged_at is null
     order by c.id for no key update) l;
@@ -61,8 +62,7 @@ begin
     update chat_campaigns c set state = 'running', finished_at = null, work_at = p_now
     from (select distinct v.campaign_id from unnest(v_moved) v where v.to_state = 'deferred') d
     where c.account_id = p_account_id and c.id = d.campaign_id
-    returning c.id, c.name, c.template_id, (select o.state from chat_campaigns o
-      where o.account_id = p_account_id and o.id = c.id) as old_state
+    returning c.id, c.name, c.template_id
   )
   insert into events (account_id, type, occurred_at, data)
   select p_account_id, case when h.reason is null then 'chat.campaign.resumed' else 'chat.campaign.paused' end, p_now,
@@ -74,6 +74,6 @@ begin
       (h.scope = 'campaign' and h.subject_id = r.id) or (h.scope = 'template' and h.subject_id = r.template_id)
       or (h.scope = 'number' and h.subject_id = p_number_id) or h.scope = 'account')
     order by h.set_at desc limit 1) h on true
-  where r.old_state = 'completed' order by r.id;
+  where r.id = any (v_completed) order by r.id;
   return query select * from unnest(v_moved);
 end $$;

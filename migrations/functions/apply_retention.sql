@@ -16,7 +16,7 @@ begin
   if p_setting = 'call_usage' then
     -- Hours that no cap counts any more.
     return query with purged as (
-      delete from call_usage u where u.ctid = any (array(
+      delete from call_usage u where u.account_id = p_account_id and u.ctid = any (array(
         select o.ctid from call_usage o
         where o.account_id = p_account_id and o.hour < p_now - interval '25 hours' limit p_rows_max))
       returning 1)

@@ -3,14 +3,18 @@
 create or replace function call_cap(p_account_id bigint, p_token_id bigint, p_phones text[], p_now timestamptz)
 returns text
 language plpgsql as $$
+declare
+  v_phone text;
 begin
+  foreach v_phone in array p_phones loop
+    -- A phone that was not called has room. Asked first, because that is cheaper.
+    if exists (
+      select from call_usage u where u.account_id = p_account_id and u.subject = 'number:' || phone_key(v_phone))
+      and call_room(p_account_id, 'number:' || phone_key(v_phone), p_now) < 1 then
+      return 'number';
+    end if;
+  end loop;
   return case
-    when exists (
-      select from unnest(p_phones) n (phone)
-      -- A phone that was not called has room. Asked first, because that is cheaper.
-      where exists (
-        select from call_usage u where u.account_id = p_account_id and u.subject = 'number:' || phone_key(n.phone))
-        and call_room(p_account_id, 'number:' || phone_key(n.phone), p_now) < 1) then 'number'
     when call_room(p_account_id, 'token:' || p_token_id, p_now) < cardinality(p_phones) then 'token'
     when call_room(p_account_id, 'account', p_now) < cardinality(p_phones) then 'account'
   end;

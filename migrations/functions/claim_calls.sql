@@ -10,6 +10,7 @@ declare
   v_id bigint;
   v_token_id bigint;
   v_phones text[];
+  v_calls_a_day int;
 begin
   perform set_config('synchronous_commit', 'off', true);
   for v_id in
@@ -31,6 +32,7 @@ begin
     if v_phones is null then
       -- Serializes the account's claims, so that concurrent calls cannot exceed a cap together.
       perform count_legs(p_account_id, null, '{}', 0, p_now);
+      select a.calls_per_customer_day into v_calls_a_day from accounts a where a.account_id = p_account_id;
     end if;
     select array[c.to_phone] || case when length(c.from_number) > 6 and p.from_group_id is null then c.from_number end,
       m.token_id into v_phones, v_token_id
@@ -48,15 +50,10 @@ begin
     customer_limited := false;
     cap := null;
     if not suppressed then
-      insert into live_customers (account_id, phone_key, call_id)
-        select p_account_id, phone_key(c.to_phone), v_id from calls c
-        where c.account_id = p_account_id and c.id = v_id
+      insert into live_customers (account_id, phone_key, call_id) values (p_account_id, phone_key(v_phones[1]), v_id)
         on conflict do nothing;
       customer_taken := not found;
-      customer_limited := coalesce((
-        select customer_attempts(p_account_id, c.to_phone, p_now) >= a.calls_per_customer_day
-        from calls c join accounts a on a.account_id = p_account_id
-        where c.account_id = p_account_id and c.id = v_id), false);
+      customer_limited := coalesce(customer_attempts(p_account_id, v_phones[1], p_now) >= v_calls_a_day, false);
     end if;
     if not (suppressed or customer_taken or customer_limited) then
       cap := call_cap(p_account_id, v_token_id, v_phones, p_now);

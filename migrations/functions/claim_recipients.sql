@@ -123,15 +123,16 @@ begin
     v_free := v_free[1:v_available];
     v_call_ids := v_call_ids[1:v_available];
     if v_available = 0 then
-      insert into voice_holds (account_id, campaign_id, reason, set_at)
-        select p_account_id, p_campaign_id, 'credit', p_now
-        where not exists (
-          select from voice_recipients r where r.account_id = p_account_id and r.state = 'calling')
-        on conflict do nothing;
-      if found then
-        insert into events (account_id, type, occurred_at, data) values (p_account_id,
-          'voice.campaign.paused', p_now, json_build_object('campaign_id', p_campaign_id,
-            'id', v_campaign.public_id, 'name', v_campaign.name, 'paused_reason', 'credit', 'detail', null));
+      if not exists (
+        select from voice_recipients r where r.account_id = p_account_id and r.state = 'calling') then
+        insert into voice_holds (account_id, campaign_id, reason, set_at)
+          values (p_account_id, p_campaign_id, 'credit', p_now)
+          on conflict do nothing;
+        if found then
+          insert into events (account_id, type, occurred_at, data) values (p_account_id,
+            'voice.campaign.paused', p_now, json_build_object('campaign_id', p_campaign_id,
+              'id', v_campaign.public_id, 'name', v_campaign.name, 'paused_reason', 'credit', 'detail', null));
+        end if;
       end if;
     else
       perform draw_credits(p_account_id, 'call', cardinality(v_free), p_now);

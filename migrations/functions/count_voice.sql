@@ -5,7 +5,8 @@ create or replace function count_voice(
   p_account_id bigint, p_campaign_id bigint, p_slot int, p_from text, p_to text, p_n int,
   p_attempts int default 0, p_cost bigint default 0, p_talk_seconds bigint default 0
 ) returns void
-language sql as $$
+language plpgsql as $$
+begin
   insert into voice_counts as k (account_id, campaign_id, slot, synthesizing, waiting, calling, answered,
     machine, busy, no_answer, failed, suppressed, skipped, cancelled, attempts, cost, talk_seconds)
   select p_account_id, p_campaign_id, p_slot,
@@ -29,5 +30,5 @@ language sql as $$
     suppressed = k.suppressed + excluded.suppressed, skipped = k.skipped + excluded.skipped,
     cancelled = k.cancelled + excluded.cancelled,
     attempts = k.attempts + excluded.attempts, cost = k.cost + excluded.cost,
-    talk_seconds = k.talk_seconds + excluded.talk_seconds
-$$;
+    talk_seconds = k.talk_seconds + excluded.talk_seconds;
+end $$;

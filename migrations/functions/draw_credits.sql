@@ -14,7 +14,7 @@ begin
   if not found then
     return false;
   end if;
-  select case p_kind when 'chat' then a.chat_credit_low else a.call_credit_low end into v_threshold
+  select case when p_kind = 'chat' then a.chat_credit_low else a.call_credit_low end into v_threshold
     from accounts a where a.account_id = p_account_id;
   if v_available < v_threshold and (v_low is null or v_threshold < v_low) then
     update credit_balances b set low = v_threshold where b.account_id = p_account_id and b.kind = p_kind;

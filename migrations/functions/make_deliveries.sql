@@ -53,8 +53,8 @@ begin
     where p_endpoint_id is null or c.id = p_endpoint_id
     order by m.seq, c.id
     on conflict (account_id, endpoint_id, event_id) do update set state = 'pending',
-      attempts = case d.state when 'pending' then d.attempts else 0 end,
-      due_at = case d.state when 'pending' then least(d.due_at, p_now) else p_now end, finished_at = null
+      attempts = case when d.state = 'pending' then d.attempts else 0 end,
+      due_at = case when d.state = 'pending' then least(d.due_at, p_now) else p_now end, finished_at = null
     where d.state = any (p_again)
     returning endpoint_id
   ), woken as (

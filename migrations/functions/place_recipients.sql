@@ -5,7 +5,8 @@ create or replace function place_recipients(
   p_campaign voice_campaigns, p_recipients int[], p_call_ids bigint[], p_node_id bigint, p_fence bigint,
   p_caller_id text, p_now timestamptz
 ) returns void
-language sql as $$
+language plpgsql as $$
+begin
   with placed as materialized (
     select r.id, r.number, r.phone, r.due_at, r.attempts + 1 as attempt,
       coalesce(p_campaign.caller_id, p_caller_id) as caller_id,
@@ -47,9 +48,7 @@ language sql as $$
   ), inserted_call_events as (
     insert into call_events (account_id, call_id, type, at, data)
     select p_campaign.account_id, t.call_id, 'call.initiated', p_now, t.data from new_events t
-  ), inserted_events as (
-    insert into events (account_id, type, occurred_at, data)
-    select p_campaign.account_id, 'call.initiated', p_now, t.data from new_events t
   )
-  select
-$$;
+  insert into events (account_id, type, occurred_at, data)
+  select p_campaign.account_id, 'call.initiated', p_now, t.data from new_events t;
+end $$;

@@ -55,8 +55,9 @@ begin
   perform unfold_calls(p_account_id, v_ids);
 
   -- The CRM may be recording the outcome of one.
-  perform from unnest(v_ids) i cross join lateral (
-    select from calls c where c.account_id = p_account_id and c.id = i for update) c;
+  foreach v_id in array v_ids loop
+    perform from calls c where c.account_id = p_account_id and c.id = v_id for update;
+  end loop;
   -- One by one: the ids may be far apart, and with a list of ids PostgreSQL before 17 may read all that the
   -- account has.
   foreach v_id in array v_ids loop
@@ -73,14 +74,13 @@ begin
   end loop;
 
   -- A request for another attempt locks the campaign too, and then finds no call to repeat.
-  v_campaigns := array(
-    select m.id from unnest(v_campaigns) i cross join lateral (
-      select m.id from call_campaigns m
-      where m.account_id = p_account_id and m.id = i and m.kind in ('click_to_call', 'incoming')
-        and not exists (
-          select from calls c where c.account_id = p_account_id and c.campaign_id = m.id)
-      for update) m);
   foreach v_id in array v_campaigns loop
+    perform from call_campaigns m
+      where m.account_id = p_account_id and m.id = v_id and m.kind in ('click_to_call', 'incoming')
+        and not exists (
+          select from calls c where c.account_id = p_account_id and c.campaign_id = v_id)
+      for update;
+    if not found then continue; end if;
     delete from click_to_calls p where p.account_id = p_account_id and p.campaign_id = v_id;
     delete from call_campaigns m where m.account_id = p_account_id and m.id = v_id;
   end loop;

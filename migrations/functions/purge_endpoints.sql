@@ -16,6 +16,7 @@ as $$
 declare
   v_id bigint;
   v_ids bigint[];
+  v_url text;
 begin
   deleted := 0;
   -- A launch locks the endpoint that it uses: either it is skipped here, or the launch is visible below.
@@ -27,10 +28,11 @@ begin
     for update skip locked);
   more := cardinality(v_ids) = p_rows_max;
   foreach v_id in array v_ids loop
-    update callback_endpoints c set deleted_at = p_now, enabled = false, work_at = null, updated_at = p_now
-      where c.account_id = p_account_id and c.id = v_id and c.created_at < p_before
-        and is_unused_endpoint(p_account_id, c.id, c.url, p_before);
-    if found then
+    select c.url into v_url from callback_endpoints c
+      where c.account_id = p_account_id and c.id = v_id and c.created_at < p_before;
+    if found and is_unused_endpoint(p_account_id, v_id, v_url, p_before) then
+      update callback_endpoints c set deleted_at = p_now, enabled = false, work_at = null, updated_at = p_now
+        where c.account_id = p_account_id and c.id = v_id;
       deleted := deleted + 1;
       insert into jobs (account_id, kind, subject, run_at, created_at)
         values (p_account_id, 'callbacks.clear_endpoint', v_id::text, p_now, p_now);

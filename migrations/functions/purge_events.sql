@@ -16,6 +16,7 @@ set enable_mergejoin = off
 set enable_sort = off
 as $$
 declare
+  v_id bigint;
   v_ids bigint[];
   v_endpoints bigint[];
 begin
@@ -38,13 +39,15 @@ begin
   deleted := cardinality(v_ids);
   if deleted = 0 then return; end if;
 
-  perform from unnest(v_ids) i cross join lateral (
-    select from events e where e.account_id = p_account_id and e.id = i for update) e;
-  select array_agg(distinct d.endpoint_id) into v_endpoints from callback_deliveries d
+  foreach v_id in array v_ids loop
+    perform from events e where e.account_id = p_account_id and e.id = v_id for update;
+  end loop;
+  select coalesce(array_agg(distinct d.endpoint_id), '{}') into v_endpoints from callback_deliveries d
     where d.account_id = p_account_id and d.event_id = any (v_ids)
       and d.event_id between v_ids[1] and v_ids[deleted];
-  perform from unnest(v_endpoints) i cross join lateral (
-    select from callback_endpoints c where c.account_id = p_account_id and c.id = i for no key update) c;
+  foreach v_id in array v_endpoints loop
+    perform from callback_endpoints c where c.account_id = p_account_id and c.id = v_id for no key update;
+  end loop;
   delete from callback_deliveries d
     where d.account_id = p_account_id and d.event_id = any (v_ids)
       and d.event_id between v_ids[1] and v_ids[deleted];

@@ -45,7 +45,7 @@ begin
         due_at = coalesce(v_result.due_at, d.due_at),
         finished_at = case when v_result.state <> 'pending' then p_now end
       where d.account_id = p_account_id and d.id = v_result.id
-        and case d.state when 'pending' then d.attempts = v_result.attempts end;
+        and case when d.state = 'pending' then d.attempts = v_result.attempts end;
     if found then
       insert into callback_attempts (account_id, delivery_id, at, duration_ms, status, error, response)
       values (p_account_id, v_result.id, v_result.at, v_result.duration_ms, v_result.status,

@@ -3,13 +3,14 @@
 -- Records their events. Returns the new ones.
 create or replace function record_chat_replies(p_account_id bigint, p_number_id bigint, p_replies json)
 returns setof chat_replies
-language sql
+language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
-  with recorded as (
+begin
+  return query with recorded as (
     insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, bsuid, type, text, payload,
       content, campaign_id, recipient_id, opted_out, received_at)
     select p_account_id, p_number_id, r.provider_message_id, coalesce(r.phone, linked.phone_key), r.bsuid, r.type,
@@ -54,5 +55,5 @@ as $$
     from recorded r
     order by r.id
   )
-  select * from recorded
-$$;
+  select * from recorded;
+end $$;

@@ -13,7 +13,7 @@ declare
   v_ids int[];
   v_from record;
 begin
-  select case v.call_type when 'obd_smartvoice' then 'synthesizing' else 'waiting' end into v_open
+  select case when v.call_type = 'obd_smartvoice' then 'synthesizing' else 'waiting' end into v_open
     from voice_campaigns v where v.account_id = p_account_id and v.id = p_campaign_id;
   v_ids := array(
     select r.id from voice_recipients r

@@ -34,8 +34,11 @@ begin
   into v_stand, v_written
   from held h join unnest(v_new) n on n.id = h.id;
 
-  insert into call_legs as l
-  select n.* from jsonb_populate_recordset(null::call_legs, p_legs) n where n.call_id = any (v_written)
+  insert into call_legs as l (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at,
+      ringing_at, answered_at, ended_at, outcome, cause, sip_status, blocker)
+  select p_account_id, n.call_id, n.id, n.role, n.number, n.on_trunk, n.state, n.status, n.initiated_at, n.ringing_at,
+    n.answered_at, n.ended_at, n.outcome, n.cause, n.sip_status, n.blocker
+  from jsonb_populate_recordset(null::call_legs, p_legs) n where n.call_id = any (v_written)
   on conflict (account_id, call_id, id) do update set
     state = excluded.state, status = excluded.status, ringing_at = excluded.ringing_at,
     answered_at = excluded.answered_at, ended_at = excluded.ended_at, outcome = excluded.outcome,

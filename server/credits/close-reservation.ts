@@ -16,7 +16,7 @@ export async function closeReservation(
     update credit_reservations r set closed_at = coalesce(r.closed_at, ${now}::timestamptz)
     where r.account_id = ${accountId} and r.id = ${reservationId}
       and 0 = (
-        select sum(case t.type when 'reserve' then t.amount else -t.amount end)
+        select sum(case when t.type = 'reserve' then t.amount else -t.amount end)
         from credit_transfers t
         where t.account_id = ${accountId} and t.reservation_id = ${reservationId}
           and t.type in ('reserve', 'capture', 'release'))

@@ -8,7 +8,7 @@ import type { CreditKind, CreditsResponse } from "./credit-schema.ts";
 export async function findCredits(db: Kysely<DB>, accountId: number): Promise<CreditsResponse> {
   const { rows } = await sql<{ kind: CreditKind; available: number; reserved: number }>`
     select b.kind, b.available, coalesce((
-      select sum(case t.type when 'reserve' then t.amount else -t.amount end)
+      select sum(case when t.type = 'reserve' then t.amount else -t.amount end)
       from credit_reservations r
       join credit_transfers t on t.account_id = r.account_id and t.reservation_id = r.id
       where r.account_id = ${accountId} and r.kind = b.kind and r.closed_at is null

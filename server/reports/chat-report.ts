@@ -123,7 +123,7 @@ function countingOf(query: ChatReportQuery): Counting {
         select ${fromSlots} from chat_counts n
         where n.account_id = ${account_id} and n.campaign_id = c.campaign_id) n
       cross join lateral (
-        select coalesce(sum(case t.type when 'capture' then t.amount else -t.amount end), 0) as credits
+        select coalesce(sum(case when t.type = 'capture' then t.amount else -t.amount end), 0) as credits
         from credit_transfers t
         where t.account_id = ${account_id} and t.reservation_id = c.reservation_id
           and t.type in ('capture', 'refund')) p

@@ -17,7 +17,7 @@ export type CallSelection = ReportRange & {
 export const callOutcome = sql`case
   when c.stage <> 'ended' then 'in_progress'
   when c.ended_reason = 'playback_failed' or c.disposition = 'failed' then 'failed'
-  when c.answered_at is not null then case c.answered_by when 'machine' then 'machine' else 'answered' end
+  when c.answered_at is not null then case when c.answered_by = 'machine' then 'machine' else 'answered' end
   when c.status in ('busy', 'canceled') then c.status
   when c.status = 'no-answer' then 'no_answer'
   else 'failed' end`;

@@ -97,7 +97,7 @@ async function readCredits(
 ): Promise<NonNullable<Overview["credits"]>> {
   const { rows } = await sql<{ kind: CreditKind; available: number; is_low: boolean }>`
     select k.kind, coalesce(b.available, 0) as available,
-      coalesce(b.available, 0) < case k.kind when 'chat' then a.chat_credit_low else a.call_credit_low end as is_low
+      coalesce(b.available, 0) < case when k.kind = 'chat' then a.chat_credit_low else a.call_credit_low end as is_low
     from accounts a
     cross join (values ('chat'), ('call')) k (kind)
     left join credit_balances b on b.account_id = ${accountId} and b.kind = k.kind

@@ -25,8 +25,8 @@ export async function replayDelivery(tx: Tx, actor: Actor, id: number, now: Date
   await lockReplayedEndpoint(tx, account_id, delivery.endpoint_id);
   await sql`
     update callback_deliveries d set state = 'pending', finished_at = null,
-      attempts = case d.state when 'pending' then d.attempts else 0 end,
-      due_at = case d.state when 'pending' then least(d.due_at, ${now}) else ${now} end
+      attempts = case when d.state = 'pending' then d.attempts else 0 end,
+      due_at = case when d.state = 'pending' then least(d.due_at, ${now}) else ${now} end
     where d.account_id = ${account_id} and d.id = ${id}`.execute(tx);
   await sql`
     update callback_endpoints c set work_at = least(c.work_at, ${now})
