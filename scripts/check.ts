@@ -6,6 +6,7 @@ import { checkBoundaries } from "./check/boundaries.ts";
 import { checkConsoleOperations, readConsoleSources } from "./check/console-operations.ts";
 import { checkDocs } from "./check/docs.ts";
 import { checkMigrations } from "./check/migrations.ts";
+import { checkFunctions } from "./check/sql.ts";
 import { checkVocabulary } from "./check/vocabulary.ts";
 
 type Verdict = { readonly ok: boolean; readonly text: string };
@@ -27,6 +28,7 @@ const pieces: readonly Piece[] = [
   { name: "docs", run: docs },
   { name: "vocabulary", run: vocabulary },
   { name: "migrations", run: migrations },
+  { name: "sql", run: sqlFunctions },
   tool("database-types", "node", "scripts/generate-database-types.ts", "--check"),
 ];
 
@@ -96,6 +98,13 @@ function migrations(): Verdict {
   const violations = checkMigrations(root, files);
   if (violations.length > 0) return { ok: false, text: violations.join("\n") };
   return { ok: true, text: `${files.length} files` };
+}
+
+function sqlFunctions(): Verdict {
+  const files = repositoryFiles("migrations/functions/*.sql");
+  const { statements, violations } = checkFunctions(root, files);
+  if (violations.length > 0) return { ok: false, text: violations.join("\n") };
+  return { ok: true, text: `${files.length} functions, ${statements} statements` };
 }
 
 function vocabulary(): Verdict {

@@ -1,0 +1,56 @@
+// Loaded into the process of every test file: records the SQL statements of the server that it runs, with the files
+// that issue them, so that `npm run check:statements` can check each of them.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import pg from "pg";
+
+const root = join(import.meta.dirname, "../..");
+/** Frames that a statement passes on its way; the first one after them has issued it. */
+const passed = /node_modules|node:|\/server\/lib\/database\/|\/test\/support\/record-statements/;
+
+if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
+  const sources = new Map<string, string>();
+  recordQueries(sources);
+  process.on("exit", () => writeStatements(sources));
+}
+
+/** Records each statement once, by its text, when the server issues it. */
+function recordQueries(sources: Map<string, string>): void {
+  const client = pg.Client.prototype as { query: (...args: unknown[]) => unknown };
+  const send = client.query;
+  client.query = function query(this: unknown, ...args: unknown[]): unknown {
+    const text = textOf(args[0]);
+    if (text !== undefined && !sources.has(text)) {
+      const source = issuer();
+      if (source !== undefined) sources.set(text, source);
+    }
+    return Reflect.apply(send, this, args);
+  };
+}
+
+function textOf(query: unknown): string | undefined {
+  if (typeof query === "string") return query;
+  const { text } = query as { text?: unknown };
+  return typeof text === "string" ? text : undefined;
+}
+
+/** The server's file that issues the current statement; undefined if a test does. */
+function issuer(): string | undefined {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 60;
+  const { stack = "" } = new Error("here");
+  Error.stackTraceLimit = limit;
+  const frame = stack.split("\n").find((line) => line.includes(root) && !passed.test(line));
+  const file = frame && /(?:file:\/\/)?(\/[^:)]+)/.exec(frame)?.[1];
+  if (file === undefined) return "unknown";
+  const path = relative(root, file);
+  return path.startsWith("server/") && !/\.test\.ts$|\/test\//.test(path) ? path : undefined;
+}
+
+function writeStatements(sources: ReadonlyMap<string, string>): void {
+  const testFile = relative(root, process.argv[1] ?? "");
+  if (sources.size === 0 || !testFile.endsWith(".test.ts")) return;
+  const file = join(root, ".cache/statements-ran", `${testFile}.json`);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify([...sources].map(([text, source]) => ({ source, text }))));
+}
