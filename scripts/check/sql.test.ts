@@ -232,7 +232,7 @@ test("a function on tenant tables in SQL fails, one on none passes", () => {
 });
 
 test("an exception allows its violation, and is a violation once it is not needed", () => {
-  const violation = { in: "f.sql", rule: "recursive", line: 3, text: "is recursive" } as const;
+  const violation = { in: "f", rule: "recursive", line: 3, text: "is recursive" } as const;
   const exception = { in: "f", rule: "recursive", reason: "…" } as const;
   const other = { in: "g", rule: "simple-case", reason: "…" } as const;
   assert.deepEqual(withoutExceptions([violation], [exception], new Set(["f"])), []);

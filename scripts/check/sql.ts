@@ -1,5 +1,5 @@
 // Refuses statements that Citus plans differently from PostgreSQL, or not at all. docs/decisions has the rules.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { loadModule } from "libpg-query";
 import { accountProblems, type Problem } from "./sql/account-rules.ts";
@@ -9,8 +9,12 @@ import { fieldsOf, isFields, listOf } from "./sql/parse-tree.ts";
 import { readFunction, type ReadFunction } from "./sql/read-function.ts";
 import { statementProblems, type Volatilities } from "./sql/statement-rules.ts";
 
-/** A violation, and the function or file where it is. */
-export type Violation = Problem & { readonly in: string; readonly line: number };
+/** A violation, and the function or file where it is, with the line of the function or the text of the statement. */
+export type Violation = Problem & {
+  readonly in: string;
+  readonly line?: number;
+  readonly statement?: string;
+};
 
 await loadModule();
 
@@ -33,7 +37,14 @@ export function readTableKinds(root: string): TableKinds {
   return JSON.parse(readFileSync(join(root, "migrations/tables.json"), "utf8")) as TableKinds;
 }
 
-export function volatilitiesOf(functions: readonly ReadFunction[]): Volatilities {
+/** Reads the volatility of each SQL function. */
+export function readVolatilities(root: string): Volatilities {
+  const folder = join(root, "migrations/functions");
+  const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
+  return volatilitiesOf(files.map(readFunction));
+}
+
+function volatilitiesOf(functions: readonly ReadFunction[]): Volatilities {
   return new Map(functions.map(({ name, volatility }) => [name, volatility]));
 }
 
@@ -53,7 +64,7 @@ export function functionViolations(
       });
     if (fn.language === "sql" && usesTenants(node, kinds))
       problems.push({ rule: "sql-function", text: "runs on tenant tables: write it in plpgsql" });
-    return problems.map((problem) => ({ ...problem, in: `${fn.name}.sql`, line }));
+    return problems.map((problem) => ({ ...problem, in: fn.name, line }));
   });
 }
 
@@ -96,10 +107,13 @@ export function withoutExceptions(
   checked: ReadonlySet<string>,
 ): string[] {
   const matches = (violation: Violation, exception: Exception) =>
-    violation.rule === exception.rule && violation.in.replace(/\.sql$/, "") === exception.in;
+    violation.rule === exception.rule && violation.in === exception.in;
   const texts = found
     .filter((violation) => !exceptions.some((exception) => matches(violation, exception)))
-    .map((violation) => `${violation.in}:${violation.line}: ${violation.text} (${violation.rule})`);
+    .map(({ in: place, line, statement, text, rule }) => {
+      const at = line === undefined ? place : `${place}.sql:${line}`;
+      return `${at}: ${text} (${rule})${statement === undefined ? "" : `\n    ${shorten(statement)}`}`;
+    });
   const unused = exceptions.filter(
     (exception) =>
       checked.has(exception.in) && !found.some((violation) => matches(violation, exception)),
@@ -111,4 +125,8 @@ export function withoutExceptions(
         `${place}: the exception of ${rule} is not needed any more: delete it`,
     ),
   ];
+}
+
+function shorten(statement: string): string {
+  return statement.replaceAll(/\s+/g, " ").trim().slice(0, 200);
 }

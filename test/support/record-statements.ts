@@ -6,21 +6,27 @@ import pg from "pg";
 
 const root = join(import.meta.dirname, "../..");
 /** Frames that a statement passes on its way; the first one after them has issued it. */
-const passed = /node_modules|node:|\/server\/lib\/database\/|\/test\/support\/record-statements/;
+const passed = /node_modules|node:|\/server\/lib\/|\/test\/support\/record-statements/;
+
+/** Stands for a source that the stack does not show. */
+const unknown = "unknown";
 
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
   const sources = new Map<string, string>();
-  recordQueries(sources);
+  // A pool waits for a connection by a callback, which loses the frames of its caller.
+  recordQueries(pg.Pool.prototype as Queried, sources);
+  recordQueries(pg.Client.prototype as Queried, sources);
   process.on("exit", () => writeStatements(sources));
 }
 
+type Queried = { query: (...args: unknown[]) => unknown };
+
 /** Records each statement once, by its text, when the server issues it. */
-function recordQueries(sources: Map<string, string>): void {
-  const client = pg.Client.prototype as { query: (...args: unknown[]) => unknown };
-  const send = client.query;
-  client.query = function query(this: unknown, ...args: unknown[]): unknown {
+function recordQueries(queried: Queried, sources: Map<string, string>): void {
+  const send = queried.query;
+  queried.query = function query(this: unknown, ...args: unknown[]): unknown {
     const text = textOf(args[0]);
-    if (text !== undefined && !sources.has(text)) {
+    if (text !== undefined && (sources.get(text) ?? unknown) === unknown) {
       const source = issuer();
       if (source !== undefined) sources.set(text, source);
     }
@@ -34,7 +40,7 @@ function textOf(query: unknown): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** The server's file that issues the current statement; undefined if a test does. */
+/** The server's file that issues the current statement, unless that is not known; undefined if a test does. */
 function issuer(): string | undefined {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 60;
@@ -42,7 +48,7 @@ function issuer(): string | undefined {
   Error.stackTraceLimit = limit;
   const frame = stack.split("\n").find((line) => line.includes(root) && !passed.test(line));
   const file = frame && /(?:file:\/\/)?(\/[^:)]+)/.exec(frame)?.[1];
-  if (file === undefined) return "unknown";
+  if (file === undefined) return unknown;
   const path = relative(root, file);
   return path.startsWith("server/") && !/\.test\.ts$|\/test\//.test(path) ? path : undefined;
 }
