@@ -43,12 +43,34 @@ export function isOfOneStatement(error: unknown): boolean {
 
 /** Reports whether `error` is a violation of that unique constraint or index. */
 export function violatesUnique(error: unknown, constraint: string): boolean {
-  const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };
-  return code === "23505" && violated === constraint;
+  return violates(error, "23505", constraint);
 }
 
 /** Reports whether `error` is a violation of that foreign key. */
 export function violatesForeignKey(error: unknown, constraint: string): boolean {
+  return violates(error, "23503", constraint);
+}
+
+/** Without a name, the caller's first constraint of this kind counts as violated. */
+function violates(error: unknown, sqlstate: string, constraint: string): boolean {
   const { code, constraint: violated } = error as { code?: unknown; constraint?: unknown };
-  return code === "23503" && violated === constraint;
+  if (code !== sqlstate) return false;
+  return typeof violated !== "string" || isConstraintOfShard(violated, constraint);
+}
+
+/** PostgreSQL's limit of a name. */
+const name_bytes_max = 63;
+
+/**
+ * Reports whether the name is the constraint's, or that of its copy on one of Citus' shards: with the shard's number
+ * (`users_email_key_102008`), and shortened and with a hash before that if it would be longer than PostgreSQL allows.
+ */
+function isConstraintOfShard(name: string, constraint: string): boolean {
+  if (name === constraint) return true;
+  const [, base, shard] = /^(.+)(_[0-9]+)$/.exec(name) ?? [];
+  if (base === undefined || shard === undefined) return false;
+  if (base === constraint) return true;
+  const [, shortened] = /^(.+)_[0-9a-f]{8}$/.exec(base) ?? [];
+  if (shortened === undefined || constraint.length + shard.length <= name_bytes_max) return false;
+  return constraint.startsWith(shortened) && name.length === name_bytes_max;
 }
