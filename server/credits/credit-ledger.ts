@@ -73,7 +73,7 @@ async function transfersBefore(
   const query = sql<CreditTransferResponse & { readonly at: Date }>`
     select t.id, t.kind, t.type, t.amount, t.from_ledger_account as "from", t.to_ledger_account as "to", t.at,
       t.reservation_id, t.note,
-      (select r.subject from credit_reservations r where r.account_id = t.account_id and r.id = t.reservation_id)
+      (select r.subject from credit_reservations r where r.account_id = ${accountId} and r.id = t.reservation_id)
     from (
       select * from (${sql.join(pages, sql` union all `)}) t
       order by t.at desc, t.id desc limit ${before.limit}) t

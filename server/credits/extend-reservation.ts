@@ -12,21 +12,24 @@ export async function extendReservation(
   { account_id, id, amount }: { account_id: number; id: number; amount: number },
   now: Date,
 ): Promise<void> {
-  const { rows } = await sql<{ kind: string }>`
-    with reservation as materialized (
-      update credit_reservations set closed_at = null
-      where account_id = ${account_id} and id = ${id}
-      returning kind
-    ), taken as materialized (
-      select r.kind, draw_credits(${account_id}, r.kind, ${amount}, ${now}) as done
-      from reservation r
-    )
-    insert into credit_transfers
-      (account_id, kind, type, from_ledger_account, to_ledger_account, amount, reservation_id, at)
-    select ${account_id}::bigint, t.kind, 'reserve', 'available', 'reserved', ${amount}::bigint,
-      ${id}::bigint, ${now}::timestamptz
-    from taken t where t.done
-    returning kind`.execute(tx);
-  if (rows.length === 0)
+  const { kind } = await tx
+    .updateTable("credit_reservations")
+    .set({ closed_at: null })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returning("kind")
+    .executeTakeFirstOrThrow();
+  const transfer = {
+    type: "reserve",
+    from_ledger_account: "available",
+    to_ledger_account: "reserved",
+  };
+  await tx
+    .insertInto("credit_transfers")
+    .values({ account_id, kind, ...transfer, amount, reservation_id: id, at: now })
+    .execute();
+  const { rows } = await sql<{ done: boolean }>`
+    select draw_credits(${account_id}, ${kind}, ${amount}, ${now}) as done`.execute(tx);
+  if (rows[0]?.done !== true)
     throw new Refusal("insufficient-credit", `There is not enough credit: ${amount} needed`);
 }

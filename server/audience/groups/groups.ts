@@ -53,7 +53,7 @@ function groupRows(db: Kysely<DB>, accountId: number) {
       eb
         .selectFrom("group_members")
         .select(({ fn }) => fn.countAll<number>().as("count"))
-        .whereRef("group_members.account_id", "=", "groups.account_id")
+        .where("group_members.account_id", "=", accountId)
         .whereRef("group_members.group_id", "=", "groups.id")
         .as("members_count"),
     )

@@ -64,7 +64,7 @@ export async function importGroupMembers(
 
 const count_known_sql = `
   select count(*) from people join group_members using (phone_key)
-  where account_id = $1 and group_id = $2`;
+  where group_members.account_id = $1 and group_members.group_id = $2`;
 
 const insert_sql = `
   insert into group_members (account_id, group_id, phone_key, phone, name, variables, created_at)

@@ -1,4 +1,5 @@
 // Imports suppressions from an uploaded CSV file.
+import type pg from "pg";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
@@ -48,7 +49,7 @@ export async function importSuppressions(
         if (header_violations.length > 0) throw invalid(header_violations);
         return { country_code: locale.country_code, phone_at, name_at: -1, variables: [] };
       });
-      const { rowCount } = await queryPeople(client, insert_sql, [
+      const changed_count = await insertPeople(client, [
         account_id,
         options.channel,
         options.scope,
@@ -61,10 +62,32 @@ export async function importSuppressions(
       const detail = { suppressed: people_count, channel, scope, expires_at };
       const action = "suppressions.imported";
       await recordAudit(tx, actor, { at: now, action, subject_id: null, detail });
-      return { ...staged, suppressed_count: people_count, changed_count: rowCount ?? 0 };
+      return { ...staged, suppressed_count: people_count, changed_count };
     }),
   );
 }
+
+/** Rows of one statement: they are counted by what it returns, which is held in memory. */
+const insert_rows_max = 50_000;
+
+/** Suppresses all of `people`, in the order of phone keys, and returns how many changed. */
+async function insertPeople(client: pg.PoolClient, values: unknown[]): Promise<number> {
+  let changed = 0;
+  for (let after = ""; ;) {
+    const { rows } = await queryPeople<{ phone_key: string }>(client, chunk_end_sql, [
+      after,
+      insert_rows_max - 1,
+    ]);
+    const end = rows[0]?.phone_key ?? null;
+    const inserted = await queryPeople(client, insert_sql, [...values, after, end]);
+    changed += inserted.rows.length;
+    if (end === null) return changed;
+    after = end;
+  }
+}
+
+const chunk_end_sql = `
+  select phone_key from people where phone_key > $1 order by phone_key offset $2 limit 1`;
 
 const insert_sql = `
   insert into suppressions as existing
@@ -72,11 +95,12 @@ const insert_sql = `
     created_at)
   select $1::bigint, phone_key, phone, $2, $3, $4, 'import', $5::timestamptz, $6::bigint,
     $7::timestamptz, $7::timestamptz
-  from people order by phone_key
+  from people where phone_key > $8 and ($9::text is null or phone_key <= $9) order by phone_key
   on conflict (account_id, person_key, channel, scope, source) do update set
     reason = excluded.reason, expires_at = excluded.expires_at, created_by = excluded.created_by,
     occurred_at = excluded.occurred_at, created_at = excluded.created_at
-  where ${lasts_longer}`;
+  where ${lasts_longer}
+  returning 1`;
 
 /** Validates the parts beside the file; an empty part equals an omitted one. */
 function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Date) {

@@ -48,11 +48,12 @@ const lock = statement<Existing>(`
   where account_id = $1 and person_key = $2 and channel = $3 and scope = $4 and source = $5
   for update`);
 
-// A lifted one starts again as a new suppression, with a new ID.
+const nextId = statement<{ id: number }>(
+  "select nextval(pg_get_serial_sequence('suppressions', 'id')) as id",
+);
+
 const replace = statement(`
-  update suppressions set
-    id = case when lifted_at is null then id else nextval(pg_get_serial_sequence('suppressions', 'id')) end,
-    lifted_at = null, phone = coalesce($3, phone), bsuid = coalesce($4, bsuid), reason = $5, evidence = $6,
+  update suppressions set id = coalesce($11, id), lifted_at = null, phone = coalesce($3, phone), bsuid = coalesce($4, bsuid), reason = $5, evidence = $6,
     occurred_at = $7, expires_at = $8, created_by = $9, created_at = $10
   where account_id = $1 and id = $2`);
 
@@ -87,7 +88,9 @@ export async function suppress(tx: Tx, suppression: Suppression, now: Date): Pro
     // Deleted since: insert again.
     if (!existing) continue;
     if (isRenewed(existing, suppression)) {
-      await replace(tx, [account_id, existing.id, ...identity, ...asked]);
+      // A lifted one starts again as a new suppression, with a new ID.
+      const [renamed] = existing.lifted_at === null ? [] : await nextId(tx, []);
+      await replace(tx, [account_id, existing.id, ...identity, ...asked, renamed?.id ?? null]);
       return true;
     }
     if (isConfirmed(existing, suppression))

@@ -58,7 +58,7 @@ export async function recipientsAfter(
     .select(["id", "phone", "variables", "state", "error_code", "error", "dispatches"])
     .select(["provider_message_id", "due_at", "dispatched_at", "accepted_at", "sent_at"])
     .select(["delivered_at", "read_at", "ended_at"])
-    .select(known_bsuid)
+    .select(knownBsuid(key.account_id))
     .where("account_id", "=", key.account_id)
     .where("campaign_id", "=", key.campaign_id)
     .where("id", ">", after.id);
@@ -78,9 +78,10 @@ export async function recipientsAfter(
 }
 
 /** A recipient who was addressed by phone may have a BSUID that delivery statuses reported. */
-const known_bsuid = sql<string | null>`coalesce(bsuid, (
+const knownBsuid = (accountId: number) =>
+  sql<string | null>`coalesce(bsuid, (
   select b.bsuid from person_bsuids b
-  where b.account_id = chat_recipients.account_id and b.phone_key = phone_key(chat_recipients.phone)
+  where b.account_id = ${accountId} and b.phone_key = phone_key(chat_recipients.phone)
   order by b.bsuid limit 1))`.as("bsuid");
 
 type RecipientRow = {

@@ -133,7 +133,7 @@ async function findRows(
       c.created_at, c.started_at, c.finished_at, c.purged_at, c.purged_replies, n.*, h.holds
     from chat_campaigns c
     cross join lateral (
-      select ${sums} from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id) n
+      select ${sums} from chat_counts n where n.account_id = ${accountId} and n.campaign_id = c.id) n
     cross join lateral (
       select coalesce(json_agg(
           json_build_object('scope', h.scope, 'subject_id', h.subject_id, 'reason', h.reason,
@@ -142,7 +142,7 @@ async function findRows(
         count(*) > 0 as held,
         coalesce(bool_or(h.scope = 'campaign'), false) as held_itself
       from chat_holds h
-      where h.account_id = c.account_id and c.state in ('scheduled', 'running')
+      where h.account_id = ${accountId} and c.state in ('scheduled', 'running')
         and ((h.scope = 'campaign' and h.subject_id = c.id)
           or (h.scope = 'template' and h.subject_id = c.template_id)
           or (h.scope = 'number' and h.subject_id = c.chat_number_id)

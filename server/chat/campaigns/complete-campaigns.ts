@@ -3,15 +3,9 @@ import { sql } from "kysely";
 import { closeReservation } from "../../credits/close-reservation.ts";
 import type { App } from "../../engine/app.ts";
 import { recordEvent } from "../../engine/record-event.ts";
+import type { Tx } from "../../lib/database/database.ts";
 
 type FinalCounts = Record<"sent_count" | "delivered_count" | "read_count" | "failed_count", number>;
-
-/** The final counts of a campaign. */
-const final_counts = sql<FinalCounts>`(
-  select json_build_object('sent_count', sum(n.accepted + n.sent + n.delivered + n.read),
-    'delivered_count', sum(n.delivered + n.read), 'read_count', sum(n.read),
-    'failed_count', sum(n.refused + n.unresolved + n.undelivered + n.skipped + n.cancelled))
-  from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id)`;
 
 /**
  * Ends the given campaigns whose recipients are all in a final state: running becomes completed;
@@ -36,27 +30,36 @@ export async function completeCampaigns(
       .where("c.state", "in", ["running", "cancelled", "failed"])
       .where(
         sql<boolean>`(select sum(n.queued + n.deferred + n.dispatching + n.unknown) from chat_counts n
-          where n.account_id = c.account_id and n.campaign_id = c.id) = 0`,
+          where n.account_id = ${accountId} and n.campaign_id = c.id) = 0`,
       )
-      .returning([
-        "c.id",
-        "c.name",
-        "c.state",
-        "c.total",
-        "c.reservation_id",
-        final_counts.as("counts"),
-      ])
+      .returning(["c.id", "c.name", "c.state", "c.total", "c.reservation_id"])
       .execute();
-    for (const { id, name, state, total, reservation_id, counts } of ended) {
+    for (const { id, name, state, total, reservation_id } of ended) {
       await closeReservation(tx, accountId, reservation_id, now);
       if (state !== "completed") continue;
       await recordEvent(tx, {
         account_id: accountId,
         type: "chat.campaign.completed",
         occurred_at: now,
-        data: { campaign_id: id, name, total_contacts: total, ...counts },
+        data: {
+          campaign_id: id,
+          name,
+          total_contacts: total,
+          ...(await finalCounts(tx, accountId, id)),
+        },
       });
     }
     return ended.length;
   });
+}
+
+async function finalCounts(tx: Tx, accountId: number, campaignId: number): Promise<FinalCounts> {
+  const { rows } = await sql<FinalCounts>`
+    select sum(n.accepted + n.sent + n.delivered + n.read)::bigint as sent_count,
+      sum(n.delivered + n.read)::bigint as delivered_count, sum(n.read)::bigint as read_count,
+      sum(n.refused + n.unresolved + n.undelivered + n.skipped + n.cancelled)::bigint as failed_count
+    from chat_counts n where n.account_id = ${accountId} and n.campaign_id = ${campaignId}`.execute(
+    tx,
+  );
+  return rows[0]!;
 }

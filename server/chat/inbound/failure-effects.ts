@@ -139,7 +139,7 @@ async function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number)
 async function useMarketingRoute(tx: Tx, accountId: number, campaignId: number): Promise<void> {
   await sql`
     update chat_campaigns c
-    set mm_lite = json_build_object('requested', c.mm_lite->'requested', 'used', true, 'reason', null)
+    set mm_lite = (c.mm_lite::jsonb || '{"used": true, "reason": null}')::json
     from chat_numbers n
     where c.account_id = ${accountId} and c.id = ${campaignId} and n.account_id = c.account_id
       and n.id = c.chat_number_id and n.marketing_onboarded`.execute(tx);

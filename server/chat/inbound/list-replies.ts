@@ -49,11 +49,10 @@ export function exportReplies(
 }
 
 /** The phone of a BSUID may have become known since the reply. */
-const phoneNumber = sql<string | null>`coalesce(phone, (
+const phoneNumber = (accountId: number) =>
+  sql<string | null>`coalesce(phone, (
   select b.phone_key from person_bsuids b
-  where b.account_id = chat_replies.account_id and b.bsuid = chat_replies.bsuid))`.as(
-  "phone_number",
-);
+  where b.account_id = ${accountId} and b.bsuid = chat_replies.bsuid))`.as("phone_number");
 
 function isFrom(accountId: number, phone: string) {
   return sql<boolean>`(phone = any (phone_spellings(${phone})) or (phone is null and bsuid = any (array(
@@ -71,7 +70,7 @@ async function repliesBefore(
     .selectFrom("chat_replies")
     .select(["id", "chat_number_id", "bsuid", "type", "text", "payload", "content"])
     .select(["campaign_id", "recipient_id", "opted_out", "received_at", "answers"])
-    .select(phoneNumber)
+    .select(phoneNumber(accountId))
     .where("account_id", "=", accountId);
   if (filter.phone !== undefined) query = query.where(isFrom(accountId, filter.phone));
   if (filter.campaign_id !== undefined) query = query.where("campaign_id", "=", filter.campaign_id);

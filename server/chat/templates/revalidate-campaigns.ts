@@ -22,7 +22,7 @@ type PlannedCampaign = TemplateRow & {
 const planned = `
   select c.id as campaign_id, c.plan, c.created_at as planned_at, ${template_columns.map((name) => `t.${name}`).join(", ")}, exists (
     select from chat_holds h
-    where h.account_id = c.account_id and h.scope = 'campaign' and h.subject_id = c.id
+    where h.account_id = $1 and h.scope = 'campaign' and h.subject_id = c.id
       and h.reason = 'template_changed') as is_held
   from chat_campaigns c
   join chat_templates t on t.account_id = c.account_id and t.id = c.template_id

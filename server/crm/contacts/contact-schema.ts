@@ -28,20 +28,21 @@ export const ContactResponse = Type.Object(
 export type ContactResponse = Static<typeof ContactResponse>;
 
 /** The columns that a contact's response needs. */
-export const contact_columns = [
-  "id",
-  "workspace_id",
-  "name",
-  "phone",
-  "email",
-  "time_zone",
-  "created_at",
-  "updated_at",
-  sql<string[]>`array(
+export const contactColumns = (accountId: number) =>
+  [
+    "id",
+    "workspace_id",
+    "name",
+    "phone",
+    "email",
+    "time_zone",
+    "created_at",
+    "updated_at",
+    sql<string[]>`array(
     select b.bsuid from person_bsuids b
-    where b.account_id = contacts.account_id and b.phone_key = phone_key(ltrim(contacts.phone_e164, '+'))
+    where b.account_id = ${accountId} and b.phone_key = phone_key(ltrim(contacts.phone_e164, '+'))
     order by b.bsuid)`.as("bsuids"),
-] as const;
+  ] as const;
 
 export function contactResponseOf(row: {
   id: number;

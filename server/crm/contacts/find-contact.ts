@@ -1,17 +1,18 @@
-import type { App } from "../../engine/app.ts";
+import type { Kysely } from "kysely";
+import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { contact_columns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
+import { contactColumns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
 
 /** Returns a contact of the workspace; throws not-found if it is missing, elsewhere or another account's. */
 export async function findContact(
-  app: App,
+  db: Kysely<DB>,
   accountId: number,
   workspaceId: number,
   contactId: number,
 ): Promise<ContactResponse> {
-  const row = await app.db.query
+  const row = await db
     .selectFrom("contacts")
-    .select(contact_columns)
+    .select(contactColumns(accountId))
     .where("account_id", "=", accountId)
     .where("workspace_id", "=", workspaceId)
     .where("id", "=", contactId)

@@ -2,7 +2,7 @@
 import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { contact_columns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
+import { contactColumns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
 import { partOf } from "../leads/lead-record.ts";
 import { phonePrefixRange } from "../leads/phone-prefix.ts";
 
@@ -23,7 +23,7 @@ export async function listContacts(
 ): Promise<{ data: ContactResponse[]; nextCursor: string | null }> {
   let query = app.db.query
     .selectFrom("contacts")
-    .select(contact_columns)
+    .select(contactColumns(accountId))
     .where("account_id", "=", accountId)
     .where("workspace_id", "=", workspaceId);
   if (at.cursor !== undefined) query = query.where("id", "<", decodeCursor(at.cursor));

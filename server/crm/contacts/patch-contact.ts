@@ -5,7 +5,8 @@ import type { Tx } from "../../lib/database/database.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { isTimeZone } from "../../lib/parse-time.ts";
 import { closed, nullable } from "../../lib/schemas.ts";
-import { contact_columns, contactResponseOf, type ContactResponse } from "./contact-schema.ts";
+import type { ContactResponse } from "./contact-schema.ts";
+import { findContact } from "./find-contact.ts";
 
 export const ContactPatch = closed(
   {
@@ -37,7 +38,7 @@ export async function patchContact(
 ): Promise<ContactResponse> {
   if (typeof patch.timeZone === "string" && !isTimeZone(patch.timeZone))
     throw invalidField("timeZone", "must be an IANA time zone such as Asia/Kolkata, or null");
-  const row = await tx
+  const { numUpdatedRows } = await tx
     .updateTable("contacts")
     .set({
       ...(patch.name === undefined ? {} : { name: patch.name }),
@@ -48,14 +49,13 @@ export async function patchContact(
     .where("account_id", "=", actor.account_id)
     .where("workspace_id", "=", place.workspace_id)
     .where("id", "=", place.contact_id)
-    .returning(contact_columns)
     .executeTakeFirst();
-  if (!row) throw notFound();
+  if (numUpdatedRows === 0n) throw notFound();
   await recordAudit(tx, actor, {
     at: now,
     action: "contact.updated",
     subject_id: place.contact_id,
     detail: { fields: Object.keys(patch) },
   });
-  return contactResponseOf(row);
+  return findContact(tx, actor.account_id, place.workspace_id, place.contact_id);
 }

@@ -12,7 +12,7 @@ export async function findLead(
   leadId: number,
 ): Promise<LeadResponse> {
   const lead = selectLeads(db, accountId, workspaceId).where("l.id", "=", leadId).limit(sql.lit(1));
-  const row = await describeLeads(db, lead).executeTakeFirst();
+  const row = await describeLeads(db, accountId, lead).executeTakeFirst();
   if (!row) throw notFound();
   return leadResponseOf(row);
 }

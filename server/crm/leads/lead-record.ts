@@ -16,24 +16,27 @@ export function selectLeads(db: Kysely<DB>, accountId: number, workspaceId: numb
 
 /**
  * Adds options, contacts and collaborators to selected leads. Joins them to the selected rows only: joined before
- * the limit, the first page of 5 million leads took 7 s.
+ * the limit, the first page of 5 million leads took 7 s. Names the account in each join: by its rows, Citus would ask
+ * every shard.
  */
-export function describeLeads(db: Kysely<DB>, selected: ReturnType<typeof selectLeads>) {
+export function describeLeads(
+  db: Kysely<DB>,
+  accountId: number,
+  selected: ReturnType<typeof selectLeads>,
+) {
   return db
     .selectFrom(selected.as("l"))
     .innerJoin("contacts as c", (join) =>
-      join.onRef("c.account_id", "=", "l.account_id").onRef("c.id", "=", "l.contact_id"),
+      join.on("c.account_id", "=", accountId).onRef("c.id", "=", "l.contact_id"),
     )
     .innerJoin("picklist_options as status", (join) =>
-      join.onRef("status.account_id", "=", "l.account_id").onRef("status.id", "=", "l.status_id"),
+      join.on("status.account_id", "=", accountId).onRef("status.id", "=", "l.status_id"),
     )
     .leftJoin("picklist_options as source", (join) =>
-      join.onRef("source.account_id", "=", "l.account_id").onRef("source.id", "=", "l.source_id"),
+      join.on("source.account_id", "=", accountId).onRef("source.id", "=", "l.source_id"),
     )
     .innerJoin("picklist_options as priority", (join) =>
-      join
-        .onRef("priority.account_id", "=", "l.account_id")
-        .onRef("priority.id", "=", "l.priority_id"),
+      join.on("priority.account_id", "=", accountId).onRef("priority.id", "=", "l.priority_id"),
     )
     .selectAll("l")
     .select((eb) => [
@@ -54,7 +57,7 @@ export function describeLeads(db: Kysely<DB>, selected: ReturnType<typeof select
           .innerJoin("users as u", (join) =>
             join.onRef("u.account_id", "=", "lc.account_id").onRef("u.id", "=", "lc.user_id"),
           )
-          .whereRef("lc.account_id", "=", "l.account_id")
+          .where("lc.account_id", "=", accountId)
           .whereRef("lc.lead_id", "=", "l.id")
           .select(["u.id", "u.name", "u.email"])
           .orderBy("u.id"),

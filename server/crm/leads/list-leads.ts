@@ -86,6 +86,8 @@ export async function leadsBefore(
     );
   }
   const first = query.orderBy("l.created_at", "desc").orderBy("l.id", "desc").limit(before.limit);
-  const found = describeLeads(db, first).orderBy("l.created_at", "desc").orderBy("l.id", "desc");
+  const found = describeLeads(db, accountId, first)
+    .orderBy("l.created_at", "desc")
+    .orderBy("l.id", "desc");
   return searches.use(accountId, () => found.execute());
 }

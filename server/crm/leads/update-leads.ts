@@ -235,7 +235,7 @@ async function recordUpdates(
     "=",
     sql<number>`any (${ids}::bigint[])`,
   );
-  const rows = await describeLeads(tx, selected).orderBy("l.id").execute();
+  const rows = await describeLeads(tx, of.account_id, selected).orderBy("l.id").execute();
   await recordEvents(
     tx,
     rows.map((row) => leadUpdated(of.account_id, leadResponseOf(row), changedOf(row.id), now)),

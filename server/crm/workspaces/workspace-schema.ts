@@ -102,11 +102,11 @@ const findSchema = statement<{
         'label', o.label, 'color', o.color, 'is_default', o.is_default,
         'archived', o.archived_at is not null) order by o.position, o.id), '[]')
       from picklist_options o
-      where o.account_id = w.account_id and o.workspace_id = w.id) as options,
+      where o.account_id = $1 and o.workspace_id = w.id) as options,
     (select coalesce(json_agg(json_build_object('id', f.id, 'key', f.key, 'label', f.label,
         'type', f.type, 'required', f.required, 'options', f.options) order by f.position, f.id), '[]')
       from custom_fields f
-      where f.account_id = w.account_id and f.workspace_id = w.id and f.archived_at is null) as fields
+      where f.account_id = $1 and f.workspace_id = w.id and f.archived_at is null) as fields
   from workspaces w
   where w.account_id = $1 and w.id = $2 and w.active`);
 

@@ -59,7 +59,7 @@ function groupRows(db: Kysely<DB>, accountId: number) {
       eb
         .selectFrom("agent_group_members")
         .select(({ fn }) => fn.countAll<number>().as("count"))
-        .whereRef("agent_group_members.account_id", "=", "agent_groups.account_id")
+        .where("agent_group_members.account_id", "=", accountId)
         .whereRef("agent_group_members.group_id", "=", "agent_groups.id")
         .as("members_count"),
     )

@@ -143,26 +143,26 @@ async function findRows(
           select from (values (0), (1), (2)) k (priority)
           cross join lateral (
             select from voice_recipients r
-            where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
+            where r.account_id = ${accountId} and r.campaign_id = v.id and r.state = 'waiting'
               and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= ${search.now}
             limit 1) r)) as due_time_zones,
       case when v.state = 'running' then (
-        select call_cap(v.account_id, m.token_id, '{null}', ${search.now}) from call_campaigns m
-        where m.account_id = v.account_id and m.id = v.id) end as cap,
+        select call_cap(${accountId}, m.token_id, '{null}', ${search.now}) from call_campaigns m
+        where m.account_id = ${accountId} and m.id = v.id) end as cap,
       case when v.state = 'running' then (
         select c.ended_reason from calls c
-        where c.account_id = v.account_id and c.campaign_id = v.id and c.stage = 'ended'
+        where c.account_id = ${accountId} and c.campaign_id = v.id and c.stage = 'ended'
         order by c.queued_at desc, c.id desc limit 1) end as last_ended_reason
     from voice_campaigns v
     cross join lateral (
-      select ${sums} from voice_counts k where k.account_id = v.account_id and k.campaign_id = v.id) n
+      select ${sums} from voice_counts k where k.account_id = ${accountId} and k.campaign_id = v.id) n
     cross join lateral (
       select coalesce(json_agg(
           json_build_object('reason', h.reason, 'detail', h.detail, 'set_at', h.set_at)
           order by array_position(${[...hold_reasons]}::text[], h.reason)), '[]') as holds,
         count(*) > 0 as held
       from voice_holds h
-      where h.account_id = v.account_id and h.campaign_id = v.id
+      where h.account_id = ${accountId} and h.campaign_id = v.id
         and v.state in ('scheduled', 'running')) h
     where ${sql.join([sql`v.account_id = ${accountId}`, ...search.conditions], sql` and `)}
     order by v.id desc limit ${search.limit}`.execute(db);

@@ -49,7 +49,7 @@ export const contactRoutes = [
     success: { 200: ContactResponse },
     handle: async ({ app, caller, params }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
-      return findContact(app, caller.account.id, params.workspaceId, params.contactId);
+      return findContact(app.db.query, caller.account.id, params.workspaceId, params.contactId);
     },
   }),
   route({
@@ -87,7 +87,7 @@ export const contactRoutes = [
     success: { 200: crmPageOf(LeadResponse) },
     handle: async ({ app, caller, params, query: { limit = 50, cursor } }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
-      await findContact(app, caller.account.id, params.workspaceId, params.contactId);
+      await findContact(app.db.query, caller.account.id, params.workspaceId, params.contactId);
       return listLeads(
         app,
         caller.account.id,

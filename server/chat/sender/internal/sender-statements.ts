@@ -92,12 +92,12 @@ export type CampaignState = {
 const open_campaigns_statement = statement<CampaignState>(`
   select c.id as campaign_id, c.template_id, c.work_at, (c.mm_lite->>'used')::boolean as marketing,
     exists (
-      select from chat_holds h where h.account_id = c.account_id and (
+      select from chat_holds h where h.account_id = $1 and (
         (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
         or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
     n.queued::int, n.deferred::int, n.dispatching::int, n.unknown::int, n.ended::int, n.failed::int,
     (select r.due_at from chat_recipients r
-      where r.account_id = c.account_id and r.campaign_id = c.id and r.due_at is not null
+      where r.account_id = $1 and r.campaign_id = c.id and r.due_at is not null
         and r.state = 'deferred'
       order by r.due_at limit 1) as next_due_at
   from chat_campaigns c
@@ -106,7 +106,7 @@ const open_campaigns_statement = statement<CampaignState>(`
       sum(unknown) as unknown,
       sum(accepted + sent + delivered + read + refused + undelivered + unresolved - recipient_failures) as ended,
       sum(refused + undelivered + unresolved - recipient_failures) as failed
-    from chat_counts n where n.account_id = c.account_id and n.campaign_id = c.id) n
+    from chat_counts n where n.account_id = $1 and n.campaign_id = c.id) n
   where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null
     and (c.state = 'running' or n.dispatching > 0)`);
 
