@@ -12,7 +12,8 @@ const passing: Readonly<Record<string, string>> = {
     create table tags (account_id bigint not null references accounts, id bigint not null,
       name text not null check (name <> ''), primary key (account_id, id));
     create index tags_by_name on tags (account_id, name);
-    alter table tags add column color text check (color <> ''), alter column name drop not null;
+    alter table tags add column color text check (color <> '');
+    alter table tags alter column name drop not null;
     insert into tags values (1, 1, 'a'); update tags set name = 'b';
     comment on table tags is 'Tags';`,
   "a new column, nullable or with a constant default": `
@@ -153,6 +154,16 @@ const failing: readonly (readonly [title: string, sql: string, problem: RegExp])
     /backslash escapes/,
   ],
 ];
+
+test("several subcommands and a constraint without a name fail on a new table too", () => {
+  const sql = `create table tags (account_id bigint);
+    alter table tags add column a int, add column b int;
+    alter table tags add check (a > 0);`;
+  assert.deepEqual(checkMigration(sql), [
+    "2: write one subcommand per ALTER TABLE",
+    "3: a constraint needs a name",
+  ]);
+});
 
 for (const [title, sql, problem] of failing) {
   test(`${title} fails on an existing table`, () => {

@@ -67,12 +67,12 @@ function readRecorded(folder: string, texts: ReadonlyMap<string, string>): Recor
       if (texts.has(source) || !sources.has(text)) sources.set(text, source);
   }
   return [...sources].flatMap(([text, source]) => {
-    const known = sourceOf(text, texts) ?? (texts.has(source) ? source : undefined);
+    const known = texts.has(source) ? source : sourceOf(text, texts);
     return known === undefined ? [] : [{ source: known, text }];
   });
 }
 
-/** The file that contains the longest line of the statement, if any: a stack shows only who has run it. */
+/** The file that contains the longest line of the statement, if any. */
 function sourceOf(text: string, texts: ReadonlyMap<string, string>): string | undefined {
   const lines = text.split("\n").map((line) => line.trim());
   const longest = lines.reduce((one, other) => (other.length > one.length ? other : one), "");

@@ -21,11 +21,14 @@ const instant = new Set([
 /** Returns what is wrong with an `alter table`, and records what it does; null if nothing is wrong. */
 export function alterationProblem(alter: AlterTableStmt, state: MigrationState): Problem | null {
   const table = alter.relation!.relname!;
-  if (state.created.has(table)) return null;
   const commands = (alter.cmds ?? []).flatMap((cmd) =>
     "AlterTableCmd" in cmd ? [cmd.AlterTableCmd] : [],
   );
+  // Citus refuses several, and constraints without a name, also on a table that was created before.
   if (commands.length !== 1) return { text: "write one subcommand per ALTER TABLE" };
+  if (commands[0]!.subtype === "AT_AddConstraint" && nameOf(commands[0]!.def) === undefined)
+    return { text: "a constraint needs a name" };
+  if (state.created.has(table)) return null;
   state.locked.add(table);
   if (!state.per_statement && state.locked.size > 1)
     return {
@@ -57,6 +60,10 @@ export function alterationProblem(alter: AlterTableStmt, state: MigrationState):
         ? null
         : { text: `${subtype} is not an alteration that this check knows to be safe` };
   }
+}
+
+function nameOf(def: Node | undefined): string | undefined {
+  return def && "Constraint" in def ? def.Constraint.conname : undefined;
 }
 
 function addedColumnProblem({ constraints = [], typeName }: ColumnDef): Problem | null {
@@ -91,7 +98,6 @@ function addedConstraintProblem(
   state: MigrationState,
 ): Problem | null {
   const { conname, contype, skip_validation, indexname } = constraint;
-  if (conname === undefined) return { text: "a constraint needs a name" };
   if (contype === "CONSTR_UNIQUE" || contype === "CONSTR_PRIMARY")
     return indexname === undefined
       ? { text: "builds an index under a lock: build it concurrently, then add it `using index`" }

@@ -14,8 +14,8 @@ const unknown = "unknown";
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
   const sources = new Map<string, string>();
   // A pool waits for a connection by a callback, which loses the frames of its caller.
-  recordQueries(pg.Pool.prototype as Queried, sources);
-  recordQueries(pg.Client.prototype as Queried, sources);
+  recordQueries(pg.Pool.prototype, sources);
+  recordQueries(pg.Client.prototype, sources);
   process.on("exit", () => writeStatements(sources));
 }
 

@@ -47,4 +47,114 @@ export const function_exceptions: readonly Exception[] = [
   { in: "find_dialable", rule: "sql-function", reason: "the poll is inlined" },
 ];
 
-export const statement_exceptions: readonly Exception[] = [];
+/** Statements that read several accounts: one poll for each role, and what is not done for one account. */
+const polls: Readonly<Record<string, string>> = {
+  "server/callbacks/deliveries/deliver-callbacks.ts":
+    "the deliverers' poll for endpoints with work",
+  "server/calls/audio/audio-files.ts": "the poll for unused audio",
+  "server/calls/leader/commands/execute-user-commands.ts": "a node's requested commands",
+  "server/calls/leader/node/end-lost-calls.ts": "the calls of a lost node",
+  "server/calls/leader/node/leader-statements.ts":
+    "a node's accounts with calls, and its trunks' live calls",
+  "server/calls/leader/node/node-work.ts": "the node leaders' poll for due calls",
+  "server/calls/leader/run-nodes.ts": "the poll for nodes with work",
+  "server/chat/inbound/apply/inbox.ts": "the appliers' poll for numbers with webhooks",
+  "server/chat/sender/send-campaigns.ts": "the senders' poll for numbers with work",
+  "server/crm/lead-imports/run-lead-imports.ts": "the poll for imports",
+  "server/engine/purge-leases.ts": "the poll for old leases",
+  "server/engine/relay-events.ts": "the relays' poll for accounts with events",
+  "server/engine/work-jobs.ts": "the workers' poll for due jobs",
+  "server/live/read-events-page.ts": "the heads of all accounts with open streams",
+  "server/reports/fold-calls.ts": "the poll for accounts with days to fold",
+  "server/retention/due-accounts.ts": "the poll for accounts with a due retention period",
+  "server/voice/campaigns/complete-campaigns.ts": "the poll for campaigns that may end",
+  "server/voice/campaigns/move-stranded-campaigns.ts":
+    "the poll for campaigns whose trunk cannot be used",
+  "server/voice/campaigns/synthesize-scripts.ts": "the poll for scripts to synthesize",
+  "server/telephony/nodes/measure-nodes.ts": "metrics of the installation's nodes",
+  "server/telephony/nodes/move-queued-calls.ts": "a node's queued calls, when an operator stops it",
+  "server/telephony/nodes/delete-voice-node.ts":
+    "any account's call that keeps a node from being deleted",
+  "server/telephony/trunks/delete-trunk.ts":
+    "any account's call that keeps a trunk from being deleted",
+  "server/telephony/trunks/move-stranded-calls.ts":
+    "the poll for queued calls whose trunk cannot be used",
+  "server/chat/credentials/credentials.ts": "all credentials, page by page, when the key changes",
+  "server/accounts/accounts/create-account.ts": "assigns the account's ID",
+  "server/accounts/sessions/sign-in.ts": "a person's users in all accounts, by email address",
+  "server/accounts/sessions/oidc-sign-in.ts": "a person's users in all accounts, by email address",
+  "server/accounts/sessions/request-password-reset.ts":
+    "a person's users in all accounts, by email address",
+};
+
+const in_poll = "within the poll; to be split into a plain poll and a read of each account";
+const skips =
+  "finds distinct values by skipping along an index; on Citus only with one account, which it names";
+const by_page = "at most a page of rows, and a page has few";
+
+export const statement_exceptions: readonly Exception[] = [
+  ...Object.entries(polls).map(
+    ([file, reason]) => ({ in: file, rule: "several-accounts", reason }) as const,
+  ),
+  {
+    in: "server/callbacks/deliveries/deliver-callbacks.ts",
+    rule: "correlated-account",
+    reason: in_poll,
+  },
+  { in: "server/calls/audio/audio-files.ts", rule: "correlated-account", reason: in_poll },
+  { in: "server/chat/sender/send-campaigns.ts", rule: "correlated-account", reason: in_poll },
+  { in: "server/engine/purge-leases.ts", rule: "correlated-account", reason: in_poll },
+  {
+    in: "server/voice/campaigns/complete-campaigns.ts",
+    rule: "correlated-account",
+    reason: in_poll,
+  },
+  {
+    in: "server/voice/campaigns/move-stranded-campaigns.ts",
+    rule: "correlated-account",
+    reason: in_poll,
+  },
+  {
+    in: "server/voice/campaigns/synthesize-scripts.ts",
+    rule: "correlated-account",
+    reason: in_poll,
+  },
+  { in: "server/engine/work-jobs.ts", rule: "look-up-beside-rows", reason: in_poll },
+  {
+    in: "server/voice/campaigns/move-stranded-campaigns.ts",
+    rule: "function-per-row",
+    reason: in_poll,
+  },
+  { in: "server/engine/relay-events.ts", rule: "recursive", reason: in_poll },
+  { in: "server/chat/campaigns/campaign-pace.ts", rule: "recursive", reason: skips },
+  { in: "server/people/internal/search-statements.ts", rule: "recursive", reason: skips },
+  {
+    in: "server/people/internal/timeline-sources.ts",
+    rule: "look-up-beside-rows",
+    reason: "one index range for each spelling of a number, of which there are at most two",
+  },
+  {
+    in: "server/chat/sender/internal/sender-statements.ts",
+    rule: "look-up-beside-rows",
+    reason: without_statistics,
+  },
+  {
+    in: "server/voice/campaigns/campaign-records.ts",
+    rule: "look-up-beside-rows",
+    reason: by_page,
+  },
+  { in: "server/voice/campaigns/campaign-records.ts", rule: "function-per-row", reason: by_page },
+  { in: "server/accounts/accounts/accounts.ts", rule: "function-per-row", reason: by_page },
+  {
+    in: "server/calls/click-to-call/validate-click-to-call.ts",
+    rule: "function-per-row",
+    reason: "a row is a trunk",
+  },
+  { in: "server/reports/report-page.ts", rule: "function-per-row", reason: "a row is a trunk" },
+  { in: "server/retention/erase/calls.ts", rule: "function-per-row", reason: by_page },
+  {
+    in: "server/retention/erase/voice-recipients.ts",
+    rule: "function-per-row",
+    reason: "one recipient",
+  },
+];

@@ -23,5 +23,5 @@ export async function isStorageFull(db: Executor, account_id: number): Promise<b
 }
 
 const readStorage = statement<{ used: number; megabytes: number }>(`
-  select storage_used(a.account_id) as used, a.storage_megabytes as megabytes
+  select storage_used($1) as used, a.storage_megabytes as megabytes
   from accounts a where a.account_id = $1`);

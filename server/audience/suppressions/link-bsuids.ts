@@ -11,9 +11,8 @@ export type BsuidLink = { readonly bsuid: string; readonly phone: string };
 
 const findUnlinked = statement<BsuidLink>(`
   select l.bsuid, l.phone from unnest($2::text[], $3::text[], $4::text[]) as l (bsuid, phone, phone_key)
-  where not exists (
-    select from person_bsuids p
-    where p.account_id = $1 and p.bsuid = l.bsuid and p.phone_key = l.phone_key)
+  left join person_bsuids p on p.account_id = $1 and p.bsuid = any ($2) and p.bsuid = l.bsuid
+  where p.phone_key is distinct from l.phone_key
   order by l.bsuid`);
 
 const link = statement(`
