@@ -187,7 +187,7 @@ test("names the line of each statement, assignment and condition of a function",
 begin
   if exists (select from calls) then
     v_id := (select c.id from calls c);
-    perform from calls c;
+    update calls c set id = 1;
   end if;
 end`;
   assert.deepEqual(inFunction(body), [
@@ -218,7 +218,7 @@ begin insert into calls (account_id, id) ${insert}; ${use} end`;
 test("FOUND of a later statement passes", () => {
   const body = `begin
   insert into calls (account_id, id) select p_account_id, p_id on conflict do nothing;
-  perform from calls c where c.account_id = p_account_id;
+  update calls c set id = 1 where c.account_id = p_account_id;
   if found then return; end if;
 end`;
   assert.deepEqual(inFunction(body), []);

@@ -39,7 +39,7 @@ test("finds the file of a statement whose source is unknown by its text", (t) =>
   assert.match(violations.join(), /^server\/b\.ts: /);
 });
 
-test("leaves out the statements of tests", (t) => {
+test("omits the statements of tests", (t) => {
   const found = check(t, { "server/a.ts": "" }, [{ source: "unknown", text: all_leads }]);
   assert.deepEqual(found, { statements: 0, violations: [] });
 });

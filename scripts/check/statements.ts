@@ -56,7 +56,7 @@ export function statementViolations(
   });
 }
 
-/** Reads the statements of all test files, each once. Those that no file of the server has issued are left out. */
+/** Reads the statements of all test files, each once. Omits those that no file of the server has issued. */
 function readRecorded(folder: string, texts: ReadonlyMap<string, string>): Recorded[] {
   if (!existsSync(folder)) return [];
   const sources = new Map<string, string>();
@@ -67,15 +67,22 @@ function readRecorded(folder: string, texts: ReadonlyMap<string, string>): Recor
       if (texts.has(source) || !sources.has(text)) sources.set(text, source);
   }
   return [...sources].flatMap(([text, source]) => {
-    const known = texts.has(source) ? source : sourceOf(text, texts);
+    const known = sourceOf(text, texts) ?? (texts.has(source) ? source : undefined);
     return known === undefined ? [] : [{ source: known, text }];
   });
 }
 
-/** The file that contains the longest line of the statement, if any. */
+/**
+ * The file that contains the statement's longest line, and most of the others; undefined if it is generated. A stack
+ * shows only who has run it.
+ */
 function sourceOf(text: string, texts: ReadonlyMap<string, string>): string | undefined {
-  const lines = text.split("\n").map((line) => line.trim());
-  const longest = lines.reduce((one, other) => (other.length > one.length ? other : one), "");
-  if (longest.length < 20) return undefined;
-  return [...texts].find(([, code]) => code.includes(longest))?.[0];
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .toSorted((one, other) => other.length - one.length);
+  if (lines[0]!.length < 20) return undefined;
+  const found = [...texts].filter(([, code]) => code.includes(lines[0]!));
+  const linesIn = (code: string) => lines.filter((line) => code.includes(line)).length;
+  return found.toSorted(([, one], [, other]) => linesIn(other) - linesIn(one))[0]?.[0];
 }

@@ -42,7 +42,7 @@ for (const [title, constraint, name] of [
   });
 }
 
-test("an error of another kind is no violation", () => {
+test("does not take an error of another kind for a violation", () => {
   assert.equal(violatesUnique(new Error("no code"), key), false);
   assert.equal(violatesForeignKey(Object.assign(new Error(""), { code: "23503" }), key), true);
 });

@@ -17,7 +17,7 @@ export type Database = {
   close(): Promise<void>;
 };
 
-// IDs stay below 2^53 (identities of up to 32 Citus workers), so they are numbers in TypeScript.
+// IDs stay below 2^53 (docs/decisions/2026-11-25-ids-on-a-distributed-database.md), so they are numbers in TypeScript.
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, readInt8);
 
