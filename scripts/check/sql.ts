@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { loadModule } from "libpg-query";
 import { accountProblems, type Problem } from "./sql/account-rules.ts";
 import { function_exceptions, type Exception } from "./sql/exceptions.ts";
-import { readLevels, type TableKinds } from "./sql/levels.ts";
+import { readLevels, tableKindsOf, type TableKinds } from "./sql/levels.ts";
 import { fieldsOf, isFields, listOf } from "./sql/parse-tree.ts";
 import { readFunction, type ReadFunction } from "./sql/read-function.ts";
 import { statementProblems, type Volatilities } from "./sql/statement-rules.ts";
@@ -62,7 +62,7 @@ export function functionViolations(
         rule: "count-after-conflict",
         text: "counts the rows of `insert … select … on conflict do nothing`: use VALUES or RETURNING",
       });
-    if (fn.language === "sql" && usesTenants(node, kinds))
+    if (fn.language === "sql" && tableKindsOf(readLevels(node, kinds)).has("tenant"))
       problems.push({ rule: "sql-function", text: "runs on tenant tables: write it in plpgsql" });
     return problems.map((problem) => ({ ...problem, in: fn.name, line }));
   });
@@ -77,15 +77,9 @@ export function checkStatement(
 ): Problem[] {
   const levels = readLevels(node, kinds);
   return [
-    ...accountProblems(levels, kinds, isVariable),
+    ...accountProblems(levels, isVariable),
     ...statementProblems(levels, volatilities, isVariable),
   ];
-}
-
-function usesTenants(node: unknown, kinds: TableKinds): boolean {
-  return readLevels(node, kinds).some(
-    ({ kind, tables }) => kind === "InsertStmt" || [...tables.values()].includes("tenant"),
-  );
 }
 
 /** Whether it is an insert of selected rows that ignores conflicts. */

@@ -60,13 +60,13 @@ const readFollowed = statement<Row>(`
       c.finished_at is null or c.finished_at > $4 as is_followed, c.total,
       exists (
         select from chat_holds h
-        where h.account_id = a.account_id
+        where h.account_id = $1
           and ((h.scope = 'campaign' and h.subject_id = c.id)
             or (c.state = 'running' and ((h.scope = 'template' and h.subject_id = c.template_id)
               or (h.scope = 'number' and h.subject_id = c.chat_number_id)
               or h.scope = 'account')))) as held,
       (select json_build_object(${chat_sums}) from chat_counts n
-        where n.account_id = a.account_id and n.campaign_id = c.id) as counts
+        where n.account_id = $1 and n.campaign_id = c.id) as counts
     from chat_campaigns c
     where c.account_id = $1 and c.id in (
       (select id from chat_campaigns
@@ -79,16 +79,16 @@ const readFollowed = statement<Row>(`
     union all
     select 'voice.campaign.progress', c.id, c.public_id, c.state, c.finished_at is null, c.total,
       exists (
-        select from voice_holds h where h.account_id = a.account_id and h.campaign_id = c.id),
+        select from voice_holds h where h.account_id = $1 and h.campaign_id = c.id),
       (select json_build_object(${voice_sums}) from voice_counts n
-        where n.account_id = a.account_id and n.campaign_id = c.id)
+        where n.account_id = $1 and n.campaign_id = c.id)
     from (
       (select * from voice_campaigns
-        where account_id = a.account_id and finished_at is null and not is_test
+        where account_id = $1 and finished_at is null and not is_test
         order by id desc limit ${campaigns_max})
       union all
       (select * from voice_campaigns
-        where account_id = a.account_id and id = any ($3) and finished_at is not null)) c
+        where account_id = $1 and id = any ($3) and finished_at is not null)) c
   ) v
   where a.account_id = $1`);
 

@@ -1,5 +1,5 @@
 // The rules about accounts: a statement on tenant tables names one account, by a parameter, in each of its queries.
-import { kindOfTable, type Level, type TableKind, type TableKinds } from "./levels.ts";
+import { tableKindsOf, type Level } from "./levels.ts";
 import { columnOf, fieldsOf, isFields, listOf, nameParts, type Fields } from "./parse-tree.ts";
 
 export type Rule =
@@ -21,19 +21,12 @@ export type Problem = { readonly rule: Rule; readonly text: string };
 export type IsVariable = (name: string) => boolean;
 
 /** Returns the violations of one statement, given as its levels. */
-export function accountProblems(
-  levels: readonly Level[],
-  kinds: TableKinds,
-  isVariable: IsVariable,
-): Problem[] {
+export function accountProblems(levels: readonly Level[], isVariable: IsVariable): Problem[] {
   const problems = levels.flatMap((level) => [
-    ...insertProblems(level, kinds, isVariable),
+    ...insertProblems(level, isVariable),
     ...levelProblems(level, isVariable),
   ]);
-  const used = new Set<TableKind>(levels.flatMap((level) => [...level.tables.values()]));
-  for (const { kind, fields } of levels)
-    if (kind === "InsertStmt" && isFields(fields["relation"]))
-      used.add(kindOfTable(kinds, String(fields["relation"]["relname"])));
+  const used = tableKindsOf(levels);
   if (used.has("tenant") && used.has("operator"))
     problems.push({ rule: "mixed-tables", text: "joins an operator table with tenant tables" });
   return problems;
@@ -115,10 +108,9 @@ export function isParameter(expression: unknown, isVariable: IsVariable): boolea
 }
 
 /** An insert gives each row the account of the parameter, or of a row that it read under the same rules. */
-function insertProblems(level: Level, kinds: TableKinds, isVariable: IsVariable): Problem[] {
+function insertProblems(level: Level, isVariable: IsVariable): Problem[] {
   const table = level.fields["relation"];
-  if (level.kind !== "InsertStmt" || !isFields(table)) return [];
-  if (kindOfTable(kinds, String(table["relname"])) !== "tenant") return [];
+  if (level.target !== "tenant" || !isFields(table)) return [];
   const columns = listOf(level.fields, "cols").map(
     (column) => fieldsOf(column, "ResTarget")?.["name"],
   );

@@ -68,7 +68,7 @@ const polls: Readonly<Record<string, string>> = {
   "server/reports/fold-calls.ts": "the poll for accounts with days to fold",
   "server/retention/due-accounts.ts": "the poll for accounts with a due retention period",
   "server/voice/campaigns/complete-campaigns.ts": "the poll for campaigns that may end",
-  "server/voice/campaigns/move-stranded-campaigns.ts":
+  "server/voice/campaigns/internal/change-trunk.ts":
     "the poll for campaigns whose trunk cannot be used",
   "server/voice/campaigns/synthesize-scripts.ts": "the poll for scripts to synthesize",
   "server/telephony/nodes/measure-nodes.ts": "metrics of the installation's nodes",
@@ -79,6 +79,11 @@ const polls: Readonly<Record<string, string>> = {
     "any account's call that keeps a trunk from being deleted",
   "server/telephony/trunks/move-stranded-calls.ts":
     "the poll for queued calls whose trunk cannot be used",
+  "server/telephony/trunks/update-trunk.ts": "any account's call that keeps a trunk on its node",
+  "server/engine/queue-age.ts": "metrics of the installation",
+  "server/chat/holds/throttled-seconds.ts": "metrics of the installation",
+  "server/chat/inbound/unread-webhooks.ts": "metrics of the installation",
+  "server/accounts/accounts/accounts.ts": "the operator's list of accounts",
   "server/chat/credentials/credentials.ts": "all credentials, page by page, when the key changes",
   "server/accounts/accounts/create-account.ts": "assigns the account's ID",
   "server/accounts/sessions/sign-in.ts": "a person's users in all accounts, by email address",
@@ -110,7 +115,7 @@ export const statement_exceptions: readonly Exception[] = [
     reason: in_poll,
   },
   {
-    in: "server/voice/campaigns/move-stranded-campaigns.ts",
+    in: "server/voice/campaigns/internal/change-trunk.ts",
     rule: "correlated-account",
     reason: in_poll,
   },
@@ -121,11 +126,18 @@ export const statement_exceptions: readonly Exception[] = [
   },
   { in: "server/engine/work-jobs.ts", rule: "look-up-beside-rows", reason: in_poll },
   {
-    in: "server/voice/campaigns/move-stranded-campaigns.ts",
+    in: "server/voice/campaigns/internal/change-trunk.ts",
     rule: "function-per-row",
     reason: in_poll,
   },
   { in: "server/engine/relay-events.ts", rule: "recursive", reason: in_poll },
+  { in: "server/chat/holds/throttled-seconds.ts", rule: "correlated-account", reason: "metrics" },
+  { in: "server/engine/queue-age.ts", rule: "look-up-beside-rows", reason: "metrics" },
+  {
+    in: "server/lib/secrets/stored-secrets.ts",
+    rule: "correlated-account",
+    reason: "an operator's command seals the secrets of all accounts again",
+  },
   { in: "server/chat/campaigns/campaign-pace.ts", rule: "recursive", reason: skips },
   { in: "server/people/internal/search-statements.ts", rule: "recursive", reason: skips },
   {

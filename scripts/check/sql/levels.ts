@@ -12,6 +12,8 @@ export type Level = {
   readonly fields: Fields;
   /** Null for the statement itself. */
   readonly parent: Level | null;
+  /** Of an insert; null for other statements. */
+  readonly target: TableKind | null;
   /** The kinds of its own tables by alias, without the target of an insert. */
   readonly tables: Map<string, TableKind>;
   /** Aliases of subqueries and of common table expressions. */
@@ -43,8 +45,12 @@ export function readLevels(statement: unknown, kinds: TableKinds): Level[] {
   return levels;
 }
 
-/** Returns the kind of a table by its name. */
-export function kindOfTable(kinds: TableKinds, name: string): TableKind {
+/** Returns the kinds of the tables that a statement reads or changes. */
+export function tableKindsOf(levels: readonly Level[]): Set<TableKind | null> {
+  return new Set(levels.flatMap(({ target, tables }) => [target, ...tables.values()]));
+}
+
+function kindOfTable(kinds: TableKinds, name: string): TableKind {
   const kind = kinds[name];
   return kind === "tenant" || kind === "reference" || kind === "operator" ? kind : "other";
 }
@@ -67,19 +73,21 @@ function enterStatements(tree: unknown, context: Context): void {
 }
 
 function newLevel(kind: StatementKind, fields: Fields, context: Context): Level {
+  const relation = fields["relation"];
+  const table = isFields(relation) ? kindOfTable(context.kinds, String(relation["relname"])) : null;
   const level: Level = {
     kind,
     fields,
     parent: context.parent,
+    target: kind === "InsertStmt" ? table : null,
     tables: new Map(),
     derived: new Set(),
     functions: new Set(),
     conditions: conjuncts(fields["whereClause"]),
     using: [],
   };
-  const target = fields["relation"];
-  if (kind !== "InsertStmt" && isFields(target))
-    level.tables.set(aliasOf(target), kindOfTable(context.kinds, String(target["relname"])));
+  if (kind !== "InsertStmt" && isFields(relation) && table !== null)
+    level.tables.set(aliasOf(relation), table);
   for (const item of [...listOf(fields, "fromClause"), ...listOf(fields, "usingClause")])
     addFrom(level, item, context);
   return level;

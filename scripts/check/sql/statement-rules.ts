@@ -1,6 +1,6 @@
 // The other rules for statements that Citus plans differently from PostgreSQL, or refuses.
 import { isParameter, type IsVariable, type Problem } from "./account-rules.ts";
-import type { Level } from "./levels.ts";
+import { tableKindsOf, type Level } from "./levels.ts";
 import {
   calledName,
   fieldsOf,
@@ -43,23 +43,17 @@ export function statementProblems(
     problems.push({ rule: "simple-case", text: "has `case x when`: write `case when x =`" });
   if (
     nodesOf(statement, "withClause").some((ctes) => ctes["recursive"] === true) &&
-    hasTenant(levels)
+    tableKindsOf(levels).has("tenant")
   )
     problems.push({ rule: "recursive", text: "is recursive over tenant tables" });
   if (nodesOf(statement, "returningClause").some((list) => nodesOf(list, "SubLink").length > 0))
     problems.push({ rule: "subquery-in-returning", text: "has a subquery in RETURNING" });
   problems.push(...levels.flatMap(lookUpProblems));
-  if (hasTenant(levels)) {
+  if (tableKindsOf(levels).has("tenant")) {
     problems.push(...perRowProblems(statement, volatilities, isVariable));
     problems.push(...levels.flatMap((level) => changeProblems(level, volatilities, isVariable)));
   }
   return problems;
-}
-
-function hasTenant(levels: readonly Level[]): boolean {
-  return levels.some(
-    ({ kind, tables }) => kind === "InsertStmt" || [...tables.values()].includes("tenant"),
-  );
 }
 
 /** A query of a tenant table that reads the rows of a function beside it. */

@@ -28,8 +28,8 @@ const counting_of_account_max = 1;
 const counting_waiting_max = 1_000;
 
 // A window that began in the future was written before the database's clock was set back.
-const is_current = `w.began_at > excluded.began_at - interval '${window_seconds} seconds'
-    and w.began_at < excluded.began_at + interval '${window_seconds} seconds'`;
+const is_current = `w.began_at - excluded.began_at > interval '-${window_seconds} seconds'
+    and w.began_at - excluded.began_at < interval '${window_seconds} seconds'`;
 
 // A statement of its own, so that the row is locked only while it runs.
 const countRequest = statement<{ count: number; reset_seconds: number }>(`

@@ -209,6 +209,8 @@ test("deletes counts that no cap looks at any more", async () => {
       .selectFrom("call_usage")
       .selectAll()
       .where("account_id", "=", account_id)
+      .orderBy("subject")
+      .orderBy("slot")
       .execute();
   const fields = { to_number: "9876500051", from_number: "101" };
   await client.awaitCall(await client.call(fields), "completed");
