@@ -34,7 +34,7 @@ export function checkStatements(root: string, serverFiles: readonly string[]) {
 }
 
 /** Returns the violations of one statement; `code`: the file that issues it. */
-export function statementViolations(
+function statementViolations(
   { source, text }: Recorded,
   kinds: TableKinds,
   volatilities: Volatilities,
