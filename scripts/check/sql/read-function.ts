@@ -67,7 +67,6 @@ function readBody(sql: string, first_line: number, variables: Set<string>): Func
   const statements: { line: number; node: unknown; counted: boolean }[] = [];
   let line = 0;
   walk(parsed, (kind, fields) => {
-    if (kind === "datums") return false;
     if (typeof fields["lineno"] === "number") line = first_line + fields["lineno"] - 1;
     if (kind === "PLpgSQL_stmt_getdiag" && statements.length > 0) statements.at(-1)!.counted = true;
     if (kind !== "PLpgSQL_expr") return true;

@@ -53,8 +53,9 @@ const nextId = statement<{ id: number }>(
 );
 
 const replace = statement(`
-  update suppressions set id = coalesce($11, id), lifted_at = null, phone = coalesce($3, phone), bsuid = coalesce($4, bsuid), reason = $5, evidence = $6,
-    occurred_at = $7, expires_at = $8, created_by = $9, created_at = $10
+  update suppressions set id = coalesce($11, id), lifted_at = null, phone = coalesce($3, phone),
+    bsuid = coalesce($4, bsuid), reason = $5, evidence = $6, occurred_at = $7, expires_at = $8,
+    created_by = $9, created_at = $10
   where account_id = $1 and id = $2`);
 
 const confirm = statement(`
