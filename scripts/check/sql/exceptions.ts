@@ -15,7 +15,6 @@ export const function_exceptions: readonly Exception[] = [
   { in: "chat_move_recipients", rule: "look-up-beside-rows", reason: without_statistics },
   { in: "record_message_events", rule: "look-up-beside-rows", reason: without_statistics },
   { in: "record_chat_replies", rule: "look-up-beside-rows", reason: without_statistics },
-  { in: "unfold_calls", rule: "look-up-beside-rows", reason: without_statistics },
   {
     in: "create_leads",
     rule: "look-up-beside-rows",
