@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { openDatabase, type Database } from "../lib/database/database.ts";
@@ -15,6 +16,8 @@ import type { Lease, LeaseTimes } from "./leases.ts";
 const log = openLog("silent", { readable: false });
 /** Long enough for pauses of a busy machine. */
 const long: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 4_000 };
+/** Gives back after a short time. */
+const short: LeaseTimes = { lease_ms: 60_000, renew_ms: 50, margin_ms: 4_000 };
 
 let database: TestDatabase;
 let db: Database;
@@ -40,15 +43,15 @@ function fixture(
     times?: LeaseTimes;
     limits?: PoolLimits;
     due?: readonly Candidate[];
-    findDue?: (full: FullAccounts) => readonly Candidate[];
-    openedAs?: Database;
+    findDue?: (full: FullAccounts) => readonly Candidate[] | Promise<readonly Candidate[]>;
+    movable?: () => boolean;
   } = {},
 ) {
   const role = of.role ?? newRole();
   const workers = new Map<string, Worker>();
   const started: string[] = [];
   const pool = openLeasedWorkers(
-    { db: of.openedAs ?? db, log },
+    { db, log },
     {
       role,
       times: of.times ?? long,
@@ -62,6 +65,7 @@ function fixture(
         workers.set(key, worker);
         started.push(key);
         onOpen({
+          isMovable: of.movable ?? (() => true),
           wake() {
             worker.wakes++;
             if (stopping.aborted) resolve();
@@ -86,10 +90,10 @@ const candidates = (account_id: number, from: number, to: number): Candidate[] =
   Array.from({ length: to - from + 1 }, (_, i) => ({ account_id, id: from + i }));
 
 /** The names of the role's leases that are held. */
-async function held(role: string): Promise<string[]> {
+async function held(role: string, and = "true"): Promise<string[]> {
   const { rows } = await db.pool.query<{ name: string }>(
     `select account_id || ' ' || name as name from leases
-     where name like $1 || ':%' and holder is not null order by 1`,
+     where name like $1 || ':%' and holder is not null and ${and} order by 1`,
     [role],
   );
   return rows.map(({ name }) => name);
@@ -99,9 +103,12 @@ test("each candidate has one worker among all processes, under a lease that its 
   const due = candidates(1, 1, 5);
   const first = fixture({ due });
   const second = fixture({ due, role: first.role });
-  await Promise.all([first.startDue(), second.startDue()]);
-  await eventually(() => first.workers.size + second.workers.size === 5);
-  await Promise.all([first.startDue(), second.startDue()]);
+  const startBoth = () => Promise.all([first.startDue(), second.startDue()]);
+  await eventually(async () => {
+    await startBoth();
+    return first.workers.size + second.workers.size === 5;
+  });
+  await startBoth();
   const all = [...first.running(), ...second.running()].toSorted();
   assert.deepEqual(all, ["1:1", "1:2", "1:3", "1:4", "1:5"]);
   const names = all.map((key) => key.replace(":", ` ${first.role}:`));
@@ -111,8 +118,94 @@ test("each candidate has one worker among all processes, under a lease that its 
     for (const { end } of [...first.workers.values(), ...second.workers.values()]) end();
     return (await held(first.role)).length === 0;
   });
+  // The share of a process that has stopped goes to the other.
+  await first.stop();
   await second.startUntil(["1:1", "1:2", "1:3", "1:4", "1:5"]);
-  await Promise.all([first.stop(), second.stop()]);
+  await second.stop();
+});
+
+/** Pools of one role, each with the candidates whose lease is free. */
+function pools(
+  count: number,
+  due: readonly Candidate[],
+  { times = short, movable = (): boolean => true } = {},
+) {
+  const role = newRole();
+  const findDue = async () => {
+    const names = new Set(await held(role, "expires_at > now()"));
+    return due.filter(({ account_id, id }) => !names.has(`${account_id} ${role}:${id}`));
+  };
+  return Array.from({ length: count }, () => fixture({ role, times, findDue, movable }));
+}
+
+const sizes = (of: readonly ReturnType<typeof fixture>[]) => of.map(({ workers }) => workers.size);
+
+/** Calls startDue of each pool until they have as many workers as `expected`, in any order. */
+const balance = (of: readonly ReturnType<typeof fixture>[], expected: readonly number[]) =>
+  eventually(async () => {
+    await Promise.all(of.map((pool) => pool.startDue()));
+    return (
+      sizes(of)
+        .toSorted((one, next) => one - next)
+        .join() === expected.join()
+    );
+  });
+
+test("a new process gets its even share of the workers, and a stopped one passes its share on", async () => {
+  const [first, second, third] = pools(3, [...candidates(1, 1, 6), ...candidates(2, 1, 2)]);
+  await balance([first!], [8]);
+  await balance([first!, second!], [4, 4]);
+  await balance([first!, second!, third!], [2, 3, 3]);
+  const last = new Set(first!.running());
+  await first!.stop();
+  await balance([second!, third!], [4, 4]);
+  assert.ok(last.size > 1);
+  await Promise.all([second!.stop(), third!.stop()]);
+});
+
+test("the share of a process whose lease has expired passes on, and returns with it", async () => {
+  const [first, second] = pools(2, candidates(1, 1, 4));
+  await balance([first!, second!], [2, 2]);
+  // As after it was frozen: it has lost its workers' leases and its part.
+  await db.pool.query(
+    `update leases set expires_at = now() - interval '1 s'
+     where name = any ($2) or starts_with(name, 'pool:' || $1 || ':')`,
+    [first!.role, first!.running().map((key) => `${first!.role}:${key.split(":")[1]}`)],
+  );
+  await eventually(() => first!.workers.size === 0);
+  await balance([second!], [4]);
+  await balance([first!, second!], [2, 2]);
+  await Promise.all([first!.stop(), second!.stop()]);
+});
+
+/** Calls startDue of each pool for some polls. */
+async function poll(of: readonly ReturnType<typeof fixture>[]): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    await Promise.all(of.map((pool) => pool.startDue()));
+    await pause(10);
+  }
+}
+
+test("a worker that cannot move stays in its process", async () => {
+  const both = pools(2, candidates(1, 1, 2), { movable: () => false });
+  await balance([both[0]!], [2]);
+  await poll(both);
+  assert.deepEqual(sizes(both), [2, 0]);
+  await Promise.all(both.map((pool) => pool.stop()));
+});
+
+test("work that was given back and that no other process takes is taken again, and kept", async () => {
+  const times = { lease_ms: 2_000, renew_ms: 50, margin_ms: 500 };
+  const [able] = pools(1, candidates(1, 1, 2), { times });
+  await balance([able!], [2]);
+  const unable = fixture({ role: able!.role, times, due: [] });
+  const both = [able!, unable];
+  await balance(both, [0, 1]);
+  await balance(both, [0, 2]);
+  const { length } = able!.started;
+  await poll(both);
+  assert.equal(able!.started.length, length);
+  await Promise.all(both.map((pool) => pool.stop()));
 });
 
 test("a worker that fails releases its lease, ends no other, and is started again", async () => {
@@ -191,18 +284,13 @@ test("a stop wakes every worker, waits until all leases are released, and starts
 });
 
 test("a candidate whose lease cannot be acquired is tried again at the next poll", async () => {
-  const unreachable = openDatabase("postgres://127.0.0.1:9/nothing", log);
-  let isUp = false;
-  const restarting = {
-    ...db,
-    get pool() {
-      return isUp ? db.pool : unreachable.pool;
-    },
-  };
-  const pool = fixture({ due: candidates(1, 1, 1), openedAs: restarting });
+  let due: readonly Candidate[] = [];
+  const pool = fixture({ findDue: () => due });
   await pool.startDue();
-  isUp = true;
+  due = candidates(1, 1, 1);
+  await db.pool.query("alter function acquire_lease rename to acquire_lease_away");
+  await pool.startDue();
+  await db.pool.query("alter function acquire_lease_away rename to acquire_lease");
   await pool.startUntil(["1:1"]);
   await pool.stop();
-  await unreachable.close();
 });

@@ -1,9 +1,11 @@
 // Pools of leased workers: finds the resources that have work (chat numbers, voice nodes, callback endpoints),
 // acquires the lease of each, and runs a worker under it. Every process has such pools; because of the lease
-// only one of them works for a resource.
+// only one of them works for a resource. Each starts workers up to its even share of the role's work, and gives back
+// what it has beyond it: docs/decisions/2026-11-25-even-shares-of-leased-workers.md.
 import { openAccountPlaces } from "./account-places.ts";
 import type { App } from "./app.ts";
 import { acquireLease, lease_times, type Lease, type LeaseTimes } from "./leases.ts";
+import { openWorkerShare } from "./worker-share.ts";
 
 /** A resource that has work. */
 export type Candidate = {
@@ -17,6 +19,8 @@ export type Candidate = {
 export type WorkerHandle = {
   /** Makes the worker check for work or for the stop immediately. */
   wake(): void;
+  /** Whether another process can continue the work without a loss; true if it is not given. */
+  isMovable?(): boolean;
 };
 
 /** A limit that is not given does not apply. */
@@ -64,66 +68,151 @@ export type LeasedWorkers<Handle extends WorkerHandle = WorkerHandle> = {
 
 /** Pages per call of `startDue`: enough to skip the backlogs of many full accounts. */
 const pages_max = 20;
+/** The pause after work was given back that no other process took: they cannot do it, for instance without its driver. */
+const unwanted_ms = 60_000;
 
-type Running<Handle> = { readonly account_id: number; done: Promise<void>; handle: Handle | null };
+type Running<Handle> = {
+  readonly account_id: number;
+  readonly stopping: AbortController;
+  done: Promise<void>;
+  handle: Handle | null;
+};
+
+const keyOf = ({ account_id, id }: Candidate) => `${account_id}:${id}`;
 
 /** Opens a pool; workers start with the first `startDue`. */
 export function openLeasedWorkers<Handle extends WorkerHandle>(
   app: Pick<App, "db" | "log">,
   options: PoolOptions<Handle>,
 ): LeasedWorkers<Handle> {
-  const { workers = Infinity, account_workers, account_failing_workers } = options.limits ?? {};
-  const stopping = new AbortController();
-  const running = new Map<string, Running<Handle>>();
-  const all = openAccountPlaces(account_workers);
-  const failing = openAccountPlaces(account_failing_workers);
-  const isFull = () => stopping.signal.aborted || running.size >= workers;
+  const { role, times = lease_times } = options;
+  const share = openWorkerShare(app, role, times);
+  const workers = openWorkers(app, options);
+  /** Candidates beyond the share, and since when they are free. */
+  let waiting = new Map<string, number>();
+  let given_back = new Set<string>();
+  let give_back_from_ms = -Infinity;
 
-  /** Returns false when all places for the worker are taken. */
-  const start = ({ account_id, id, is_failing = false }: Candidate): boolean => {
-    const key = `${account_id}:${id}`;
-    if (running.has(key)) return true;
-    const places = is_failing ? [all, failing] : [all];
-    if (isFull() || places.some((place) => place.isFull(account_id))) return false;
-    for (const place of places) place.add(account_id, 1);
-    const entry: Running<Handle> = { account_id, done: Promise.resolve(), handle: null };
-    running.set(key, entry);
-    const onOpen = (handle: Handle) => {
-      entry.handle = handle;
-    };
-    const worker = { stopping: stopping.signal, onOpen };
-    entry.done = runWorker(app, options, { account_id, id }, worker).finally(() => {
-      running.delete(key);
-      for (const place of places) place.add(account_id, -1);
-    });
+  /** Whether no other process has taken the candidate for as long as a lease lasts. */
+  const isNeglected = (key: string, still: Map<string, number>): boolean => {
+    const now_ms = performance.now();
+    const since_ms = waiting.get(key) ?? now_ms;
+    still.set(key, since_ms);
+    if (now_ms - since_ms < times.lease_ms) return false;
+    if (given_back.has(key)) give_back_from_ms = now_ms + unwanted_ms;
     return true;
   };
-
-  const handlesOf = (accountId: number, id?: number): Handle[] => {
-    const entries =
-      id === undefined
-        ? Array.from(running.values()).filter(({ account_id }) => account_id === accountId)
-        : [running.get(`${accountId}:${id}`)];
-    return entries.flatMap((entry) => entry?.handle ?? []);
+  const giveBack = () => {
+    const excess = share.excess(workers.active());
+    if (excess > 0 && performance.now() >= give_back_from_ms)
+      given_back = new Set(workers.endNewest(excess));
   };
 
   return {
     async startDue() {
+      const still = new Map<string, number>();
       // The next page excludes the accounts that are full by now, and so shows the candidates behind them.
-      for (let page = 0; page < pages_max && !isFull(); page++) {
-        const due = await options.findDue({ all: all.full(), failing: failing.full() });
-        const left = due.filter((candidate) => !start(candidate));
-        if (left.length === 0) break;
+      for (let page = 0; page < pages_max; page++) {
+        const due = workers.isFull() ? [] : await options.findDue(workers.fullAccounts());
+        // A later page has only the candidates behind the first.
+        if (page === 0) await share.refresh(due.length);
+        const left = due.filter((candidate) => {
+          if (share.hasRoom(workers.active())) return !workers.start(candidate);
+          return !isNeglected(keyOf(candidate), still) || !workers.start(candidate);
+        });
+        if (left.length === 0 || workers.isFull() || !share.hasRoom(workers.active())) break;
       }
+      waiting = still;
+      giveBack();
       return 0;
     },
-    handlesOf,
+    handlesOf: workers.handlesOf,
     async stop() {
-      stopping.abort();
-      for (const { handle } of running.values()) handle?.wake();
+      // At once, so that the other processes take what the workers release.
+      await Promise.all([share.close(), workers.stop()]);
+    },
+  };
+}
+
+/** The running workers of this process. */
+function openWorkers<Handle extends WorkerHandle>(
+  app: Pick<App, "db" | "log">,
+  options: PoolOptions<Handle>,
+) {
+  const { workers = Infinity, account_workers, account_failing_workers } = options.limits ?? {};
+  const running = new Map<string, Running<Handle>>();
+  const all = openAccountPlaces(account_workers);
+  const failing = openAccountPlaces(account_failing_workers);
+  let stopped = false;
+  let ending = 0;
+  const isFull = () => stopped || running.size >= workers;
+  const end = ({ stopping, handle }: Running<Handle>) => {
+    if (stopping.signal.aborted) return;
+    ending++;
+    stopping.abort();
+    handle?.wake();
+  };
+
+  return {
+    isFull,
+    fullAccounts: (): FullAccounts => ({ all: all.full(), failing: failing.full() }),
+    /** Workers that are not about to end. */
+    active: () => running.size - ending,
+    /** Returns false when all places for the worker are taken. */
+    start(candidate: Candidate): boolean {
+      const { account_id, id, is_failing = false } = candidate;
+      const key = keyOf(candidate);
+      if (running.has(key)) return true;
+      const places = is_failing ? [all, failing] : [all];
+      if (isFull() || places.some((place) => place.isFull(account_id))) return false;
+      for (const place of places) place.add(account_id, 1);
+      const stopping = new AbortController();
+      const entry: Running<Handle> = {
+        account_id,
+        stopping,
+        done: Promise.resolve(),
+        handle: null,
+      };
+      running.set(key, entry);
+      const onOpen = (handle: Handle) => {
+        entry.handle = handle;
+      };
+      const worker = { stopping: stopping.signal, onOpen };
+      entry.done = runWorker(app, options, { account_id, id }, worker).finally(() => {
+        running.delete(key);
+        if (stopping.signal.aborted) ending--;
+        for (const place of places) place.add(account_id, -1);
+      });
+      return true;
+    },
+    /** Ends up to `count` movable workers and returns their keys. */
+    endNewest(count: number): string[] {
+      const movable = [...running].filter(
+        ([, { stopping, handle }]) => !stopping.signal.aborted && (handle?.isMovable?.() ?? true),
+      );
+      const newest = movable.slice(-count);
+      for (const [, entry] of newest) end(entry);
+      return newest.map(([key]) => key);
+    },
+    handlesOf: (accountId: number, id?: number) => handlesIn(running, accountId, id),
+    async stop() {
+      stopped = true;
+      for (const entry of running.values()) end(entry);
       await Promise.all(Array.from(running.values(), ({ done }) => done));
     },
   };
+}
+
+function handlesIn<Handle>(
+  running: ReadonlyMap<string, Running<Handle>>,
+  accountId: number,
+  id?: number,
+): Handle[] {
+  const entries =
+    id === undefined
+      ? Array.from(running.values()).filter(({ account_id }) => account_id === accountId)
+      : [running.get(`${accountId}:${id}`)];
+  return entries.flatMap((entry) => entry?.handle ?? []);
 }
 
 /** Runs one worker if the lease is free. Never throws. */

@@ -90,16 +90,19 @@ test("leases of different accounts or names are independent", async () => {
   }
 });
 
-test("deletes leases that were released a day ago; a former holder's fencing token stays invalid", async () => {
+test("deletes leases that were released a day ago, and those of killed pools; a former holder's fencing token stays invalid", async () => {
   const old = await acquire("sender:20");
   await old.release();
   const expired = await acquire("sender:21", { ...long, renew_ms: 60_000 });
   const recent = await acquire("sender:22");
   await recent.release();
   await app.db.pool.query(
-    `update leases set expires_at = now() - interval '25 hours' where name in ('sender:20', 'sender:21')`,
+    `insert into leases (account_id, name, fence, holder, expires_at)
+     values (0, 'pool:sender:killed', 1, gen_random_uuid(), now());
+     update leases set expires_at = now() - interval '25 hours'
+     where name in ('sender:20', 'sender:21', 'pool:sender:killed')`,
   );
-  assert.equal(await purgeLeases(app), 1);
+  assert.equal(await purgeLeases(app), 2);
   assert.equal(await purgeLeases(app), 0);
   const next = await acquire("sender:20");
   assert.ok(next.fence > old.fence, `${next.fence} after ${old.fence}`);

@@ -10,6 +10,9 @@ export type { LeaseTimes } from "./keep-lease.ts";
 
 export const lease_times: LeaseTimes = { lease_ms: 10_000, renew_ms: 3_000, margin_ms: 4_000 };
 
+/** This process, as the holder of its leases. */
+const holder = randomUUID();
+
 export type Lease = {
   readonly account_id: number;
   readonly name: string;
@@ -37,7 +40,6 @@ export async function acquireLease(
   name: string,
   times: LeaseTimes = lease_times,
 ): Promise<Lease | null> {
-  const holder = randomUUID();
   const end = leaseEnd(times);
   const [taken] = await runAcquireLease(app.db.pool, [accountId, name, holder, times.lease_ms]);
   if (!taken || taken.fence === null) return null;

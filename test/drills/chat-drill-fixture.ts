@@ -46,6 +46,8 @@ export type ChatDrillFixture = {
   readonly template_id: number;
   /** Whether the stub posts webhooks. */
   readonly posts_webhooks: boolean;
+  /** Starts another API process, which ends with the fixture. */
+  startApi(): Promise<ServiceProcess>;
   /** Spawns a worker; does not wait until it is ready. */
   startWorker(): Promise<Worker>;
   /** Returns the workers that have started: they have more connections than the one they migrate with. */
@@ -107,7 +109,13 @@ export async function openChatDrillFixture(
     TRUNKLINE_SEED: "none",
     ...options.env,
   };
-  const api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
+  const apis: ServiceProcess[] = [];
+  const startApi = async () => {
+    const started_api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
+    apis.push(started_api);
+    return started_api;
+  };
+  const api = await startApi();
   const posts_webhooks = options.stub?.callback_url !== null;
   if (posts_webhooks)
     await stub.control("POST", "settings", { callback_url: `${api.url}/hooks/whatsapp` });
@@ -160,6 +168,7 @@ export async function openChatDrillFixture(
     number_id: number.body.id,
     template_id,
     posts_webhooks,
+    startApi,
     startWorker,
     async setRate(rate_per_second) {
       await request("PATCH", `/api/v1/chat/numbers/${number.body.id}`, { rate_per_second });
@@ -234,7 +243,7 @@ export async function openChatDrillFixture(
     async [Symbol.asyncDispose]() {
       for (const crash of fixture.crashes()) console.error(crash);
       await Promise.all(workers.map((worker) => worker.dispose()));
-      await api.dispose();
+      await Promise.all(apis.map((each) => each.dispose()));
       await stub.close();
       await database?.drop();
     },

@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { signalPostgres } from "../support/signal-postgres.ts";
 import { startService } from "../support/service-process.ts";
-import { startLeadLoad, type LeadLoad } from "./lead-load.ts";
+import { demoOwner, startLeadLoad, type LeadLoad } from "./lead-load.ts";
 
 /** Waits until `more` further leads are acknowledged. */
 const awaitAcknowledged = async (load: LeadLoad, more: number) => {
@@ -24,7 +24,7 @@ test("no acknowledged lead is lost and none with an idempotency key is duplicate
   const findSeeder = () => services.find(({ output }) => output().includes("just created"));
   await eventually(() => findSeeder() !== undefined);
   const seeder = findSeeder()!;
-  const load = await startLeadLoad(seeder, () => services.map(({ url }) => url));
+  const load = startLeadLoad(await demoOwner(seeder), () => services.map(({ url }) => url));
   for (let kill = 0; kill < 5; kill++) {
     await awaitAcknowledged(load, 50 + Math.floor(Math.random() * 200));
     const victim = services[kill % 2]!;
@@ -48,7 +48,9 @@ test("a restart of PostgreSQL under load ends no process and loses no acknowledg
     await startService({ DATABASE_URL: url }),
     await startService({ DATABASE_URL: url }),
   ];
-  const load = await startLeadLoad(services[0]!, () => services.map((service) => service.url));
+  const load = startLeadLoad(await demoOwner(services[0]!), () =>
+    services.map((service) => service.url),
+  );
   for (let restart = 0; restart < 2; restart++) {
     await awaitAcknowledged(load, 200);
     await postgres.stop();
@@ -71,7 +73,7 @@ test("requests get 503 while PostgreSQL is frozen, and succeed after it resumes"
   const dataDir = scratchFolder("trunkline-freeze-");
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
   const service = await startService({ DATABASE_URL: postgres.url });
-  const load = await startLeadLoad(service, () => [service.url]);
+  const load = startLeadLoad(await demoOwner(service), () => [service.url]);
   await awaitAcknowledged(load, 100);
   signalPostgres(postgres.pid, "SIGSTOP");
   await eventually(() => load.statuses().has(503));

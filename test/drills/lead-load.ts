@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { Demo } from "../../server/seed-demo/demo-file.ts";
+import type { TestAccount } from "../support/account-factory.ts";
 import { send } from "../support/api.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 
@@ -18,16 +19,25 @@ export type LeadLoad = {
   checkInvariants(databaseUrl: string): Promise<void>;
 };
 
-const clients = 12;
 const phones = 40;
 
-/** Starts creating leads. Calls `urls` before each request, so that services may be replaced. */
-export async function startLeadLoad(
-  first: ServiceProcess,
+type Owner = Pick<TestAccount, "token" | "workspace_id">;
+
+/** Returns the demo account of the service that created it. */
+export async function demoOwner({ data_dir }: ServiceProcess): Promise<Owner> {
+  const { tokens, workspace_id } = JSON.parse(
+    await readFile(`${data_dir}/demo.json`, "utf8"),
+  ) as Demo;
+  return { token: tokens["account"]!, workspace_id };
+}
+
+/** Starts creating leads of the account. Calls `urls` before each request, so that services may be replaced. */
+export function startLeadLoad(
+  { token, workspace_id }: Owner,
   urls: () => readonly string[],
-): Promise<LeadLoad> {
-  const demo = JSON.parse(await readFile(`${first.data_dir}/demo.json`, "utf8")) as Demo;
-  const path = `/api/v1/crm/workspaces/${demo.workspace_id}/leads/create`;
+  { clients = 12, pause_ms = 0 } = {},
+): LeadLoad {
+  const path = `/api/v1/crm/workspaces/${workspace_id}/leads/create`;
   const acknowledged = new Map<string, number>();
   const keyed = new Set<string>();
   const statuses = new Set<number>();
@@ -38,7 +48,7 @@ export async function startLeadLoad(
     const all = urls();
     const url = all[Math.floor(Math.random() * all.length)]!;
     const answer = await send(url, "POST", path, {
-      token: demo.tokens["account"],
+      token,
       headers: withKey ? { "idempotency-key": name } : {},
       json: { phone, name },
     }).catch(() => null);
@@ -57,6 +67,7 @@ export async function startLeadLoad(
       const withKey = made % 2 === 0;
       if (withKey) keyed.add(name);
       for (let done = false; !done;) done = (await attempt(name, phone, withKey)) || !withKey;
+      if (pause_ms > 0) await wait(pause_ms);
     }
   };
   const running = Array.from({ length: clients }, run);

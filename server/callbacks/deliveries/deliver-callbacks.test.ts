@@ -458,6 +458,13 @@ async function makeHanging(count: number): Promise<{ account_id: number; url: st
   return { account_id, url };
 }
 
+/** Stops the other processes' deliverers, to which a share belongs, and opens those of one process. */
+async function openOnly(): Promise<Deliverers> {
+  await Promise.all(both.splice(0).map((deliverers) => deliverers.stop()));
+  both.push(openDeliverers(api.app, lasting_lease));
+  return both[0]!;
+}
+
 test("an account whose endpoints all hang does not occupy every place and connection, and hides no other account", async () => {
   // More than one page, all due before the other account's.
   const { account_id } = await makeHanging(150);
@@ -465,8 +472,7 @@ test("an account whose endpoints all hang does not occupy every place and connec
   const good = await newReceiver();
   const endpoint = await newEndpoint(good.url);
   await record(endpoint.account_id, event);
-  const deliverers = openDeliverers(api.app, lasting_lease);
-  both.push(deliverers);
+  const deliverers = await openOnly();
   await deliverers.startDue();
   await eventually(() => good.received.length === 1);
   await deliverers.startDue();
@@ -486,8 +492,7 @@ test("working endpoints find a place, however many of the account's endpoints fa
     .set({ failing_since: api.clock.now() })
     .where("account_id", "=", account_id)
     .execute();
-  const deliverers = openDeliverers(api.app, lasting_lease);
-  both.push(deliverers);
+  const deliverers = await openOnly();
   await deliverers.startDue();
   const good = await newReceiver();
   await newEndpoint(good.url, account_id, ["lead.created"]);

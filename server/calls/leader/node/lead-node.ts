@@ -19,11 +19,11 @@ import { openTransitionCommits } from "../events/commit-transitions.ts";
 
 const retry_ms = 500;
 
-/** Wakes a running node leader. */
+/** Wakes a running node leader; it is movable unless a call needs this process. */
 export type LeaderHandle = Pick<
   NodeWork,
   "wake" | "notifyWork" | "notifyCommand" | "notifyChange" | "notifyCampaigns"
->;
+> & { isMovable(): boolean };
 
 /** The node, its lease, and when to stop. */
 export type Leading = {
@@ -47,7 +47,7 @@ export async function leadNode(
   if (!limits) return "over";
   const replaced = new AbortController();
   const { leader, work } = await openLeader(app, leading, limits, replaced);
-  onOpen(work);
+  onOpen({ ...work, isMovable: () => isMovable(leader) });
   const over = AbortSignal.any([stopping, lease.lost, replaced.signal]);
   // At once, not after the iteration: without the lease it must not reconnect and replace the next leader.
   lease.lost.addEventListener("abort", () => void leader.session.close(), { once: true });
@@ -67,6 +67,13 @@ export async function leadNode(
     await closeLeader(leader);
   }
   return replaced.signal.aborted ? "replaced" : "over";
+}
+
+/** Calls of the sandbox are simulated in this process, and the audio of AI agents passes through it. */
+function isMovable({ driver, calls }: Leader): boolean {
+  const needsProcess = ({ conversation, prepared }: LiveCall) =>
+    driver === "sandbox" || conversation !== null || prepared !== null;
+  return !Array.from(calls.values()).some(needsProcess);
 }
 
 async function openLeader(
