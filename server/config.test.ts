@@ -22,6 +22,7 @@ test("an empty environment runs everything on this machine", () => {
     port: 8080,
     data_dir: resolve("data"),
     database_url: null,
+    replica: null,
     secret_keys: null,
     roles: ["api", "worker"],
     log_level: "info",
@@ -40,6 +41,32 @@ test("an empty environment runs everything on this machine", () => {
     speech_recognize_command: null,
     realtime: null,
   });
+});
+
+test("a read replica needs its primary, and a bound of whole seconds", () => {
+  const given = {
+    DATABASE_READ_URL: "postgres://replica/trunkline",
+    DATABASE_READ_STALENESS_SECONDS: "30",
+  };
+  const whole = {
+    ...given,
+    DATABASE_URL: "postgres://primary/trunkline",
+    TRUNKLINE_SECRET_KEY: test_secret_key,
+  };
+  assert.deepEqual(readConfig(whole).replica, {
+    url: "postgres://replica/trunkline",
+    staleness_seconds: 30,
+  });
+  assert.deepEqual(violationsOf(given), [
+    "DATABASE_READ_URL: needs DATABASE_URL, the primary of the replica",
+  ]);
+  assert.deepEqual(
+    violationsOf({ ...whole, DATABASE_READ_URL: "replica", DATABASE_READ_STALENESS_SECONDS: "0" }),
+    [
+      'DATABASE_READ_STALENESS_SECONDS: "0" is not a whole number of seconds from 1 to 3600',
+      "DATABASE_READ_URL: must have the form postgres://user:password@host:port/database",
+    ],
+  );
 });
 
 test("the identity provider needs its address and both credentials, over https or on this machine", () => {

@@ -1,6 +1,7 @@
 // The only reader of the environment. Every violation is reported at once.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { postgresUrl, replicaSettings } from "./lib/database/database-settings.ts";
 import { parseOpening } from "./lib/outgoing/parse-opening.ts";
 import { oidcSettings, type OidcSettings } from "./lib/outgoing/oidc-settings.ts";
 import { smtpSettings, type SmtpSettings } from "./lib/outgoing/smtp-settings.ts";
@@ -16,6 +17,8 @@ export type Config = {
   readonly data_dir: string;
   /** Null: the embedded PostgreSQL in `data_dir`. */
   readonly database_url: string | null;
+  /** For lists, reports and exports; null: they read from the primary too. */
+  readonly replica: ReturnType<typeof replicaSettings>;
   /** The keys that seal stored secrets; null: those in the data folder of the embedded PostgreSQL. */
   readonly secret_keys: SecretKeySource | null;
   readonly roles: readonly Role[];
@@ -94,13 +97,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const violations: string[] = [];
   const violation = (text: string) => void violations.push(text);
   const host = env["HOST"] || "127.0.0.1";
-  const database_url = readDatabaseUrl(readSecret(env, "DATABASE_URL", violation), violation);
+  const given_url = readSecret(env, "DATABASE_URL", violation);
+  const database_url = postgresUrl("DATABASE_URL", given_url, violation);
   const port = readPort(env["PORT"] || "8080", violation);
   const config: Config = {
     host,
     port,
     data_dir: resolve(env["DATA_DIR"] || "./data"),
     database_url,
+    replica: readReplica(env, database_url, violation),
     secret_keys: readSecretKeys(env, violation),
     roles: readRoles(env["ROLES"] || "api,worker", violation),
     log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", logLevels, violation),
@@ -206,13 +211,11 @@ function readPort(text: string, violation: Violation): number {
   return port;
 }
 
-function readDatabaseUrl(text: string | null, violation: Violation): string | null {
-  if (text === null) return null;
-  const isPostgres = URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
-  // The value contains a password and is not echoed.
-  if (!isPostgres)
-    violation("DATABASE_URL: must have the form postgres://user:password@host:port/database");
-  return text;
+function readReplica(env: NodeJS.ProcessEnv, database_url: string | null, violation: Violation) {
+  const name = "DATABASE_READ_STALENESS_SECONDS";
+  const text = env["DATABASE_READ_STALENESS_SECONDS"] || "5";
+  const url = readSecret(env, "DATABASE_READ_URL", violation);
+  return replicaSettings(url, readSeconds(name, text, 3_600, violation), database_url, violation);
 }
 
 function readRoles(text: string, violation: Violation): Role[] {

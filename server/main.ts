@@ -31,6 +31,7 @@ import { openLog, type Log } from "./lib/log.ts";
 import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
 import { migrate } from "./lib/database/migrate.ts";
 import { MigrationError } from "./lib/database/migration-error.ts";
+import { openReadReplica, type ReadReplica } from "./lib/database/read-replica.ts";
 import { waitForDatabase } from "./lib/database/wait-for-database.ts";
 import { readDemo } from "./seed-demo/demo-file.ts";
 import { linkToDemo } from "./seed-demo/link-to-demo.ts";
@@ -151,9 +152,11 @@ async function migrateWhenAvailable(config: Config, url: string, log: Log): Prom
 
 async function serve(config: Config, app: App): Promise<void> {
   const { metrics_token, public_url, smtp, oidc } = config;
+  const replica = openReplica(config.replica, app);
   const api = openApiApp(app, {
     metrics_token,
     public_url,
+    replica,
     mail: smtp && openSmtp(smtp),
     oidc: oidc && (await import("./drivers/oidc/open-oidc.ts")).openOidc(oidc),
   });
@@ -164,6 +167,13 @@ async function serve(config: Config, app: App): Promise<void> {
   const server = await buildHttpServer(api, { console });
   ends.push(() => server.close());
   await server.listen({ host: config.host, port: config.port });
+}
+
+function openReplica(settings: Config["replica"], { db, log }: App): ReadReplica | null {
+  if (settings === null) return null;
+  const replica = openReadReplica(db, settings.url, settings.staleness_seconds * 1_000, log);
+  stops.unshift(() => replica.close());
+  return replica;
 }
 
 /** Finishes requests in flight, refuses new ones and exits within 10 s. */

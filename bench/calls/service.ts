@@ -49,7 +49,7 @@ const app = openApiApp(
     outgoing: localOutgoing,
     secrets: testSecrets,
   },
-  { metrics_token: null, public_url: "http://127.0.0.1", mail: null, oidc: null },
+  { replica: null, metrics_token: null, public_url: "http://127.0.0.1", mail: null, oidc: null },
 );
 const work = roles.includes("worker") ? startWorker(app) : null;
 // The lease is released, so that the next leader need not wait until it expires.

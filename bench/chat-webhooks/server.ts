@@ -44,7 +44,7 @@ const app = openApiApp(
     outgoing: localOutgoing,
     secrets: testSecrets,
   },
-  { metrics_token: null, public_url: "http://127.0.0.1", mail: null, oidc: null },
+  { replica: null, metrics_token: null, public_url: "http://127.0.0.1", mail: null, oidc: null },
 );
 const loop =
   process.env["APPLY"] === "1"

@@ -8,6 +8,7 @@ import type { MailDriver } from "../drivers/mail/driver.ts";
 import type { OidcProvider } from "../drivers/oidc/driver.ts";
 import type { App } from "../engine/app.ts";
 import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
+import type { ReadReplica } from "../lib/database/read-replica.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
 import { openTalks, type Talks } from "../voice/ai-agents/open-talks.ts";
 
@@ -21,6 +22,8 @@ export type ApiApp = App & {
   readonly live: LiveEvents;
   readonly talks: Talks;
   readonly metrics: Metrics;
+  /** Null: every read uses the primary. */
+  readonly replica: ReadReplica | null;
   /** The token that `/metrics` requires; null: none. */
   readonly metrics_token: string | null;
   readonly mailer: Mailer;
@@ -30,7 +33,7 @@ export type ApiApp = App & {
   readonly public_url: string;
 };
 
-type ApiSettings = Pick<ApiApp, "metrics_token" | "public_url" | "oidc"> & {
+type ApiSettings = Pick<ApiApp, "metrics_token" | "public_url" | "oidc" | "replica"> & {
   /** Null without a mail server. */
   readonly mail: MailDriver | null;
 };

@@ -15,6 +15,7 @@ import { buildSerializer } from "./compile-serializer.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { openIdempotency, type KeyedRequest, type StoredResponse } from "./checks/idempotency.ts";
 import { publishOpenApi } from "./openapi.ts";
+import { openAccountReads } from "./checks/account-reads.ts";
 import { openBodyWatch, type BodyRate, type BodyWatch } from "./bodies/watch-bodies.ts";
 import { small_bytes_max } from "./bodies/hold-body.ts";
 import { isHandshake, routeHandshakes } from "./upgrade-sockets.ts";
@@ -135,6 +136,7 @@ export async function buildHttpServer(
   const shared = {
     idempotency: openIdempotency(app),
     transactions: openTransactions(app.db),
+    accountReads: openAccountReads(app),
     counter: openRateCounter(app.db),
     limiter: openRequestLimiter(app.clock),
   };

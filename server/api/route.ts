@@ -61,6 +61,8 @@ type Common = {
   readonly renderError?: RenderError;
   /** The schema of that error body, for the document. */
   readonly error?: TSchema;
+  /** A read that may be as old as the operator allows for the replica; the account's own writes are in it. */
+  readonly from_replica?: true;
   /** The answer lasts until one side ends it; its duration is not measured. */
   readonly endless?: true;
 };

@@ -604,6 +604,7 @@ test("doctor passes a healthy installation and changes nothing", async () => {
       "database",
       "clocks",
       "migrations",
+      "read replica",
       "owners",
       "workspaces",
       "secrets",
@@ -634,6 +635,20 @@ test("doctor reports a model that the realtime server refuses", async () => {
   } finally {
     await stub.close();
   }
+});
+
+test("doctor reports a read replica that is none", async () => {
+  const env = {
+    DATABASE_URL: api.database_url,
+    DATABASE_READ_URL: api.database_url,
+    DATABASE_READ_STALENESS_SECONDS: "1",
+  };
+  const { code, stdout } = await runIn(env, "doctor");
+  assert.equal(code, 1);
+  assert.match(
+    stdout,
+    /FAILED {2}read replica: reads use the primary: the server is not a replica/,
+  );
 });
 
 test("doctor reports each problem by name", async () => {

@@ -9,6 +9,9 @@ export type Metrics = {
   readonly chatWebhooks: Counter<"outcome">;
   readonly eventStreams: Gauge;
   readonly eventReads: Counter;
+  readonly reads: Counter<"database">;
+  readonly replicaUsable: Gauge;
+  readonly replicaStalenessSeconds: Gauge;
   readonly nodesConnected: Gauge<"node">;
   readonly callsLive: Gauge<"node">;
   readonly callsWaiting: Gauge<"node">;
@@ -61,7 +64,33 @@ export function openMetrics(): Metrics {
       help: "Pages of events read for live event streams",
       registers,
     }),
+    ...readMetrics(registry),
     ...nodeGauges(registry),
+  };
+}
+
+type OfReads = "reads" | "replicaUsable" | "replicaStalenessSeconds";
+
+/** Of DATABASE_READ_URL; without it, the gauges stay 0. */
+function readMetrics(registry: Registry): Pick<Metrics, OfReads> {
+  const registers = [registry];
+  return {
+    reads: new Counter({
+      name: "trunkline_replica_reads_total",
+      help: "Requests that may read from the replica, by the database that they read from: replica or primary",
+      labelNames: ["database"],
+      registers,
+    }),
+    replicaUsable: new Gauge({
+      name: "trunkline_replica_usable",
+      help: "Whether the replica answers and is within the bound of its staleness: 1 or 0",
+      registers,
+    }),
+    replicaStalenessSeconds: new Gauge({
+      name: "trunkline_replica_staleness_seconds",
+      help: "How old the replica's state may be; +Inf while it is unknown",
+      registers,
+    }),
   };
 }
 

@@ -11,6 +11,7 @@ import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../../server/drivers/voice/driver.ts";
 import { openNotifications } from "../../server/engine/notifications.ts";
 import { openDatabase } from "../../server/lib/database/database.ts";
+import { openReadReplica } from "../../server/lib/database/read-replica.ts";
 import { openScriptedDriver } from "../../server/drivers/ai-agent/scripted/open-scripted-driver.ts";
 import { openLog } from "../../server/lib/log.ts";
 import { systemRandom } from "../../server/lib/random.ts";
@@ -62,6 +63,8 @@ export async function startApi(
     mail?: MailDriver;
     oidc?: OidcProvider;
     secrets?: Secrets;
+    /** A replica of the database. */
+    replica?: { readonly url: string; readonly staleness_ms_max: number };
   } = {},
 ): Promise<TestApi> {
   const database = options.databaseUrl ? null : await cloneDatabase();
@@ -90,7 +93,11 @@ export async function startApi(
     outgoing,
     secrets: options.secrets ?? testSecrets,
   };
+  const replica = options.replica
+    ? openReadReplica(db, options.replica.url, options.replica.staleness_ms_max, log)
+    : null;
   const app = openApiApp(parts, {
+    replica,
     metrics_token: options.metricsToken ?? null,
     public_url: "https://trunkline.example",
     mail: options.mail ?? null,
@@ -111,6 +118,7 @@ export async function startApi(
       await app.mailer.close();
       await notifications.close();
       await outgoing.close();
+      await replica?.close();
       await db.close();
       await database?.drop();
     },

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Tx } from "../../lib/database/database.ts";
 import type { ApiApp } from "../api-app.ts";
+import type { AccountReads } from "./account-reads.ts";
 import { reauthorize } from "./authenticate.ts";
 import { clientOf } from "./client-of.ts";
 import type { Idempotency } from "./idempotency.ts";
@@ -9,16 +10,23 @@ import { successStatus, type RequestContext, type GuardedRoute } from "../route.
 import type { Begin, Transactions } from "./transactions.ts";
 
 /** Runs the writes of every route. */
-export type Writing = { readonly idempotency: Idempotency; readonly transactions: Transactions };
+export type Writing = {
+  readonly idempotency: Idempotency;
+  readonly transactions: Transactions;
+  readonly accountReads: AccountReads;
+};
 
-/** Returns a function that builds the context of a request to `route`, after its key was looked up. */
+/**
+ * Returns a function that builds the context of a request to `route`, after its key was looked up. Its writes always use
+ * the primary.
+ */
 export function contextFactory(
   app: ApiApp,
   { idempotency, transactions }: Writing,
   route: GuardedRoute,
 ) {
   const status = successStatus(route);
-  return (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
+  return (request: FastifyRequest, reply: FastifyReply, body: unknown, readsFrom = app) => {
     const caller = request.caller!;
     const once = async <With extends unknown[], Answer>(
       begin: Begin<With>,
@@ -32,7 +40,7 @@ export function contextFactory(
       return JSON.parse(request.stored.response) as Answer;
     };
     const context: RequestContext<unknown, unknown, unknown> = {
-      app,
+      app: readsFrom,
       caller,
       actor: {
         account_id: caller.account.id,

@@ -28,11 +28,23 @@ export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
 /** Returns the handler of a route that needs a token; it sets a stored answer on the request. */
 export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute): Handler {
   const contextOf = contextFactory(app, writing, route);
+  const { accountReads } = writing;
   return async (request, reply) => {
-    const serve = async (body: unknown) => {
-      const context = contextOf(request, reply, body);
+    const account_id = request.caller!.account.id;
+    const serveFrom = async (body: unknown, readsFrom = app) => {
+      const context = contextOf(request, reply, body, readsFrom);
       await validateRequest(route, context);
       return route.handle(context);
+    };
+    const serve = async (body: unknown) => {
+      if (route.from_replica)
+        return accountReads.read(account_id, (readsFrom) => serveFrom(body, readsFrom));
+      if (route.method === "GET") return serveFrom(body);
+      try {
+        return await serveFrom(body);
+      } finally {
+        await accountReads.noteWrite(account_id);
+      }
     };
     try {
       return await (route.parse ? serveParsed(app, route, request, serve) : serve(request.body));

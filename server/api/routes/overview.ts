@@ -7,6 +7,7 @@ export const overviewRoutes = [
     method: "GET",
     url: "/api/v1/overview",
     id: "readOverview",
+    from_replica: true,
     summary: "Read today's messages and calls, the credit, and what waits for a person",
     description:
       "Today begins at midnight in the account's time zone. Messages are those of campaigns, counted by minute; " +

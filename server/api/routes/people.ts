@@ -14,6 +14,7 @@ export const peopleRoutes = [
     method: "GET",
     url: "/api/v1/people",
     id: "listPeople",
+    from_replica: true,
     summary: "Search for a person by number, name or email; at most ten answers",
     description:
       "Digits match the start of a number, with or without the account's country code, in leads, contacts, messages " +
@@ -41,6 +42,7 @@ export const peopleRoutes = [
     method: "GET",
     url: "/api/v1/people/timeline",
     id: "listPersonTimeline",
+    from_replica: true,
     summary:
       "List a person's history over leads, messages, calls, suppressions and groups, newest first",
     description:

@@ -22,6 +22,13 @@ const Readiness = Type.Object(
       description:
         "How long the oldest due work has been waiting: a job for a worker, or campaigns for the end of their number's throttling",
     }),
+    replica: Type.Optional(
+      Type.Enum(["used", "not_used"], {
+        type: "string",
+        description:
+          "With DATABASE_READ_URL: whether reads use the replica. They use the primary while it does not answer or lags beyond the bound",
+      }),
+    ),
   },
   { title: "Readiness" },
 );
@@ -29,7 +36,7 @@ const Readiness = Type.Object(
 /** Anyone may send these requests, however often: they cost a query a second. */
 const fresh_ms = 1_000;
 
-const readReadiness = openSharedReads(fresh_ms, async ({ db, clock }: ApiApp) => {
+const readReadiness = openSharedReads(fresh_ms, async ({ db, clock, replica }: ApiApp) => {
   const pending = await pendingMigrations(db.pool);
   if (pending.length > 0)
     throw unavailable(new Error(`migrations have not run: ${pending.join(", ")}`));
@@ -40,11 +47,16 @@ const readReadiness = openSharedReads(fresh_ms, async ({ db, clock }: ApiApp) =>
     await queueAge(db.query, now),
     await throttledSeconds(db.query, now),
   );
-  return { status: "ok", queue_age_seconds };
+  const shown = replica ? { replica: replica.isUsable() ? "used" : "not_used" } : {};
+  return { status: "ok", queue_age_seconds, ...shown };
 });
 
 const readMetrics = openSharedReads(fresh_ms, async (app: ApiApp) => {
   await measureNodes(app, app.metrics);
+  if (app.replica) {
+    app.metrics.replicaUsable.set(app.replica.isUsable() ? 1 : 0);
+    app.metrics.replicaStalenessSeconds.set(app.replica.stalenessMs() / 1_000);
+  }
   return app.metrics.registry.metrics();
 });
 

@@ -1,7 +1,10 @@
 // Checks an installation for common problems and changes nothing.
 import { access, constants } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "../../config.ts";
 import { pendingMigrations } from "../../lib/database/migrate.ts";
+import { openReadReplica } from "../../lib/database/read-replica.ts";
+import { openLog } from "../../lib/log.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
 import { checkDataDir } from "./check-data-dir.ts";
 import type { Command } from "../command.ts";
@@ -59,6 +62,7 @@ const database_checks: readonly Check[] = [
   { name: "database", run: reach, needed: true },
   { name: "clocks", run: compareClocks },
   { name: "migrations", run: compareSchema, needed: true },
+  { name: "read replica", run: followReplica },
   { name: "owners", run: findOwnerless },
   { name: "workspaces", run: findWithoutDefaults },
   { name: "secrets", run: openSecretsStored },
@@ -100,6 +104,24 @@ async function compareSchema(session: Session): Promise<string> {
   if (pending.length > 0)
     throw new Error(`not applied: ${pending.join(", ")}; run: trunkline migrate`);
   return "the schema is up to date";
+}
+
+/** Waits for as long as the replica may lag. */
+async function followReplica(session: Session): Promise<string> {
+  const settings = session.config().replica;
+  if (settings === null) return "none is configured";
+  const { url, staleness_seconds: seconds } = settings;
+  const log = openLog("silent", { readable: false });
+  const replica = openReadReplica(await session.database(), url, seconds * 1_000, log);
+  try {
+    const deadline_ms = performance.now() + seconds * 1_000;
+    while (replica.problem() !== null && performance.now() < deadline_ms) await wait(100);
+    const problem = replica.problem();
+    if (problem !== null) throw new Error(`reads use the primary: ${problem}`);
+    return `it is at most ${seconds} s behind the primary`;
+  } finally {
+    await replica.close();
+  }
 }
 
 async function findOwnerless(session: Session): Promise<string> {

@@ -10,6 +10,7 @@ export const auditRoutes = [
     method: "GET",
     url: "/api/v1/audit",
     id: "listAudit",
+    from_replica: true,
     summary: "Read the audit trail, newest first",
     tag: "Audit trail",
     access: { anyOf: ["audit.read"] },

@@ -102,6 +102,7 @@ export const groupRoutes = [
     method: "GET",
     url: `${group}/members`,
     id: "listGroupMembers",
+    from_replica: true,
     summary: "List the members of a group by phone",
     tag: "Groups",
     access: read,

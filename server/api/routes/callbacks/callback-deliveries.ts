@@ -23,6 +23,7 @@ export const callbackDeliveryRoutes = [
     method: "GET",
     url: deliveries,
     id: "listCallbackDeliveries",
+    from_replica: true,
     summary: "List deliveries, newest first",
     tag,
     access: see,

@@ -10,6 +10,7 @@ export const leadExportRoutes = [
     method: "GET",
     url: "/api/v1/crm/workspaces/:workspaceId/leads/export",
     id: "exportLeads",
+    from_replica: true,
     summary: "Export leads to CSV, newest first",
     tag: "Import and export",
     access: { features: ["crm"], anyOf: ["crm.export"] },

@@ -108,6 +108,7 @@ export const leadImportRoutes = [
     method: "GET",
     url: `${imports}/:importId/rejects`,
     id: "listLeadRejects",
+    from_replica: true,
     summary: "List the rejected rows of an import, with the reasons",
     tag: "Import and export",
     access,

@@ -9,7 +9,7 @@ const reauthorize_ms = 15_000;
 
 type ExportContext = Pick<
   RequestContext<unknown, object, unknown>,
-  "app" | "actor" | "query" | "reply" | "reauthorize"
+  "app" | "actor" | "query" | "reply" | "reauthorize" | "write"
 >;
 
 /**
@@ -21,11 +21,9 @@ export async function sendExport(
   { action, subject_id = null, file }: { action: string; subject_id?: number | null; file: string },
   chunks: AsyncGenerator<string>,
 ): Promise<Readable> {
-  const { app, actor, query, reply } = context;
+  const { app, actor, query, reply, write } = context;
   const detail = { filters: Object.keys(query) };
-  await app.db.query
-    .transaction()
-    .execute((tx) => recordAudit(tx, actor, { at: app.clock.now(), action, subject_id, detail }));
+  await write((tx) => recordAudit(tx, actor, { at: app.clock.now(), action, subject_id, detail }));
   return sendCsv(reply, file, whileAuthorized(context, chunks));
 }
 

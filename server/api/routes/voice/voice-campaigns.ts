@@ -107,6 +107,7 @@ export const voiceCampaignRoutes = [
     method: "GET",
     url: `${campaigns}/:id/rejects`,
     id: "listVoiceRejects",
+    from_replica: true,
     summary: "List the rejected rows of a voice campaign, with the reasons",
     tag: "Voice",
     access: { features: ["voice"], anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
