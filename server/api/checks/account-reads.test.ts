@@ -1,6 +1,7 @@
 // Reads from a streaming replica, which is delayed and stopped.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
@@ -8,6 +9,7 @@ import {
   startReplicatedPostgres,
   type ReplicatedPostgres,
 } from "../../../test/support/replicated-postgres.ts";
+import { openAccountReads } from "./account-reads.ts";
 import { routes } from "../routes.ts";
 
 /** Longer than any pause of a busy machine, so that a paused replica stays within the bound. */
@@ -144,6 +146,30 @@ test("every route that reads from the replica can: none needs to write or to loc
     const { primary = 0 } = await reads(first);
     assert.equal(primary, before_reads["primary"] ?? 0, `${path} was read from the primary`);
   }
+});
+
+test("a read that the replica cancels to continue its replay is repeated on the primary", async () => {
+  await postgres.onReplica("alter system set max_standby_streaming_delay = 0");
+  await postgres.onReplica("select pg_reload_conf()");
+  const owner = await makeAccount(first.app);
+  await awaitReplayed(first);
+  const { pool } = first.app.db;
+  const read_from: string[] = [];
+  const answer = await openAccountReads(first.app).read(owner.account_id, async ({ db }) => {
+    read_from.push(db.pool === pool ? "primary" : "replica");
+    if (db.pool === pool) return "done";
+    const reading = db.pool.query("select pg_sleep(30) from accounts limit 1");
+    // The replica's replay of this lock needs the table that is being read.
+    const locking = eventually(async () => {
+      await pool.query("begin; lock table accounts in access exclusive mode; commit");
+      return Promise.race([reading.then(Boolean, () => true), pause(50, false)]);
+    });
+    await Promise.all([reading, locking]);
+    return "not cancelled";
+  });
+  assert.deepEqual([answer, read_from], ["done", ["replica", "primary"]]);
+  // Its state is as good as before.
+  assert.ok(isUsed(first));
 });
 
 test("reads go on from the primary when the replica stops, and return to it when it runs again", async () => {

@@ -2,7 +2,7 @@
 // answered, the primary stores until when the account's reads go there, in every process
 // (docs/decisions/2026-11-25-reads-from-a-replica.md).
 import { LRUCache } from "lru-cache";
-import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
+import { isDatabaseUnavailable, isOfOneStatement } from "../../lib/database/database-errors.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { ApiApp } from "../api-app.ts";
 
@@ -50,9 +50,10 @@ export function openAccountReads(app: ApiApp): AccountReads {
           metrics.reads.inc({ database: "replica" });
           return answer;
         } catch (error) {
-          if (!isReplicaFailure(error)) throw error;
+          const isGone = isDatabaseUnavailable(error) && !isOfOneStatement(error);
+          if (!isGone && !isCancelledByReplay(error)) throw error;
           app.log.warn({ err: error }, "a read from the replica failed; using the primary");
-          replica.fail();
+          if (isGone) replica.fail();
         }
       }
       metrics.reads.inc({ database: "primary" });
@@ -68,9 +69,9 @@ export function openAccountReads(app: ApiApp): AccountReads {
   };
 }
 
-/** Whether the primary may succeed: the replica is gone, or cancelled the statement to continue its replay. */
-function isReplicaFailure(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || (error as { code?: unknown }).code === "40001";
+/** Whether the replica cancelled the statement because its replay removes rows that the statement may read. */
+function isCancelledByReplay(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "40001";
 }
 
 // A lease that no process holds, so that it needs no table of its own and is purged like the others.
