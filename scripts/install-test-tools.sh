@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Installs tools that npm does not provide: wrk, pgbench and Redis for benchmarks, curl for tests, and the key that
-# verifies Asterisk's packages (Debian and derivatives). Does nothing if they are present; names the missing package if it
-# cannot install it. Asterisk itself: npm run asterisk:install.
+# Installs tools that npm does not provide: wrk, pgbench and Redis for benchmarks, curl and PgBouncer for tests, and the
+# key that verifies Asterisk's packages (Debian and derivatives). Does nothing if they are present; names the missing
+# package if it cannot install it. Asterisk itself: npm run asterisk:install.
 set -euo pipefail
 
 missing=()
 command -v curl >/dev/null || missing+=(curl)
 command -v wrk >/dev/null || missing+=(wrk)
 command -v redis-server >/dev/null || missing+=(redis-server)
+[ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
 if ! command -v pgbench >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/pgbench' >/dev/null; then
   missing+=(postgresql)
 fi
 [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
 if [ "${#missing[@]}" -eq 0 ]; then
-  echo "curl, wrk, pgbench, redis-server and Debian's keyring are installed"
+  echo "curl, wrk, pgbench, redis-server, pgbouncer and Debian's keyring are installed"
   exit 0
 fi
 

@@ -32,6 +32,7 @@ import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
 import { migrate } from "./lib/database/migrate.ts";
 import { MigrationError } from "./lib/database/migration-error.ts";
 import { openReadReplica, type ReadReplica } from "./lib/database/read-replica.ts";
+import { PoolerError } from "./lib/database/require-sessions.ts";
 import { waitForDatabase } from "./lib/database/wait-for-database.ts";
 import { readDemo } from "./seed-demo/demo-file.ts";
 import { linkToDemo } from "./seed-demo/link-to-demo.ts";
@@ -208,6 +209,7 @@ function explain(error: unknown): unknown {
     return error.message;
   }
   const { code, message } = error as NodeJS.ErrnoException;
+  if (error instanceof PoolerError) return `DATABASE_URL: ${message}`;
   if (code === "EADDRINUSE" || code === "EACCES")
     return `HOST and PORT: cannot listen on this address (${message})`;
   if (isDatabaseUnavailable(error))

@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "../../config.ts";
 import { pendingMigrations } from "../../lib/database/migrate.ts";
 import { openReadReplica } from "../../lib/database/read-replica.ts";
+import { requireSessions } from "../../lib/database/require-sessions.ts";
 import { openLog } from "../../lib/log.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
 import { checkDataDir } from "./check-data-dir.ts";
@@ -77,6 +78,7 @@ async function reach(session: Session): Promise<string> {
   );
   const { version, number } = rows[0]!;
   if (number < 150_000) throw new Error(`PostgreSQL 15 or newer is needed; this is ${version}`);
+  await requireSessions(await session.databaseUrl());
   return `PostgreSQL ${version} is reachable`;
 }
 

@@ -28,6 +28,13 @@ function readInt8(text: string): number {
 }
 
 /**
+ * A pooler refuses these as parameters of a connection, or ignores them. Without jit, because compiling takes longer than
+ * our statements do.
+ */
+const session_settings =
+  "set statement_timeout = '10s'; set idle_in_transaction_session_timeout = '60s'; set jit = off";
+
+/**
  * Opens a pool that survives restarts of PostgreSQL: a broken connection is logged and replaced on next use.
  * `statement_timeout` and the wait for a connection are bounded, so nothing hangs.
  */
@@ -42,13 +49,10 @@ export function openDatabase(
     max: options.connections ?? 12,
     application_name: options.application ?? "trunkline",
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 10_000,
-    idle_in_transaction_session_timeout: 60_000,
+    onConnect: (client) => client.query(session_settings) as unknown as void,
     // A frozen server must not hold a request indefinitely.
     query_timeout: 12_000,
     keepAlive: true,
-    // Compiling takes longer than our statements do. Options in the URL replace these.
-    options: "-c jit=off",
   });
   // Idle clients emit errors on the pool, those in use on themselves; either ends the process if unhandled.
   const logError = (err: Error, text: string) => {

@@ -6,6 +6,7 @@ import { MigrationError } from "./migration-error.ts";
 import { migrationNames, readMigrations, type Migration } from "./migration-files.ts";
 import { migrating_application, takeLock } from "./migration-lock.ts";
 import { inTransaction, type MigrationRun } from "./migration-run.ts";
+import { requireSessions } from "./require-sessions.ts";
 import {
   applyFunctions,
   changedFunctions,
@@ -35,17 +36,17 @@ type Options = {
  * otherwise each migration is, and the functions join the last. Safe when several processes start at once;
  * takes no lock when nothing is missing. A killed run is resumed by the next. Throws MigrationError if an
  * applied migration has changed since, if the database is newer than this version, if PostgreSQL is older than
- * 15, or if other sessions hold a lock for longer than `wait_ms`.
+ * 15, or if other sessions hold a lock for longer than `wait_ms`; PoolerError behind a pooler that is not in session mode.
  */
 export async function migrate(
   url: string,
   { dir = migrations_dir, wait_ms = lock_wait_ms, report = () => {} }: Options = {},
 ): Promise<string[]> {
+  await requireSessions(url);
   const client = new pg.Client({
     connectionString: url,
     application_name: migrating_application,
     connectionTimeoutMillis: 5_000,
-    idle_in_transaction_session_timeout: frozen_ms,
   });
   client.on("error", () => {}); // The running query reports it.
   await client.connect();
@@ -54,7 +55,10 @@ export async function migrate(
     const migrations = readMigrations(dir);
     const functions = readFunctions(dir);
     if (await isCurrent(client, migrations, functions)) return [];
-    await client.query(`set idle_session_timeout = ${frozen_ms}; set statement_timeout = 0`);
+    await client.query(
+      `set idle_session_timeout = ${frozen_ms}; set idle_in_transaction_session_timeout = ${frozen_ms};
+       set statement_timeout = 0`,
+    );
     await takeLock(client, wait_ms, report);
     const watch = watchSession(url, await pidOf(client), report);
     try {

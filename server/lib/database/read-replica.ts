@@ -3,6 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../log.ts";
 import { openDatabase, statement, type Database } from "./database.ts";
+import { requireSessions } from "./require-sessions.ts";
 
 export type ReadReplica = {
   readonly db: Database;
@@ -40,7 +41,10 @@ export function openReadReplica(
   const stalenessMs = () => performance.now() - complete_until_ms;
   const isUsable = () => stalenessMs() <= staleness_ms_max;
 
+  let is_checked = false;
   const look = async () => {
+    if (!is_checked) await requireSessions(url);
+    is_checked = true;
     const at_ms = performance.now();
     const [written] = await readWritten(primary.pool, []);
     ahead.push({ at_ms, position: written!.position });
