@@ -28,8 +28,8 @@ const old_rows = 60;
 /**
  * Fills the heavy account with `rows` leads of 0.6 as many contacts, recipients of finished campaigns, events,
  * a tenth as many deliveries, audit entries and leases, and a quarter as many calls with their legs, events and
- * ledger rows, over the last 90 days. Some filters match only the oldest rows: the last status, an agent, failed
- * deliveries and their type, and an action with its user and subject. Rows are inserted without triggers and are not
+ * ledger rows, over the last 90 days. Some filters match only the oldest rows: the last option of a picklist, an
+ * agent, failed deliveries and their type, an action with its user and subject, a reference and a group of calls. Rows are inserted without triggers and are not
  * analyzed.
  */
 export async function fillDepth(db: pg.Client, heavy: HeavyAccount, depth: Depth): Promise<void> {
@@ -106,6 +106,10 @@ const contacts = `
   select $1, $2, (6000000000 + n)::text, '+91' || 6000000000 + n, 'Person ' || n, ${at("$3::int")}, now()
   from generate_series(1, $3::int * 6 / 10) n`;
 
+/** The last option only on the oldest leads. */
+const optionOf = (all: string) =>
+  `${all}[case when n <= ${old_rows} then cardinality(${all}) else 1 + n % (cardinality(${all}) - 1) end]`;
+
 const leads = `
   with of_account as (
     select min(id) as first, count(*) as contacts from contacts where account_id = $1
@@ -120,8 +124,7 @@ const leads = `
     status_id, source_id, priority_id, custom_fields, created_by, created_at, updated_at)
   select $1, $2, c.id, 'Person ' || n, 'person' || n || '@example.com', c.phone, c.phone_e164,
     case when n <= ${old_rows} then $3::bigint end,
-    statuses[case when n <= ${old_rows} then cardinality(statuses) else 1 + n % (cardinality(statuses) - 1) end], sources[1 + n % (cardinality(sources) + 1)],
-    priorities[1 + n % cardinality(priorities)], '{}', $3, ${at("$4::int")}, now()
+    ${optionOf("statuses")}, ${optionOf("sources")}, ${optionOf("priorities")}, '{}', $3, ${at("$4::int")}, now()
   from options, of_account a, generate_series(1, $4::int) n
   join contacts c on c.account_id = $1 and c.id = (select first + n % contacts from of_account)`;
 
@@ -218,9 +221,12 @@ const calls = `
   from ordered cross join lateral (select ${at("many")} as t) t order by n`;
 
 const click_to_calls = `
-  insert into click_to_calls (account_id, campaign_id, from_number, to_number, to_phone, policy_applied)
-  select account_id, campaign_id, from_number, to_number, to_phone, 'hangup'
-  from calls where account_id = $1 and recipient_id is null`;
+  insert into click_to_calls (account_id, campaign_id, from_number, to_number, to_phone, policy_applied, reference,
+    to_group_id)
+  select account_id, campaign_id, from_number, to_number, to_phone, 'hangup',
+    case when n <= ${old_rows} then 'old' else 'usual' end, case when n <= ${old_rows} then 2 else 1 end
+  from (
+    select *, row_number() over (order by id) as n from calls where account_id = $1 and recipient_id is null) c`;
 
 const legs = `
   insert into call_legs (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at,
