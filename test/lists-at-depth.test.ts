@@ -18,29 +18,12 @@ import { makeSandboxTrunk } from "./support/telephony-factory.ts";
 const rows = 20_000;
 const page_rows = 50;
 
-const no_index = "reads all rows that the filters with an index find";
 /** What may read more, with the reason. The key is a list, or a list with some of its filters. */
 const exceptions: Readonly<Record<string, string>> = {
-  listLeads: no_index,
-  listContacts: no_index,
-  listAgents: no_index,
-  listChatCampaigns: no_index,
-  listChatRecipients: no_index,
-  listChatTemplates: no_index,
-  listChatReplies: no_index,
-  listChatCampaignReplies: no_index,
-  listVoiceCampaigns: no_index,
-  listVoiceRecipients: no_index,
-  listVoiceFiles: no_index,
-  listCalls: no_index,
-  listCallbackEndpoints: no_index,
-  listSuppressions: no_index,
   listGroups: "counts the members of each group",
   listAgentGroups: "counts the members of each group, of which it has at most 200",
   listPeople:
     "searches the newest 5,000 leads and members, and looks up 500 groups and 200 campaigns, whatever lies behind",
-  "listCreditLedger reservation_id":
-    "merges a page of each kind, also of those that the reservation does not have",
 };
 
 let api: TestApi;
@@ -136,20 +119,22 @@ async function valuesOf(db: pg.Client): Promise<typeof values> {
     sourceId: await optionsOf("source"),
     priorityId: await optionsOf("priority"),
     assignedAgentId: [account.owner_id, none],
-    contactId: [lead.contact_id, none],
+    contactId: [lead.contact_id, ids.contact_id],
     phone: [lead.phone, "6999999999"],
     createdFrom: [days_ago(63)],
     createdTo: [days_ago(60), days_ago(100)],
     from: [days_ago(63)],
     to: [days_ago(60), days_ago(100)],
-    q: ["no such text", "Depth 1", "Person 1", "rare", "60000000", "+917000000"],
+    "listLeads q": ["person17@", "no such text", "60000000"],
+    "listContacts q": ["Person 17", "no such text", "60000000"],
+    q: ["rare", "no such text", "Depth 1", "60000000", "+917000000"],
     chat_number_id: [ids.free_chat_number_id, ids.chat_number_id],
     template_id: [ids.free_template_id, ids.template_id],
     language: ["hi", "en", "fr"],
     phone_number: rare_phone,
     number: rare_phone,
     "listCalls number": [...rare_phone, "101"],
-    error: ["no_such_error", "undeliverable"],
+    error: ["undeliverable", "no_such_error"],
     "listChatReplies campaign_id": [ids.campaign_id, none],
     "listCalls campaign_id": [ids.voice_campaign_id, ids.call_campaign_id],
     "listChatHolds subject_id": [ids.free_chat_number_id, none],
@@ -177,15 +162,16 @@ for (const route of lists) {
     const { required = [] } = queryOf(route);
     const filters = filtersOf(route);
     const found = new Map<string, number>();
-    const read = async (given: Readonly<Record<string, unknown>>) => {
+    const read = async (given: Readonly<Record<string, unknown>>, pages = 2) => {
       const names = Object.keys(given);
       if (!required.every((name) => names.includes(name))) return;
       const key = names.join("+");
-      found.set(key, (found.get(key) ?? 0) + (await readPages(route, given)));
+      found.set(key, (found.get(key) ?? 0) + (await readPages(route, given, pages)));
     };
     await read({});
     for (const [i, one] of filters.entries()) {
-      for (const value of valuesFor(route, one)) await read({ [one]: value });
+      for (const [at, value] of valuesFor(route, one).entries())
+        await read({ [one]: value }, at === 0 ? pages_max : 2);
       for (const other of filters.slice(i + 1)) {
         for (const value of valuesFor(route, one).slice(0, 2))
           for (const with_value of valuesFor(route, other).slice(0, 2))
@@ -231,15 +217,20 @@ function exceptionOf(key: string): string | undefined {
   });
 }
 
+/** Reaches the rare rows. */
 const pages_max = 100;
 
-/** Reads pages until one has rows, of one filter, and the one after it; returns how many rows they have. */
-async function readPages(route: Route, given: Readonly<Record<string, unknown>>): Promise<number> {
-  const is_pair = Object.keys(given).length > 1;
+/** Reads up to `most` pages, until one after the first rows; returns how many rows they have. */
+async function readPages(
+  route: Route,
+  given: Readonly<Record<string, unknown>>,
+  most: number,
+): Promise<number> {
   const path = routeRows.get(route.id)!.request(ids).path.split("?")[0]!;
   let found = 0;
-  for (let cursor: string | null = "", pages = 0, last = false; cursor !== null; pages++) {
-    assert.ok(pages < pages_max);
+  let cursor: string | null = "";
+  for (let pages = 0, last = false; cursor !== null && pages < most && !last; pages++) {
+    last = found > 0;
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(given)) query.set(name, String(value));
     if (cursor !== "") query.set("cursor", cursor);
@@ -252,8 +243,6 @@ async function readPages(route: Route, given: Readonly<Record<string, unknown>>)
       if (statement.read > 20 * (statement.returned + page_rows))
         excesses.push({ key: `${route.id} ${Object.keys(given).join("+")}`, request, statement });
     found += answer.body.data.length;
-    if (last) break;
-    last = is_pair || found > 0;
     cursor = answer.body.next_cursor ?? answer.body.nextCursor ?? null;
   }
   return found;

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Answer, Row } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 
 export type Call = Row<"listCalls">;
 export type CallDetail = Answer<"readCall">;
@@ -20,9 +21,11 @@ export type CallFilter = {
 export const callsQuery = (filter: CallFilter) =>
   infiniteQueryOptions({
     queryKey: ["calls", "list", filter],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/calls", { params: { query: { limit: 50, ...filter, cursor } }, signal }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/calls", { params: { query: { limit: 50, ...filter, cursor } }, signal }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Answer, Row } from "./answer.ts";
 import type { webhooks } from "./api-types.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 
 export type Endpoint = Row<"listCallbackEndpoints">;
 export type Delivery = Row<"listCallbackDeliveries">;
@@ -23,9 +24,14 @@ export const eventTypesQuery = queryOptions({
 
 export const endpointsQuery = infiniteQueryOptions({
   queryKey: ["callback-endpoints", "list"],
-  queryFn: ({ pageParam: cursor, signal }) =>
-    body(
-      api.GET("/api/v1/callbacks/endpoints", { params: { query: { limit: 100, cursor } }, signal }),
+  queryFn: ({ pageParam, signal }) =>
+    pageWithRows(pageParam, (cursor) =>
+      body(
+        api.GET("/api/v1/callbacks/endpoints", {
+          params: { query: { limit: 100, cursor } },
+          signal,
+        }),
+      ),
     ),
   initialPageParam: undefined as string | undefined,
   getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,

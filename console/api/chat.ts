@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Answer, Row } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 
 export type Campaign = Row<"listChatCampaigns">;
 export type CampaignDetail = Answer<"readChatCampaign">;
@@ -11,12 +12,14 @@ export type RecipientState = Recipient["state"];
 export const campaignsQuery = (status: CampaignStatus | undefined) =>
   infiniteQueryOptions({
     queryKey: ["chat-campaigns", "list", { status }],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/chat/campaigns", {
-          params: { query: { limit: 50, status, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/chat/campaigns", {
+            params: { query: { limit: 50, status, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
@@ -27,8 +30,15 @@ export const campaignsOfTemplateQuery = (template_id: number) =>
   queryOptions({
     queryKey: ["chat-campaigns", "of template", template_id],
     queryFn: async ({ signal }) => {
-      const query = { template_id, limit: 10 };
-      return (await body(api.GET("/api/v1/chat/campaigns", { params: { query }, signal }))).data;
+      const { data } = await pageWithRows(undefined, (cursor) =>
+        body(
+          api.GET("/api/v1/chat/campaigns", {
+            params: { query: { template_id, limit: 10, cursor } },
+            signal,
+          }),
+        ),
+      );
+      return data;
     },
   });
 
@@ -44,12 +54,14 @@ export type RecipientFilter = { readonly state?: RecipientState; readonly error?
 export const recipientsQuery = (id: number, filter: RecipientFilter) =>
   infiniteQueryOptions({
     queryKey: ["chat-recipients", id, filter],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/chat/campaigns/{id}/recipients", {
-          params: { path: { id }, query: { limit: 100, ...filter, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/chat/campaigns/{id}/recipients", {
+            params: { path: { id }, query: { limit: 100, ...filter, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 import { queryClient } from "./query-client.ts";
 
 export type Contact = Row<"listContacts">;
@@ -8,12 +9,14 @@ export type Contact = Row<"listContacts">;
 export const contactsQuery = (workspaceId: number, q: string | undefined) =>
   infiniteQueryOptions({
     queryKey: ["contacts", workspaceId, { q }],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/crm/workspaces/{workspaceId}/contacts", {
-          params: { path: { workspaceId }, query: { limit: 50, q, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/crm/workspaces/{workspaceId}/contacts", {
+            params: { path: { workspaceId }, query: { limit: 50, q, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 import { queryClient } from "./query-client.ts";
 
 export type LeadFilter = {
@@ -86,12 +87,14 @@ export const leadsQuery = (workspaceId: number, filter: LeadFilter) => {
   const query = { statusId, sourceId, priorityId, assignedAgentId: filter.agent, q };
   return infiniteQueryOptions({
     queryKey: ["leads", workspaceId, query],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/crm/workspaces/{workspaceId}/leads", {
-          params: { path: { workspaceId }, query: { ...query, limit: 50, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/crm/workspaces/{workspaceId}/leads", {
+            params: { path: { workspaceId }, query: { ...query, limit: 50, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,

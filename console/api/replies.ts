@@ -1,6 +1,7 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
 import type { Answer, Row } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 import { queryClient } from "./query-client.ts";
 
 export type Reply = Row<"listChatReplies">;
@@ -15,12 +16,14 @@ export type ReplyFilter = {
 export const repliesQuery = (filter: ReplyFilter) =>
   infiniteQueryOptions({
     queryKey: ["replies", filter],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/chat/replies", {
-          params: { query: { ...filter, limit: 100, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/chat/replies", {
+            params: { query: { ...filter, limit: 100, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,

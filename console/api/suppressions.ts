@@ -1,6 +1,7 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
 import type { Answer, Row } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 import { queryClient } from "./query-client.ts";
 import { upload } from "./upload.ts";
 
@@ -18,12 +19,14 @@ export type SuppressionFilter = {
 export const suppressionListQuery = (filter: SuppressionFilter) =>
   infiniteQueryOptions({
     queryKey: ["suppressions", filter],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/suppressions", {
-          params: { query: { ...filter, limit: 100, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/suppressions", {
+            params: { query: { ...filter, limit: 100, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Sent } from "./answer.ts";
 import type { Template } from "./chat.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 import { queryClient } from "./query-client.ts";
 import { upload } from "./upload.ts";
 
@@ -13,12 +14,14 @@ export type NewTemplate = Sent<"createChatTemplate">;
 export const templateListQuery = (status: TemplateStatus | undefined) =>
   infiniteQueryOptions({
     queryKey: ["chat-templates", "list", { status }],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/chat/templates", {
-          params: { query: { limit: 50, status, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/chat/templates", {
+            params: { query: { limit: 50, status, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,

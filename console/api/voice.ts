@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Answer, Row, Sent } from "./answer.ts";
 import type { MenuGraph } from "../../server/voice/menus/menu-schema.ts";
 import { api, body } from "./client.ts";
+import { pageWithRows } from "./page-with-rows.ts";
 
 export type VoiceCampaign = Answer<"readVoiceCampaign">;
 export type VoiceStatus = VoiceCampaign["status"];
@@ -16,12 +17,14 @@ export type VoiceCampaignFilter = { readonly status?: VoiceStatus; readonly type
 export const voiceCampaignsQuery = ({ status, type: call_type }: VoiceCampaignFilter) =>
   infiniteQueryOptions({
     queryKey: ["voice-campaigns", "list", { status, call_type }],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/voice/campaigns", {
-          params: { query: { limit: 50, status, call_type, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/voice/campaigns", {
+            params: { query: { limit: 50, status, call_type, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
@@ -46,12 +49,14 @@ export type VoiceRecipientFilter = { readonly state?: VoiceState; readonly numbe
 export const voiceRecipientsQuery = (id: number, filter: VoiceRecipientFilter) =>
   infiniteQueryOptions({
     queryKey: ["voice-recipients", id, filter],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      body(
-        api.GET("/api/v1/voice/campaigns/{id}/recipients", {
-          params: { path: pathOf(id), query: { limit: 100, ...filter, cursor } },
-          signal,
-        }),
+    queryFn: ({ pageParam, signal }) =>
+      pageWithRows(pageParam, (cursor) =>
+        body(
+          api.GET("/api/v1/voice/campaigns/{id}/recipients", {
+            params: { path: pathOf(id), query: { limit: 100, ...filter, cursor } },
+            signal,
+          }),
+        ),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
@@ -103,8 +108,15 @@ export const campaignsOfFileQuery = (voice_file_id: number) =>
   queryOptions({
     queryKey: ["voice-campaigns", "of file", voice_file_id],
     queryFn: async ({ signal }) => {
-      const query = { voice_file_id, limit: 10 };
-      return (await body(api.GET("/api/v1/voice/campaigns", { params: { query }, signal }))).data;
+      const { data } = await pageWithRows(undefined, (cursor) =>
+        body(
+          api.GET("/api/v1/voice/campaigns", {
+            params: { query: { voice_file_id, limit: 10, cursor } },
+            signal,
+          }),
+        ),
+      );
+      return data;
     },
   });
 

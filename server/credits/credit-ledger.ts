@@ -65,7 +65,7 @@ async function transfersBefore(
   before: { id: number | null; limit: number },
 ): Promise<CreditTransferResponse[]> {
   const pages = partsOf(filter).map((part) => {
-    const conditions = [sql`t.account_id = ${accountId}`, part, ...conditionsOf(filter)];
+    const conditions = [sql`t.account_id = ${accountId}`, part, ...conditionsOf(accountId, filter)];
     if (before.id !== null) conditions.push(isBelow(order, accountId, before.id));
     return sql`(select t.* from credit_transfers t where ${sql.join(conditions, sql` and `)}
       order by t.at desc, t.id desc limit ${before.limit})`;
@@ -91,9 +91,15 @@ function partsOf({ kind, type, reservation_id }: LedgerFilter): RawBuilder<unkno
   return kinds.flatMap((of) => types.map((one) => sql`t.kind = ${of} and t.type = ${one}`));
 }
 
-function conditionsOf({ kind, from, to }: LedgerFilter): RawBuilder<unknown>[] {
+function conditionsOf(
+  accountId: number,
+  { kind, reservation_id, from, to }: LedgerFilter,
+): RawBuilder<unknown>[] {
   const conditions: RawBuilder<unknown>[] = [];
-  if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
+  // All transfers of a reservation are of its kind, so that none is read if it is another one.
+  if (kind !== undefined && reservation_id !== undefined)
+    conditions.push(sql`${kind} = (select r.kind from credit_reservations r
+      where r.account_id = ${accountId} and r.id = ${reservation_id})`);
   if (from) conditions.push(sql`t.at >= ${from}`);
   if (to) conditions.push(sql`t.at < ${to}`);
   return conditions;

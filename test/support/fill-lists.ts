@@ -1,13 +1,13 @@
 // Fills every list of an account in depth with copies of the rows that the tenant matrix seeds. Most filters have a
-// value that nearly all rows have, and one that only few rows in the middle have, far from both ends of the list.
+// value that nearly all rows have, and one that only few rows have, at three quarters of them: far from both ends of the list.
 import type pg from "pg";
 import type { Ids } from "../matrix/seed-ids.ts";
 
 /** Columns with SQL of a copy, in which `n` counts from 1; the others are copied, but for an identity. */
 type Changes = Readonly<Record<string, string>>;
 
-/** The few rows in the middle with a rare value. */
-export const rare_rows = 60;
+/** The few rows with a rare value. */
+const rare_rows = 60;
 
 /**
  * Gives the account `rows` rows of every list that the matrix seeds, and a fifth of that of its settings: the lists
@@ -120,7 +120,7 @@ function settingsOf(ids: Ids): readonly Copy[] {
 }
 
 function recordsOf(ids: Ids, rows: number): readonly Copy[] {
-  const is_rare = `n between ${rows / 2} and ${rows / 2 + rare_rows - 1}`;
+  const is_rare = `n between ${(rows * 3) / 4} and ${(rows * 3) / 4 + rare_rows - 1}`;
   const either = (rare: string, common: string) =>
     `case when ${is_rare} then ${rare} else ${common} end`;
   const oneOf = (values: readonly string[], common: string) =>
@@ -245,6 +245,11 @@ function recordsOf(ids: Ids, rows: number): readonly Copy[] {
       },
     ],
     [
+      "click_to_calls",
+      `campaign_id = ${ids.call_campaign_id}`,
+      { campaign_id: "1000000 + n", reference: "'usual'", to_group_id: "1" },
+    ],
+    [
       "calls",
       `id = ${ids.voice_call_id}`,
       {
@@ -262,7 +267,7 @@ function recordsOf(ids: Ids, rows: number): readonly Copy[] {
     [
       "voice_files",
       `id = ${ids.voice_file_id}`,
-      { name, status: oneOf(["processing", "rejected"], "ready") },
+      { name, status: oneOf(["processing", "rejected"], "ready"), active: "n > 1000" },
     ],
     [
       "callback_endpoints",

@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from "kysely";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
@@ -125,8 +125,16 @@ export async function listSuppressions(
   at: { limit: number; cursor?: string | undefined; now: Date },
 ): Promise<{ data: SuppressionResponse[]; next_cursor: string | null }> {
   const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
-  const from = { id: before, limit: at.limit + 1, now: at.now };
-  const { rows, next } = page(await suppressionsBefore(db, accountId, filter, from), at.limit);
+  let all = db
+    .selectFrom("suppressions")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .orderBy("id", "desc");
+  if (before !== null) all = all.where("id", "<", before);
+  const end = filter.phone === undefined ? await endOfSearch(all) : null;
+  const from = { id: before, end, limit: at.limit + 1, now: at.now };
+  const found = await suppressionsBefore(db, accountId, filter, from);
+  const { rows, next } = page(found, at.limit, end);
   return { data: rows, next_cursor: next };
 }
 
@@ -158,7 +166,7 @@ async function suppressionsBefore(
   db: Kysely<DB>,
   accountId: number,
   filter: SuppressionFilter,
-  before: { id: number | null; limit: number; now: Date },
+  before: { id: number | null; end?: number | null; limit: number; now: Date },
 ): Promise<SuppressionResponse[]> {
   const { phone, channel, scope, source, active } = filter;
   const { now } = before;
@@ -168,6 +176,7 @@ async function suppressionsBefore(
     .where("account_id", "=", accountId)
     .where("lifted_at", "is", null);
   if (before.id !== null) query = query.where("id", "<", before.id);
+  if (typeof before.end === "number") query = query.where("id", ">=", before.end);
   if (phone !== undefined) query = query.where("person_key", "=", phoneKey(phone));
   if (channel !== undefined) query = query.where("channel", "=", channel);
   if (scope !== undefined) query = query.where("scope", "=", scope);

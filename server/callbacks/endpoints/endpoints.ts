@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { EndpointResponse, EndpointKind } from "./endpoint-schema.ts";
@@ -27,16 +27,25 @@ export async function listEndpoints(
   filter: { kind?: EndpointKind; url?: string; enabled?: boolean },
   { limit, cursor }: { limit: number; cursor: string | undefined },
 ): Promise<{ data: EndpointResponse[]; next_cursor: string | null }> {
-  let query = endpointRows(db, accountId);
+  const after = cursor === undefined ? 0 : decodeCursor(cursor);
+  const end = await endOfSearch(
+    db
+      .selectFrom("callback_endpoints")
+      .select("id")
+      .where("account_id", "=", accountId)
+      .where("id", ">", after)
+      .orderBy("id"),
+  );
+  let query = endpointRows(db, accountId).where("id", ">", after);
+  if (end !== null) query = query.where("id", "<=", end);
   if (filter.kind !== undefined) query = query.where("kind", "=", filter.kind);
   if (filter.url !== undefined) query = query.where("url", "=", filter.url);
   if (filter.enabled !== undefined) query = query.where("enabled", "=", filter.enabled);
-  if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
   const found = await query
     .orderBy("id")
     .limit(limit + 1)
     .execute();
-  const { rows, next } = page(found, limit);
+  const { rows, next } = page(found, limit, end);
   return { data: rows.map(endpointResponse), next_cursor: next };
 }
 

@@ -1,6 +1,12 @@
 // Call records: one per attempt, with its legs, newest first.
 import { sql, type Kysely, type RawBuilder } from "kysely";
-import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
+import {
+  decodeCursor,
+  isBelow,
+  isNotBelow,
+  page,
+  searched_rows_max,
+} from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -39,10 +45,13 @@ export async function listCalls(
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: CallRecord[]; next_cursor: string | null }> {
   const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
-  const found = await callsBefore(db, accountId, filter, { id: before, limit: at.limit + 1 });
+  const search = await searchOf(db, accountId, filter);
+  const end = await endOfCalls(db, accountId, search, before);
+  const found = await findCalls(db, accountId, search, { id: before, end, limit: at.limit + 1 });
   const { rows, next } = page(
     found.map((record) => ({ id: record.call_id, record })),
     at.limit,
+    end,
   );
   return { data: rows.map(({ record }) => record), next_cursor: next };
 }
@@ -54,7 +63,16 @@ export async function callsBefore(
   filter: CallFilter,
   before: { id: number | null; limit: number },
 ): Promise<CallRecord[]> {
-  const ids = foundIds(accountId, filter, before);
+  return findCalls(db, accountId, await searchOf(db, accountId, filter), before);
+}
+
+async function findCalls(
+  db: Kysely<DB>,
+  accountId: number,
+  search: Search,
+  before: { id: number | null; end?: number | null; limit: number },
+): Promise<CallRecord[]> {
+  const ids = foundIds(accountId, search, before);
   const rows = await searches.use(accountId, () => findRows(db, accountId, ids));
   return rows.map(toCallRecord);
 }
@@ -160,54 +178,110 @@ function callbackOutcome(accountId: number): RawBuilder<unknown> {
     where n.account_id = ${accountId} and n.campaign_id = c.campaign_id and n.id = c.recipient_id) end`;
 }
 
-/**
- * Selects the IDs of a page. Each filter value has an index by time; with several values, one page of
- * each is read and the newest rows are taken.
- */
+const order = { table: "calls", alias: "c", time: "queued_at" } as const;
+const newest = sql`order by queued_at desc, id desc`;
+
+type Search = {
+  /** The few submissions of which all calls are read; null: all calls in the order of time, by `any`. */
+  readonly submissions: readonly number[] | null;
+  /** One of these must hold; each has an index by time. */
+  readonly any: readonly RawBuilder<unknown>[];
+  /** These must hold, and each index has them. */
+  readonly times: readonly RawBuilder<unknown>[];
+  /** These must hold, and no index has them. */
+  readonly others: readonly RawBuilder<unknown>[];
+};
+
+/** Selects the IDs of a page: of several values, one page of each is read and the newest rows are taken. */
 function foundIds(
   accountId: number,
-  filter: CallFilter,
-  before: { id: number | null; limit: number },
+  { submissions, any, times, others }: Search,
+  { id, end = null, limit }: { id: number | null; end?: number | null; limit: number },
 ): RawBuilder<unknown> {
-  const { any, all } = conditionsOf(accountId, filter);
-  if (before.id !== null)
-    all.push(isBelow({ table: "calls", alias: "c", time: "queued_at" }, accountId, before.id));
-  const newest = sql`order by queued_at desc, id desc limit ${before.limit}`;
-  const pages = any.map((one) => {
-    const conditions = [sql`c.account_id = ${accountId}`, one, ...all];
-    return sql`(select c.id, c.queued_at from calls c
-      where ${sql.join(conditions, sql` and `)} ${newest})`;
-  });
-  return sql`select id from (${sql.join(pages, sql` union `)}) found ${newest}`;
+  const all = [sql`c.account_id = ${accountId}`, ...times, ...others];
+  if (id !== null) all.push(isBelow(order, accountId, id));
+  if (end !== null) all.push(isNotBelow(order, accountId, end));
+  const pages = any.map(
+    (one) => sql`(select c.id, c.queued_at from calls c
+      where ${sql.join([one, ...all], sql` and `)} ${newest} limit ${limit})`,
+  );
+  const found =
+    submissions === null
+      ? sql.join(pages, sql` union `)
+      : sql`select c.* from unnest(${submissions}::bigint[]) p (campaign_id) cross join lateral ${pages[0]!} c`;
+  return sql`select id from (${found}) found ${newest} limit ${limit}`;
+}
+
+/** Returns the last call that a page searches: the newest at which the search by one of the indexes ends. */
+async function endOfCalls(
+  db: Kysely<DB>,
+  accountId: number,
+  { submissions, any, times, others }: Search,
+  before: number | null,
+): Promise<number | null> {
+  if (submissions !== null || others.length === 0) return null;
+  const all = [sql`c.account_id = ${accountId}`, ...times];
+  if (before !== null) all.push(isBelow(order, accountId, before));
+  const ends = any.map(
+    (one) => sql`(select c.id, c.queued_at from calls c where ${sql.join([one, ...all], sql` and `)}
+      ${newest} offset ${searched_rows_max - 1} limit ${1})`,
+  );
+  const last = sql<{
+    id: number;
+  }>`select id from (${sql.join(ends, sql` union all `)}) e ${newest} limit 1`;
+  return (await last.execute(db)).rows[0]?.id ?? null;
 }
 
 /** The type of a call, as the index `calls_by_type` has it. */
 const typeOfCall = sql`case when c.direction = 'inbound' then 'incoming'
   when c.recipient_id is null then 'click_to_call' else 'voice_campaign' end`;
 
-/** Returns the filter's conditions: `all` must hold, and one of `any`. */
-function conditionsOf(
-  accountId: number,
-  filter: CallFilter,
-): { any: RawBuilder<unknown>[]; all: RawBuilder<unknown>[] } {
-  const { type, campaign_id, reference, number, status, ended_reason, to_group_id, from, to } =
-    filter;
+/** Chooses how to search: by few submissions, else by the filter that is likely to match the fewest calls. */
+async function searchOf(db: Kysely<DB>, accountId: number, filter: CallFilter): Promise<Search> {
+  const { type, campaign_id, number, status = [], ended_reason, from, to } = filter;
+  const times: RawBuilder<unknown>[] = [];
+  if (from) times.push(sql`c.queued_at >= ${from}`);
+  if (to) times.push(sql`c.queued_at < ${to}`);
+  const indexed: RawBuilder<unknown>[][] = [];
+  if (number) indexed.push(numberConditions(number));
+  if (campaign_id !== undefined) indexed.push([sql`c.campaign_id = ${campaign_id}`]);
+  if (status.length > 0) indexed.push(status.map((one) => sql`c.status = ${one}`));
+  if (ended_reason !== undefined) indexed.push([sql`c.ended_reason = ${ended_reason}`]);
+  if (type !== undefined) indexed.push([sql`${typeOfCall} = ${type}`]);
+  const asked = submissionConditions(filter);
+  const isOne = (any: readonly RawBuilder<unknown>[]) => sql`(${sql.join(any, sql` or `)})`;
+  for (const one of asked) {
+    const { rows } = await sql<{ campaign_id: number }>`select p.campaign_id from click_to_calls p
+      where p.account_id = ${accountId} and ${one} limit ${searched_rows_max}`.execute(db);
+    if (rows.length === searched_rows_max) continue;
+    return {
+      submissions: rows.map((row) => row.campaign_id),
+      any: [sql`c.campaign_id = p.campaign_id`],
+      times,
+      others: [...indexed.map(isOne), ...asked.map(isOfSubmission)],
+    };
+  }
+  const [any = [sql`true`], ...rest] = indexed;
+  return {
+    submissions: null,
+    any,
+    times,
+    others: [...rest.map(isOne), ...asked.map(isOfSubmission)],
+  };
+
+  /** A subquery with a result, because the planner would join and read all submissions that match. */
+  function isOfSubmission(one: RawBuilder<unknown>): RawBuilder<unknown> {
+    return sql`(select ${one} from click_to_calls p where p.account_id = ${accountId}
+      and p.campaign_id = c.campaign_id)`;
+  }
+}
+
+/** Returns the conditions of the submission `p` of a click-to-call. */
+function submissionConditions({ reference, to_group_id }: CallFilter): RawBuilder<unknown>[] {
   const all: RawBuilder<unknown>[] = [];
-  const inCampaigns = (condition: RawBuilder<unknown>) =>
-    sql`c.campaign_id in (
-      select p.campaign_id from click_to_calls p where p.account_id = ${accountId} and ${condition})`;
-  if (type !== undefined) all.push(sql`${typeOfCall} = ${type}`);
-  if (campaign_id !== undefined) all.push(sql`c.campaign_id = ${campaign_id}`);
-  if (reference !== undefined) all.push(inCampaigns(sql`p.reference = ${reference}`));
-  if (to_group_id !== undefined) all.push(inCampaigns(sql`p.to_group_id = ${to_group_id}`));
-  if (ended_reason !== undefined) all.push(sql`c.ended_reason = ${ended_reason}`);
-  if (from) all.push(sql`c.queued_at >= ${from}`);
-  if (to) all.push(sql`c.queued_at < ${to}`);
-  const statuses = (status ?? []).map((one) => sql`c.status = ${one}`);
-  const numbers = number ? numberConditions(number) : [];
-  if (numbers.length > 0 && status) all.push(sql`c.status = any(${[...status]}::text[])`);
-  const any = [numbers, statuses, [sql`true`]].find(({ length }) => length > 0)!;
-  return { any, all };
+  if (reference !== undefined) all.push(sql`p.reference = ${reference}`);
+  if (to_group_id !== undefined) all.push(sql`p.to_group_id = ${to_group_id}`);
+  return all;
 }
 
 function numberConditions({ agent, customer }: NumberForms): RawBuilder<unknown>[] {

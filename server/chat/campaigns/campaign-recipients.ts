@@ -1,7 +1,7 @@
 // Lists the recipients of a campaign by ID, filtered by state, number or error.
 import { sql, type Kysely } from "kysely";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -27,8 +27,9 @@ export async function listRecipients(
 ): Promise<{ data: RecipientResponse[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeCursor(at.cursor);
   await requireCampaign(db, key);
-  const found = await recipientsAfter(db, key, filter, { id: after, limit: at.limit + 1 });
-  const { rows, next } = page(found, at.limit);
+  const end = await endOfRecipients(db, key, filter, after);
+  const found = await recipientsAfter(db, key, filter, { id: after, end, limit: at.limit + 1 });
+  const { rows, next } = page(found, at.limit, end);
   return { data: rows, next_cursor: next };
 }
 
@@ -43,15 +44,38 @@ export async function requireCampaign(db: Kysely<DB>, key: CampaignKey): Promise
   if (!found) throw notFound();
 }
 
+/** Only phones have an index of their own: one by state or error would be written for every message. */
+async function endOfRecipients(
+  db: Kysely<DB>,
+  { account_id, campaign_id }: CampaignKey,
+  { state, phone, error }: RecipientFilter,
+  after: number,
+): Promise<number | null> {
+  if (phone !== undefined || (state === undefined && error === undefined)) return null;
+  let all = db
+    .selectFrom("chat_recipients")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .where("id", ">", after)
+    .orderBy("id");
+  if (state !== undefined && isPending(state))
+    all = all.where("accepted_at", "is", null).where("ended_at", "is", null);
+  return endOfSearch(all);
+}
+
+const isPending = (state: ShownState) =>
+  storedStates(state).every((stored) => countOfState[stored] === "pending");
+
 /**
- * Returns the next matching recipients after an ID, by the primary key or, for phones and open states, by their
- * own index. A rare error or final state reads the campaign: 0.2 to 1 s of a million recipients.
+ * Returns the next matching recipients after an ID, up to the ID `end`. An export by a rare error or final state reads
+ * the campaign: 0.2 to 1 s of a million recipients.
  */
 export async function recipientsAfter(
   db: Kysely<DB>,
   key: CampaignKey,
   filter: RecipientFilter,
-  after: { id: number; limit: number },
+  after: { id: number; end?: number | null; limit: number },
 ): Promise<RecipientResponse[]> {
   let query = db
     .selectFrom("chat_recipients")
@@ -62,12 +86,13 @@ export async function recipientsAfter(
     .where("account_id", "=", key.account_id)
     .where("campaign_id", "=", key.campaign_id)
     .where("id", ">", after.id);
+  if (typeof after.end === "number") query = query.where("id", "<=", after.end);
   if (filter.state !== undefined) {
     // Written as literals: with a parameter the planner cannot use the partial index.
     const states = storedStates(filter.state);
     const literals = states.map((state) => sql.lit(state));
     query = query.where(sql<boolean>`state in (${sql.join(literals)})`);
-    if (states.every((state) => countOfState[state] === "pending"))
+    if (isPending(filter.state))
       query = query.where("accepted_at", "is", null).where("ended_at", "is", null);
   }
   if (filter.phone !== undefined) query = query.where("phone", "in", phoneSpellings(filter.phone));

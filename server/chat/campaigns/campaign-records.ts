@@ -3,7 +3,7 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { quietUntil } from "../../accounts/accounts/quiet-time.ts";
 import { findReservation } from "../../credits/credits.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -73,10 +73,30 @@ export async function listCampaigns(
     const quiet = await isQuiet(db, accountId, at.now);
     const conditions = conditionsOf(filter, quiet);
     if (before !== null) conditions.push(sql`c.id < ${before}`);
+    const end = await endOfCampaigns(db, accountId, filter, before);
+    if (end !== null) conditions.push(sql`c.id >= ${end}`);
     const found = await findRows(db, accountId, conditions, at.limit + 1);
-    const { rows, next } = page(found, at.limit);
+    const { rows, next } = page(found, at.limit, end);
     return { data: rows.map((row) => recordOf(row, quiet)), next_cursor: next };
   });
+}
+
+/** Only numbers have an index in the order of the list. */
+async function endOfCampaigns(
+  db: Kysely<DB>,
+  accountId: number,
+  { chat_number_id, ...others }: CampaignFilter,
+  before: number | null,
+): Promise<number | null> {
+  if (Object.values(others).every((value) => value === undefined)) return null;
+  let all = db
+    .selectFrom("chat_campaigns")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .orderBy("id", "desc");
+  if (chat_number_id !== undefined) all = all.where("chat_number_id", "=", chat_number_id);
+  if (before !== null) all = all.where("id", "<", before);
+  return endOfSearch(all);
 }
 
 /** Returns one campaign with its details. Errors: not-found. */

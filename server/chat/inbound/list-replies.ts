@@ -2,7 +2,7 @@
 import { sql, type Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import { writeCsv, type Cell } from "../../lib/csv/write-csv.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { ReplyAnswer } from "../messages/reply-answer.ts";
@@ -28,8 +28,9 @@ export async function listReplies(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: ReplyResponse[]; next_cursor: string | null }> {
   const before = cursor === undefined ? null : decodeCursor(cursor);
-  const found = await repliesBefore(db, accountId, filter, { id: before, limit: limit + 1 });
-  const { rows, next } = page(found, limit);
+  const end = await endOfReplies(db, accountId, filter, before);
+  const found = await repliesBefore(db, accountId, filter, { id: before, end, limit: limit + 1 });
+  const { rows, next } = page(found, limit, end);
   return { data: rows, next_cursor: next };
 }
 
@@ -60,11 +61,30 @@ function isFrom(accountId: number, phone: string) {
     where b.account_id = ${accountId} and b.phone_key = phone_key(${phone})))))`;
 }
 
+/** Opt-outs have an index of their own, unless they are of one campaign; a person has few replies. */
+async function endOfReplies(
+  db: Kysely<DB>,
+  accountId: number,
+  { phone, campaign_id, opted_out }: ReplyFilter,
+  before: number | null,
+): Promise<number | null> {
+  const isIndexed = phone !== undefined || (opted_out === true && campaign_id === undefined);
+  if (isIndexed || opted_out === undefined) return null;
+  let all = db
+    .selectFrom("chat_replies")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .orderBy("id", "desc");
+  if (campaign_id !== undefined) all = all.where("campaign_id", "=", campaign_id);
+  if (before !== null) all = all.where("id", "<", before);
+  return endOfSearch(all);
+}
+
 async function repliesBefore(
   db: Kysely<DB>,
   accountId: number,
   filter: ReplyFilter,
-  before: { id: number | null; limit: number },
+  before: { id: number | null; end?: number | null; limit: number },
 ): Promise<ReplyResponse[]> {
   let query = db
     .selectFrom("chat_replies")
@@ -76,6 +96,7 @@ async function repliesBefore(
   if (filter.campaign_id !== undefined) query = query.where("campaign_id", "=", filter.campaign_id);
   if (filter.opted_out !== undefined) query = query.where("opted_out", "=", filter.opted_out);
   if (before.id !== null) query = query.where("id", "<", before.id);
+  if (typeof before.end === "number") query = query.where("id", ">=", before.end);
   const bounded = query.orderBy("id", "desc").limit(before.limit);
   const rows = await searches.use(accountId, () => bounded.execute());
   return rows.map((row) => ({

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { TemplateCategory, TemplateStatus } from "../../drivers/chat/driver.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { template_columns, templateResponse, type TemplateResponse } from "./template-schema.ts";
@@ -20,19 +20,18 @@ export async function listTemplates(
   filter: TemplateFilter,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
 ): Promise<{ data: TemplateResponse[]; next_cursor: string | null }> {
-  let query = templateRows(db, accountId);
+  let query = templateRows(db, accountId).orderBy("id");
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const end = isFiltered ? await endOfSearch(query.clearSelect().select("id")) : null;
+  if (end !== null) query = query.where("id", "<=", end);
   for (const column of ["status", "category", "language"] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);
   }
   const q = filter.q?.trim() ?? "";
   if (q !== "") query = query.where("name", "ilike", `%${q.replaceAll(/[\\%_]/g, "\\$&")}%`);
-  const found = await query
-    .orderBy("id")
-    .limit(limit + 1)
-    .execute();
-  const { rows, next } = page(found, limit);
+  const { rows, next } = page(await query.limit(limit + 1).execute(), limit, end);
   return { data: rows.map(templateResponse), next_cursor: next };
 }
 

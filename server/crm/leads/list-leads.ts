@@ -1,8 +1,14 @@
 // Lists the leads of a workspace, newest first, by filter and search. Keyset pages: a lead created meanwhile
 // never moves another one to a different page.
-import type { Kysely } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
-import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
+import {
+  decodeCursor,
+  findCandidates,
+  isBelow,
+  page,
+  type Candidates,
+} from "../../lib/database/cursor.ts";
 import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { App } from "../../engine/app.ts";
@@ -18,19 +24,19 @@ import { phonePrefixRange } from "./phone-prefix.ts";
 
 /** The filters of a list or an export of leads; all that are given must match. */
 export type LeadFilter = {
-  readonly statusId?: number;
-  readonly sourceId?: number;
-  readonly priorityId?: number;
-  readonly assignedAgentId?: number;
-  readonly contactId?: number;
+  readonly statusId?: number | undefined;
+  readonly sourceId?: number | undefined;
+  readonly priorityId?: number | undefined;
+  readonly assignedAgentId?: number | undefined;
+  readonly contactId?: number | undefined;
   /** Ten digits. */
-  readonly phone?: string;
+  readonly phone?: string | undefined;
   /** Inclusive. */
-  readonly createdFrom?: Date;
+  readonly createdFrom?: Date | undefined;
   /** Exclusive. */
-  readonly createdTo?: Date;
+  readonly createdTo?: Date | undefined;
   /** Digits match the start of the phone; other text matches a part of name or email, ignoring case. */
-  readonly q?: string;
+  readonly q?: string | undefined;
 };
 
 /** Returns a page of leads; 422 on an invalid cursor. */
@@ -41,27 +47,74 @@ export async function listLeads(
   filter: LeadFilter,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: LeadResponse[]; nextCursor: string | null }> {
+  const db = app.db.query;
   const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
-  const found = await leadsBefore(app.db.query, accountId, workspaceId, filter, {
-    id: before,
-    limit: at.limit + 1,
-  });
-  const { rows, next } = page(found, at.limit);
+  const search = await candidatesOf(db, accountId, workspaceId, filter, before);
+  const from = { id: before, ids: search?.ids, limit: at.limit + 1 };
+  const found = await leadsBefore(db, accountId, workspaceId, filter, from);
+  const { rows, next } = page(found, at.limit, search?.end);
   return { data: rows.map(leadResponseOf), nextCursor: next };
 }
 
 const order = { table: "leads", alias: "l", time: "created_at" } as const;
 
-/** Returns the newest matching leads below the lead with an ID (null: of all). */
+/**
+ * Returns the leads that a page searches, or null if an index has all filters in the order of the list, as it has agent
+ * and status. A contact and a number have an index in another order: few leads are found by it; of many, some are among
+ * the newest.
+ */
+async function candidatesOf(
+  db: Kysely<DB>,
+  accountId: number,
+  workspaceId: number,
+  filter: LeadFilter,
+  before: number | null,
+): Promise<Candidates | null> {
+  const { statusId, assignedAgentId, createdFrom, createdTo, contactId, phone, q = "" } = filter;
+  const indexed = assignedAgentId === undefined ? { statusId } : { assignedAgentId };
+  const inOrder: LeadFilter = { ...indexed, createdFrom, createdTo };
+  const names = Object.keys(filter) as (keyof LeadFilter)[];
+  if (names.every((name) => filter[name] === inOrder[name])) return null;
+  const ids = (by: LeadFilter) =>
+    db
+      .selectFrom("leads as l")
+      .select("l.id")
+      .where("l.account_id", "=", accountId)
+      .where("l.workspace_id", "=", workspaceId)
+      .where(matches(by));
+  const byIndex = [
+    contactId !== undefined && ids({ contactId }).orderBy("l.contact_id"),
+    phone !== undefined && ids({ phone }).orderBy("l.phone"),
+    /^[0-9]+$/.test(q.trim()) && ids({ q }).orderBy("l.phone"),
+  ];
+  for (const leads of byIndex) {
+    const few = leads && (await findCandidates(leads.orderBy("l.id")));
+    if (few && few.end === null) return few;
+  }
+  let all = ids(inOrder).orderBy("l.created_at", "desc").orderBy("l.id", "desc");
+  if (before !== null) all = all.where(isBelow(order, accountId, before));
+  return findCandidates(all);
+}
+
+/** Returns the newest matching leads below the lead with an ID (null: of all), of those with `ids` if given. */
 export async function leadsBefore(
   db: Kysely<DB>,
   accountId: number,
   workspaceId: number,
   filter: LeadFilter,
-  before: { id: number | null; limit: number },
+  before: { id: number | null; ids?: readonly number[] | undefined; limit: number },
 ): Promise<LeadRecord[]> {
-  let query = selectLeads(db, accountId, workspaceId);
+  let query = selectLeads(db, accountId, workspaceId).where(matches(filter));
   if (before.id !== null) query = query.where(isBelow(order, accountId, before.id));
+  if (before.ids) query = query.where(sql<boolean>`l.id = any(${before.ids}::bigint[])`);
+  const first = query.orderBy("l.created_at", "desc").orderBy("l.id", "desc").limit(before.limit);
+  const found = describeLeads(db, accountId, first).orderBy("l.created_at", "desc").orderBy("l.id", "desc");
+  return searches.use(accountId, () => found.execute());
+}
+
+/** Returns the condition of the leads `l` that match. */
+function matches(filter: LeadFilter): RawBuilder<boolean> {
+  const all: RawBuilder<unknown>[] = [sql`true`];
   const ids = [
     ["l.status_id", filter.statusId],
     ["l.source_id", filter.sourceId],
@@ -70,24 +123,17 @@ export async function leadsBefore(
     ["l.contact_id", filter.contactId],
   ] as const;
   for (const [column, id] of ids) {
-    if (id !== undefined) query = query.where(column, "=", knownId(id));
+    if (id !== undefined) all.push(sql`${sql.ref(column)} = ${knownId(id)}`);
   }
-  if (filter.phone !== undefined) query = query.where("l.phone", "=", filter.phone);
-  if (filter.createdFrom) query = query.where("l.created_at", ">=", filter.createdFrom);
-  if (filter.createdTo) query = query.where("l.created_at", "<", filter.createdTo);
+  if (filter.phone !== undefined) all.push(sql`l.phone = ${filter.phone}`);
+  if (filter.createdFrom) all.push(sql`l.created_at >= ${filter.createdFrom}`);
+  if (filter.createdTo) all.push(sql`l.created_at < ${filter.createdTo}`);
   const q = filter.q?.trim() ?? "";
   if (/^[0-9]+$/.test(q)) {
     const range = phonePrefixRange(q);
-    if (!range) return [];
-    query = query.where("l.phone", ">=", range.from).where("l.phone", "<=", range.to);
+    all.push(range ? sql`l.phone >= ${range.from} and l.phone <= ${range.to}` : sql`false`);
   } else if (q !== "") {
-    query = query.where((eb) =>
-      eb.or([eb("l.name", "ilike", partOf(q)), eb("l.email", "ilike", partOf(q))]),
-    );
+    all.push(sql`(l.name ilike ${partOf(q)} or l.email ilike ${partOf(q)})`);
   }
-  const first = query.orderBy("l.created_at", "desc").orderBy("l.id", "desc").limit(before.limit);
-  const found = describeLeads(db, accountId, first)
-    .orderBy("l.created_at", "desc")
-    .orderBy("l.id", "desc");
-  return searches.use(accountId, () => found.execute());
+  return sql<boolean>`${sql.join(all, sql` and `)}`;
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import { id, nullable } from "../../lib/schemas.ts";
 import { findWorkspace } from "./find-workspace.ts";
 
@@ -27,15 +27,18 @@ export async function listAgents(
 ): Promise<{ data: Agent[]; nextCursor: string | null }> {
   const { limit, cursor, active } = list;
   await findWorkspace(app.db.query, accountId, workspaceId);
-  const found = await app.db.query
+  const users = app.db.query
     .selectFrom("users")
-    .select(["id", "name", "email", "phone", "extension", "active"])
     .where("account_id", "=", accountId)
-    .$if(cursor !== undefined, (query) => query.where("id", ">", decodeCursor(cursor!)))
+    .where("id", ">", cursor === undefined ? 0 : decodeCursor(cursor))
+    .orderBy("id");
+  const end = active === undefined ? null : await endOfSearch(users.select("id"));
+  const found = await users
+    .select(["id", "name", "email", "phone", "extension", "active"])
+    .$if(end !== null, (query) => query.where("id", "<=", end))
     .$if(active !== undefined, (query) => query.where("active", "=", active!))
-    .orderBy("id")
     .limit(limit + 1)
     .execute();
-  const { rows, next } = page(found, limit);
+  const { rows, next } = page(found, limit, end);
   return { data: rows, nextCursor: next };
 }

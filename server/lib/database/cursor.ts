@@ -31,24 +31,66 @@ export type TimeOrder = {
  * Returns the condition of the rows below the row with the ID, in the order of the time and the ID. The row itself
  * may have been deleted; the next older ID then gives its position.
  */
-export function isBelow(
-  { table, alias, time }: TimeOrder,
-  accountId: number,
-  id: number,
-): RawBuilder<boolean> {
-  const at = sql.ref(`b.${time}`);
-  return sql<boolean>`(${sql.ref(`${alias}.${time}`)}, ${sql.ref(`${alias}.id`)}) <
-    ((select ${at} from ${sql.table(table)} b
+export function isBelow(order: TimeOrder, accountId: number, id: number): RawBuilder<boolean> {
+  return sql<boolean>`${columnsOf(order)} < ${positionOf(order, accountId, id)}`;
+}
+
+/** Returns the condition of the row with the ID and of those above it, in the same order. */
+export function isNotBelow(order: TimeOrder, accountId: number, id: number): RawBuilder<boolean> {
+  return sql<boolean>`${columnsOf(order)} >= ${positionOf(order, accountId, id)}`;
+}
+
+function columnsOf({ alias, time }: TimeOrder): RawBuilder<unknown> {
+  return sql`(${sql.ref(`${alias}.${time}`)}, ${sql.ref(`${alias}.id`)})`;
+}
+
+function positionOf({ table, time }: TimeOrder, accountId: number, id: number) {
+  return sql`((select ${sql.ref(`b.${time}`)} from ${sql.table(table)} b
         where b.account_id = ${accountId} and b.id <= ${id} order by b.id desc limit 1),
       ${id}::bigint)`;
 }
 
-/** Builds a page from up to limit + 1 rows: the extra row shows that there are more. */
+/** The rows that a page searches, at most, for those that match a filter without an index. */
+export const searched_rows_max = 400;
+
+type Limited = { limit(rows: number): { execute(): Promise<{ id: number }[]> } };
+type Searched = {
+  offset(rows: number): {
+    limit(rows: number): { executeTakeFirst(): Promise<{ id: number } | undefined> };
+  };
+};
+
+/** The IDs of the rows that a page searches; `end` is the last one, if there may be more rows behind it. */
+export type Candidates = { readonly ids: readonly number[]; readonly end: number | null };
+
+/** Returns the first rows that a page searches. */
+export async function findCandidates(rows: Limited): Promise<Candidates> {
+  const ids = (await rows.limit(searched_rows_max).execute()).map(({ id }) => id);
+  return { ids, end: ids.length < searched_rows_max ? null : ids.at(-1)! };
+}
+
+/**
+ * Returns the ID of the last row that a page searches, or null if it searches all. `rows` are the IDs of the rows to
+ * search, in the order of the list: all that an index finds, without the filters that it does not have.
+ */
+export async function endOfSearch(rows: Searched): Promise<number | null> {
+  const last = await rows
+    .offset(searched_rows_max - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return last?.id ?? null;
+}
+
+/**
+ * Builds a page from up to limit + 1 rows: the extra row shows that there are more. `end` is the ID of the last row
+ * that was searched, if there are more rows behind it: the next page then begins there, however few were found.
+ */
 export function page<Row extends { id: number }>(
   rows: Row[],
   limit: number,
+  end: number | null = null,
 ): { rows: Row[]; next: string | null } {
-  if (rows.length <= limit) return { rows, next: null };
+  if (rows.length <= limit) return { rows, next: end === null ? null : encodeCursor(end) };
   const kept = rows.slice(0, limit);
   return { rows: kept, next: encodeCursor(kept.at(-1)!.id) };
 }

@@ -6,7 +6,7 @@ import {
 } from "../../accounts/accounts/calling-window.ts";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { MenuStep } from "../../calls/records/call-record-schema.ts";
-import { decodeIntCursor, page } from "../../lib/database/cursor.ts";
+import { decodeIntCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
@@ -27,13 +27,33 @@ export async function listRecipients(
   at: { limit: number; cursor?: string | undefined; now: Date },
 ): Promise<{ data: VoiceRecipientResponse[]; next_cursor: string | null }> {
   const after = at.cursor === undefined ? 0 : decodeIntCursor(at.cursor);
+  const end = await endOfRecipients(db, key, filter, after);
   const found = await recipientsAfter(db, key, filter, {
     id: after,
+    end,
     limit: at.limit + 1,
     now: at.now,
   });
-  const { rows, next } = page(found, at.limit);
+  const { rows, next } = page(found, at.limit, end);
   return { data: rows, next_cursor: next };
+}
+
+/** Neither number nor state has an index: each would be written for every call. */
+async function endOfRecipients(
+  db: Kysely<DB>,
+  { account_id, campaign_id }: CampaignKey,
+  { state, phone }: RecipientFilter,
+  after: number,
+): Promise<number | null> {
+  if (state === undefined && phone === undefined) return null;
+  const all = db
+    .selectFrom("voice_recipients")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .where("id", ">", after)
+    .orderBy("id");
+  return endOfSearch(all);
 }
 
 type RecipientRow = Omit<
@@ -53,10 +73,11 @@ export async function recipientsAfter(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,
   filter: RecipientFilter,
-  after: { id: number; limit: number; now: Date },
+  after: { id: number; end?: number | null; limit: number; now: Date },
 ): Promise<VoiceRecipientResponse[]> {
   const conditions = [sql`r.account_id = ${account_id}`, sql`r.campaign_id = ${campaign_id}`];
   conditions.push(sql`r.id > ${after.id}`);
+  if (typeof after.end === "number") conditions.push(sql`r.id <= ${after.end}`);
   // A literal, because the planner cannot prove for a parameter that the partial index of open recipients applies.
   if (filter.state !== undefined) conditions.push(sql`r.state = ${sql.lit(filter.state)}`);
   if (filter.phone !== undefined) conditions.push(sql`r.phone = ${filter.phone}`);

@@ -3,7 +3,7 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { callableFrom, type CallingWindow } from "../../accounts/accounts/calling-window.ts";
 import type { CallType } from "../../calls/state-machine/voice-plan.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
@@ -80,11 +80,28 @@ export async function listCampaigns(
   const conditions = conditionsOf(filter);
   if (before !== null) conditions.push(sql`v.id < ${before}`);
   return searches.use(accountId, async () => {
+    const end = await endOfCampaigns(db, accountId, before);
+    if (end !== null) conditions.push(sql`v.id >= ${end}`);
     const window = await findWindow(db, accountId);
     const found = await findRows(db, accountId, { conditions, limit: at.limit + 1, now: at.now });
-    const { rows, next } = page(found, at.limit);
+    const { rows, next } = page(found, at.limit, end);
     return { data: rows.map((row) => recordOf(row, window, at.now)), next_cursor: next };
   });
+}
+
+/** Every list is filtered: it has either campaigns or test calls. */
+function endOfCampaigns(
+  db: Kysely<DB>,
+  accountId: number,
+  before: number | null,
+): Promise<number | null> {
+  let all = db
+    .selectFrom("voice_campaigns")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .orderBy("id", "desc");
+  if (before !== null) all = all.where("id", "<", before);
+  return endOfSearch(all);
 }
 
 /** Returns one campaign. Refuses: not-found. */

@@ -11,6 +11,7 @@ import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { openStatementsRead } from "../../../test/support/statements-read.ts";
 import { tone, toneSpeech } from "../../../test/support/tone-speech.ts";
 import {
   makeVoiceCampaign,
@@ -37,8 +38,11 @@ const speech: SpeechDriver = {
   },
 };
 
+let watch: ReturnType<typeof openStatementsRead>;
+
 before(async () => {
   api = await startApi({ speech });
+  watch = openStatementsRead(api.app.db.pool);
 });
 after(() => api.close());
 beforeEach(async () => {
@@ -265,4 +269,18 @@ test("synthesizes scripts from ten minutes before a campaign's start, at most 50
   assert.equal((await statesOf(ahead)).at(-1), "synthesizing");
   assert.equal((await statesOf(retrying)).at(-1), "waiting");
   api.clock.set(new Date());
+});
+
+test("synthesis does not read the recipients that were called", async () => {
+  const { id } = await campaignOf(["Asha"]);
+  await api.app.db.pool.query(
+    `insert into voice_recipients (account_id, campaign_id, id, number, phone, state, due_at)
+     select r.account_id, r.campaign_id, -n, r.number, r.phone, 'answered', r.due_at
+     from voice_recipients r, generate_series(1, 5000) n where r.account_id = $1 and r.campaign_id = $2`,
+    [account.account_id, id],
+  );
+  await api.app.db.pool.query("analyze voice_recipients");
+  const { answer, statements } = await watch(synthesizeOnce);
+  assert.equal(answer, 1);
+  for (const { text, read } of statements) assert.ok(read < 100, `read ${read} rows: ${text}`);
 });

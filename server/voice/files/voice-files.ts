@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { findAudio } from "../../calls/audio/audio-files.ts";
 import { encodeWav } from "../../lib/audio/wav.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import {
@@ -18,18 +18,18 @@ export async function listVoiceFiles(
   query: { limit?: number; cursor?: string; status?: VoiceFileStatus },
 ): Promise<{ data: VoiceFileResponse[]; next_cursor: string | null }> {
   const { limit = 50, cursor, status } = query;
-  let files = db
+  const all = db
     .selectFrom("voice_files")
-    .select(voice_file_columns)
     .where("account_id", "=", accountId)
-    .where("active", "=", true);
+    .where("active", "=", true)
+    .where("id", ">", cursor === undefined ? 0 : decodeCursor(cursor))
+    .orderBy("id");
+  const end = status === undefined ? null : await endOfSearch(all.select("id"));
+  let files = all.select(voice_file_columns);
+  if (end !== null) files = files.where("id", "<=", end);
   if (status !== undefined) files = files.where("status", "=", status);
-  if (cursor !== undefined) files = files.where("id", ">", decodeCursor(cursor));
-  const found = await files
-    .orderBy("id")
-    .limit(limit + 1)
-    .execute();
-  const { rows, next } = page(found, limit);
+  const found = await files.limit(limit + 1).execute();
+  const { rows, next } = page(found, limit, end);
   return { data: rows.map(voiceFileResponse), next_cursor: next };
 }
 
