@@ -217,6 +217,8 @@ function exceptionOf(key: string): string | undefined {
   });
 }
 
+const get = (path: string) => watch(() => api.send("GET", path, { token: account.token }));
+
 /** Reaches the rare rows. */
 const pages_max = 100;
 
@@ -234,10 +236,8 @@ async function readPages(
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(given)) query.set(name, String(value));
     if (cursor !== "") query.set("cursor", cursor);
-    const request = `${path}?${query}`;
-    const { answer, statements } = await watch(() =>
-      api.send("GET", request, { token: account.token }),
-    );
+    const request = `${path}?${query.toString()}`;
+    const { answer, statements } = await get(request);
     assert.equal(answer.status, 200, `${request}: ${answer.text}`);
     for (const statement of statements)
       if (statement.read > 20 * (statement.returned + page_rows))

@@ -43,6 +43,7 @@ export function openStatementsRead(pool: pg.Pool) {
         | ((err: unknown, result?: unknown) => void)
         | undefined;
       const answer = sendCounted(query, Array.isArray(values) ? values : undefined);
+      // oxlint-disable-next-line promise/no-callback-in-promise -- the pool passes callbacks
       if (callback) void answer.then((result) => callback(null, result), callback);
       return callback ? undefined : answer;
     }) as unknown as typeof client.query;
