@@ -51,7 +51,7 @@ export function describeLeadEntry({ kind, data }: Entry, names: Names): readonly
 
 function describeChange({ field, from, to }: Change, names: Names): string {
   const custom = /^customFields\.(.+)$/.exec(field)?.[1];
-  if (custom) return `${names.field(custom) ?? custom} changed`;
+  if (custom) return `${names.field(custom) ?? `The field ${custom}`} changed`;
   const label = fields[field] ?? field;
   if (to === undefined) return `${label} changed`;
   const nameOf = (id: number) => (field === "assignedAgentId" ? names.user : names.option)(id);

@@ -2,10 +2,8 @@
 import type { PersonEntry } from "../api/people.ts";
 import { call_reasons } from "./call-reasons.ts";
 import { recipient_reasons } from "./chat-reasons.ts";
-import { describeLeadEntry } from "./lead-history.ts";
+import { describeLeadEntry, type Names } from "./lead-history.ts";
 import { reasonOf, type Reason } from "./reason.ts";
-
-const no_names = { user: () => undefined, option: () => undefined, field: () => undefined };
 
 const channels: Readonly<Record<string, string>> = {
   all: "messages or calls",
@@ -32,14 +30,17 @@ export const describeSource = (source: unknown): string =>
   sources[String(source)] ?? String(source);
 
 /** Returns what happened, and what was written if something was. */
-export function describePersonEntry({ kind, event, data }: PersonEntry): {
+export function describePersonEntry(
+  { kind, event, data }: PersonEntry,
+  namesOf: (workspace: number) => Names,
+): {
   readonly title: string;
   readonly text?: string;
 } {
   const word = event.replaceAll(/[-_]/g, " ");
   switch (kind) {
     case "lead":
-      return describeLead(event, data);
+      return describeLead(event, data, namesOf(Number(data["workspace_id"])));
     case "message": {
       const why = whyOf(recipient_reasons, data["error"]);
       return { title: `Message of ${String(data["campaign_name"])}: ${word}${why}` };
@@ -50,7 +51,13 @@ export function describePersonEntry({ kind, event, data }: PersonEntry): {
       return typeof text === "string" ? { title, text } : { title: `${title} (${word})` };
     }
     case "call": {
-      const why = event === "completed" ? "" : whyOf(call_reasons, data["ended_reason"]);
+      const talked = Number(data["talk_seconds"] ?? 0);
+      const why =
+        event !== "completed"
+          ? whyOf(call_reasons, data["ended_reason"])
+          : talked > 0
+            ? `, talked ${talked} s`
+            : "";
       return {
         title: `${data["direction"] === "inbound" ? "Incoming call" : "Call"}: ${word}${why}`,
       };
@@ -74,9 +81,9 @@ function whyOf(reasons: Readonly<Record<string, Reason>>, name: unknown): string
   return typeof name === "string" ? ` (${reasonOf(reasons, name).label})` : "";
 }
 
-function describeLead(event: string, data: PersonEntry["data"]) {
+function describeLead(event: string, data: PersonEntry["data"], names: Names) {
   const inner = (data["data"] ?? {}) as Record<string, unknown>;
-  const sentences = describeLeadEntry({ kind: event, data: inner }, no_names);
+  const sentences = describeLeadEntry({ kind: event, data: inner }, names);
   const name = String(data["lead_name"]);
   return event === "note"
     ? { title: `Note on the lead ${name}`, text: sentences[0]! }

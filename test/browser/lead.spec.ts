@@ -15,6 +15,8 @@ test("a lead opens from the list, is edited field by field, and its timeline sho
 
   await page.getByLabel("Status").selectOption("Contacted");
   await expect(timeline).toContainText(/Status changed from .+ to Contacted/);
+  await expect(page.getByText("Saved", { exact: true }).first()).toBeVisible();
+  await expect(page.getByRole("link", { name: "Message", exact: true })).toBeVisible();
 
   await page.getByLabel("Email").fill("not an address");
   await page.keyboard.press("Enter");

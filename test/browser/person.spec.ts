@@ -21,6 +21,7 @@ test("an angry customer is found by number and suppressed within three clicks", 
   await expect(suppressions).toContainText("No messages or calls");
   await expect(timeline.getByRole("listitem").first()).toContainText("No messages or calls");
   await expect(page.getByRole("button", { name: "Call", exact: true })).toBeHidden();
+  await expect(page.getByRole("link", { name: "Message", exact: true })).toBeHidden();
   await page.getByRole("button", { name: "Lift" }).click();
   await expect(suppressions).toBeHidden();
   await expect(page.getByRole("button", { name: "Call", exact: true })).toBeVisible();

@@ -6,6 +6,7 @@ import { InlineSelect, InlineText } from "../../ui/inline-fields.tsx";
 import type { Option } from "../../ui/option.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { toasts } from "../../ui/toasts.tsx";
 import { CustomField } from "./custom-field.tsx";
 import { optionsOf } from "./lead-options.ts";
 
@@ -16,8 +17,10 @@ export function LeadDetails({ lead }: { readonly lead: Lead }) {
   const { id: leadId, workspaceId } = lead;
   const { data: fields = [] } = useQuery(customFieldsQuery(workspaceId));
   const disabled = !useMay("crm.write");
-  const save = (patch: Parameters<typeof changeLead>[1]) =>
-    changeLead({ workspaceId, leadId }, patch);
+  const save = async (patch: Parameters<typeof changeLead>[1]) => {
+    await changeLead({ workspaceId, leadId }, patch);
+    toasts.add({ title: "Saved" });
+  };
   return (
     <Panel title="Details">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-1">

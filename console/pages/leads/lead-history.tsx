@@ -1,8 +1,8 @@
-import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import type { Row } from "../../api/answer.ts";
 import { addNote, leadTimelineQuery, type LeadPlace } from "../../api/lead.ts";
-import { agentsQuery, customFieldsQuery, picklistsQuery } from "../../api/leads.ts";
+import { useLeadNames } from "../../api/lead-names.ts";
 import { describeLeadEntry, type Names } from "../../messages/lead-history.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -16,7 +16,7 @@ import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 /** Everything that happened to the lead, newest first, and a field to add a note. */
 export function LeadHistory({ place }: { readonly place: LeadPlace }) {
   const timeline = useInfiniteQuery(leadTimelineQuery(place));
-  const names = useNames(place.workspaceId);
+  const names = useLeadNames([place.workspaceId])(place.workspaceId);
   const may_change = useMay("crm.write");
   const entries = timeline.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
@@ -86,16 +86,4 @@ function NoteForm({ place }: { readonly place: LeadPlace }) {
       </div>
     </form>
   );
-}
-
-function useNames(workspaceId: number): Names {
-  const { data: agents = [] } = useQuery(agentsQuery(workspaceId));
-  const { data: picklists } = useQuery(picklistsQuery(workspaceId));
-  const { data: fields = [] } = useQuery(customFieldsQuery(workspaceId));
-  const options = Object.values(picklists ?? {}).flat();
-  return {
-    user: (user) => agents.find(({ id }) => id === user)?.name,
-    option: (option) => options.find(({ id }) => id === option)?.label,
-    field: (key) => fields.find((field) => field.key === key)?.label,
-  };
 }

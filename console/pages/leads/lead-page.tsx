@@ -8,10 +8,12 @@ import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
+import { ContactActions } from "../people/contact-actions.tsx";
 import { Collaborators } from "./collaborators.tsx";
 import { LeadDetails } from "./lead-details.tsx";
 import { LeadHistory } from "./lead-history.tsx";
 
+const shell = getRouteApi("/shell");
 const route = getRouteApi("/shell/leads/$leadId");
 
 export function LeadPage() {
@@ -32,6 +34,7 @@ export function LeadPage() {
 function LeadAt({ place }: { readonly place: LeadPlace }) {
   const { data: lead, error } = useQuery(leadQuery(place));
   useRefresh(["lead.updated"], ["lead", place]);
+  const { country_code } = shell.useRouteContext().me.account;
   if (error instanceof ApiProblem && [404, 422].includes(error.status))
     return (
       <Page title="Lead">
@@ -60,6 +63,7 @@ function LeadAt({ place }: { readonly place: LeadPlace }) {
           </>
         )
       }
+      actions={lead && <ContactActions number={`+${country_code}${lead.phone}`} />}
     >
       <FormError error={error} />
       {lead && (

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { useLeadNames } from "../../api/lead-names.ts";
 import { useRefresh } from "../../api/live.ts";
 import {
   liftSuppression,
@@ -14,20 +15,19 @@ import {
   describeSource,
   describeSuppression,
 } from "../../messages/person-history.ts";
-import { Button, buttonClass } from "../../ui/button.tsx";
+import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
-import { CallDialog } from "./call-dialog.tsx";
+import { ContactActions, useForbids } from "./contact-actions.tsx";
 import { EraseDialog } from "./erase-dialog.tsx";
 import { ErasureProgress } from "./erasure-progress.tsx";
 import { SuppressDialog } from "./suppress-dialog.tsx";
 
 const route = getRouteApi("/shell/people/$phone");
-const shell = getRouteApi("/shell");
 
 export function PersonPage() {
   const { phone } = route.useParams();
@@ -37,9 +37,7 @@ export function PersonPage() {
   const may_erase = useMay("people.erase");
   const may_suppress = useMay("suppressions.manage");
   const may_see = useMay("suppressions.read") || may_suppress;
-  const { data: rules = [] } = useQuery({ ...suppressionsQuery(phone), enabled: may_see });
-  const forbids = (channel: string) =>
-    rules.some((rule) => rule.scope === "all" && ["all", channel].includes(rule.channel));
+  const forbids = useForbids(phone);
   const number = person ? `+${person.phone_number}` : phone;
   return (
     <Page
@@ -49,11 +47,15 @@ export function PersonPage() {
           <span className={person?.name ? "text-muted font-normal" : ""}>{number}</span>
         </>
       }
-      text="Everything that is known under this number, in each of its spellings."
+      text={
+        <>
+          {person?.email && <span className="text-ink block wrap-anywhere">{person.email}</span>}
+          Everything that is known under this number, however it is written.
+        </>
+      }
       actions={
         <>
-          <MessageLink number={number} />
-          {!forbids("voice") && <CallButton number={number} />}
+          <ContactActions number={number} />
           {may_suppress && (
             <SuppressDialog phone={phone} isSuppressed={forbids("chat") && forbids("voice")} />
           )}
@@ -78,28 +80,13 @@ const changes = [
   "call.completed",
 ] as const;
 
-/** Begins a campaign for this number alone: its dry run says what stands against the message. */
-function MessageLink({ number }: { readonly number: string }) {
-  if (!useMay("chat.campaigns.create")) return null;
-  return (
-    <Link to="/chat/campaigns/new" search={{ to: number }} className={buttonClass()}>
-      Message
-    </Link>
-  );
-}
-
-function CallButton({ number }: { readonly number: string }) {
-  const { account } = shell.useRouteContext().me;
-  const prefix = `+${account.country_code}`;
-  // Calls are to ten digits of the account's country (contract 4.4).
-  const ten_digits = number.startsWith(prefix) ? number.slice(prefix.length) : number;
-  if (!account.features.includes("calls") || !/^\d{10}$/.test(ten_digits)) return null;
-  return <CallDialog number={ten_digits} />;
-}
-
 function PersonHistory({ phone }: { readonly phone: string }) {
   const timeline = useInfiniteQuery(personTimelineQuery(phone));
   const entries = timeline.data?.pages.flatMap(({ data }) => data) ?? [];
+  const workspaces = new Set(
+    entries.flatMap(({ kind, data }) => (kind === "lead" ? [Number(data["workspace_id"])] : [])),
+  );
+  const namesOf = useLeadNames([...workspaces]);
   return (
     <Panel title="Timeline">
       <FormError error={timeline.error} />
@@ -107,7 +94,7 @@ function PersonHistory({ phone }: { readonly phone: string }) {
         <Timeline
           label="Timeline"
           entries={entries.map((entry, index) => {
-            const { title, text } = describePersonEntry(entry);
+            const { title, text } = describePersonEntry(entry, namesOf);
             return {
               key: String(entries.length - index),
               at: entry.at,
@@ -171,7 +158,7 @@ function Suppressions({ phone, may_lift }: { readonly phone: string; readonly ma
               <p className="text-danger font-medium">{describeSuppression(channel, scope)}</p>
               <p className="text-muted text-xs wrap-anywhere">
                 {describeSource(source)}
-                {reason && ` · ${reason}`}
+                {reason && reason !== source && ` · ${reason}`}
                 {expires_at && (
                   <>
                     {" · until "}

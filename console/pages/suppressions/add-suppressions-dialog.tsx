@@ -9,7 +9,7 @@ export function AddSuppressionsDialog() {
   return (
     <Dialog
       title="Suppress numbers"
-      text="Campaigns and click-to-call leave them out from now on, in each of their spellings."
+      text="Campaigns and click-to-call leave them out from now on, however they are written."
       trigger={<Button kind="primary">Suppress numbers</Button>}
       open={open}
       onOpenChange={setOpen}

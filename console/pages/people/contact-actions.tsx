@@ -1,0 +1,48 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { suppressionsQuery } from "../../api/people.ts";
+import { tenDigits } from "../../from-server.ts";
+import { buttonClass } from "../../ui/button.tsx";
+import { useMay } from "../../ui/permission.ts";
+import { CallDialog } from "./call-dialog.tsx";
+
+const shell = getRouteApi("/shell");
+
+/** Returns whether the suppressions in force forbid everything on a channel, as far as the user may see them. */
+export function useForbids(phone: string): (channel: "chat" | "voice") => boolean {
+  const may_read = useMay("suppressions.read");
+  const may_manage = useMay("suppressions.manage");
+  const enabled = may_read || may_manage;
+  const { data: rules = [] } = useQuery({ ...suppressionsQuery(phone), enabled });
+  return (channel) =>
+    rules.some((rule) => rule.scope === "all" && ["all", channel].includes(rule.channel));
+}
+
+/** Writes to a number or calls it, unless the person asked for none. */
+export function ContactActions({ number }: { readonly number: string }) {
+  const forbids = useForbids(number);
+  return (
+    <>
+      {!forbids("chat") && <MessageLink number={number} />}
+      {!forbids("voice") && <CallButton number={number} />}
+    </>
+  );
+}
+
+/** Begins a campaign for this number alone: its dry run says what stands against the message. */
+function MessageLink({ number }: { readonly number: string }) {
+  if (!useMay("chat.campaigns.create")) return null;
+  return (
+    <Link to="/chat/campaigns/new" search={{ to: number }} className={buttonClass()}>
+      Message
+    </Link>
+  );
+}
+
+function CallButton({ number }: { readonly number: string }) {
+  const { account } = shell.useRouteContext().me;
+  // Calls are to ten digits of the account's country (contract 4.4).
+  const ten_digits = tenDigits(number, account.country_code);
+  if (!account.features.includes("calls") || ten_digits === null) return null;
+  return <CallDialog number={ten_digits} />;
+}
