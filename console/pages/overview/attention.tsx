@@ -1,9 +1,11 @@
-import { useMutation } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck, TriangleAlert } from "lucide-react";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
+import { useRefresh } from "../../api/live.ts";
 import type { Overview } from "../../api/overview.ts";
 import { queryClient } from "../../api/query-client.ts";
+import { repliesQuery } from "../../api/replies.ts";
 import { hold_words } from "../../messages/hold-reasons.ts";
 import { rejection_reasons, template_statuses } from "../../messages/template-statuses.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
@@ -13,13 +15,17 @@ import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { resumeCampaign } from "../chat/change-campaign.ts";
 import { LiftHold } from "../chat/lift-hold.tsx";
+import { latestOfEach } from "../replies/reply-text.ts";
+import { window_ms } from "../replies/reply-window.ts";
 
 type ChatHold = NonNullable<Overview["chat_holds"]>[number];
 
 /** What does not go on without a person, each with what helps. */
 export function Attention({ overview }: { readonly overview: Overview }) {
   const { chat_holds, voice_holds, failing_callbacks, rejected_templates } = overview;
+  const unanswered = useUnanswered();
   const items = [
+    ...(unanswered === 0 ? [] : [<Unanswered key="replies" count={unanswered} />]),
     ...(chat_holds ?? []).map((hold) => (
       <Hold key={`hold ${hold.scope} ${hold.subject_id} ${hold.reason}`} hold={hold} />
     )),
@@ -54,6 +60,31 @@ export function Attention({ overview }: { readonly overview: Overview }) {
         </ul>
       )}
     </Panel>
+  );
+}
+
+/** Returns how many people wrote within 24 hours, as their last message, and have no answer. */
+function useUnanswered(): number {
+  const enabled = useMay("chat.read");
+  const [oldest] = useState(() => Date.now() - window_ms);
+  const { data } = useInfiniteQuery({ ...repliesQuery({}), enabled });
+  useRefresh(["chat.reply.received"], ["replies"]);
+  return latestOfEach(data?.pages[0]?.data ?? []).filter(
+    ({ answers, opted_out, received_at }) =>
+      !opted_out && answers.length === 0 && Date.parse(received_at) > oldest,
+  ).length;
+}
+
+function Unanswered({ count }: { readonly count: number }) {
+  return (
+    <Item
+      title={count === 1 ? "One person waits for an answer" : `${count} people wait for an answer`}
+      text="WhatsApp takes answers only within 24 hours of a message."
+    >
+      <Link to="/chat/replies" className={buttonClass()}>
+        Open
+      </Link>
+    </Item>
   );
 }
 

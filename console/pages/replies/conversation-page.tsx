@@ -1,6 +1,8 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { campaignQuery } from "../../api/chat.ts";
 import { useRefresh } from "../../api/live.ts";
+import { personQuery } from "../../api/people.ts";
 import { repliesQuery, type Reply } from "../../api/replies.ts";
 import { recipient_reasons } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
@@ -18,12 +20,18 @@ const route = getRouteApi("/shell/chat/replies/$phone");
 export function ConversationPage() {
   const { phone } = route.useParams();
   const replies = useInfiniteQuery(repliesQuery({ phone_number: phone }));
+  const { data: person } = useQuery(personQuery(phone));
   useRefresh(["chat.reply.received"], ["replies"]);
   const newest_first = replies.data?.pages.flatMap(({ data }) => data) ?? [];
   const latest = newest_first[0];
   return (
     <Page
-      title={phone}
+      title={
+        <>
+          {person?.name}{" "}
+          <span className={person?.name ? "text-muted font-normal" : ""}>{phone}</span>
+        </>
+      }
       text="What this person wrote, and your account's answers."
       actions={
         <Link to="/people/$phone" params={{ phone }} className={buttonClass()}>
@@ -58,6 +66,7 @@ export function ConversationPage() {
 function Exchange({ reply }: { readonly reply: Reply }) {
   return (
     <>
+      {reply.campaign_id !== null && <Answered campaign={reply.campaign_id} />}
       <li className="bg-hover max-w-[85%] self-start rounded-2xl rounded-bl-none px-4 py-2.5">
         <p className="wrap-anywhere whitespace-pre-wrap">{replyText(reply)}</p>
         <p className="text-muted mt-1 text-xs">
@@ -84,5 +93,18 @@ function Exchange({ reply }: { readonly reply: Reply }) {
         </li>
       ))}
     </>
+  );
+}
+
+/** The campaign whose message was answered. */
+function Answered({ campaign: id }: { readonly campaign: number }) {
+  const { data: campaign } = useQuery(campaignQuery(id));
+  return (
+    <li className="text-muted self-end text-xs">
+      Your message of{" "}
+      <Link to="/chat/campaigns/$id" params={{ id }} className="underline">
+        {campaign?.name ?? `campaign ${id}`}
+      </Link>
+    </li>
   );
 }

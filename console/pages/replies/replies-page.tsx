@@ -11,7 +11,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
-import { phoneOf, replyText } from "./reply-text.ts";
+import { latestOfEach, phoneOf, replyText } from "./reply-text.ts";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
 
 const route = getRouteApi("/shell/chat/replies");
@@ -95,15 +95,6 @@ function Filters() {
       />
     </div>
   );
-}
-
-function latestOfEach(replies: readonly Reply[]): readonly Reply[] {
-  const latest = new Map<string, Reply>();
-  for (const reply of replies) {
-    const key = phoneOf(reply) ?? reply.bsuid ?? String(reply.id);
-    if (!latest.has(key)) latest.set(key, reply);
-  }
-  return [...latest.values()];
 }
 
 function Person({ reply }: { readonly reply: Reply }) {

@@ -22,3 +22,13 @@ export function replyText({ text, payload, type }: Reply): string {
 export function phoneOf({ phone_number }: Reply): string | null {
   return phone_number === null || phone_number === "" ? null : `+${phone_number}`;
 }
+
+/** Returns the last message of each person, newest first. */
+export function latestOfEach(replies: readonly Reply[]): readonly Reply[] {
+  const latest = new Map<string, Reply>();
+  for (const reply of replies) {
+    const key = phoneOf(reply) ?? reply.bsuid ?? String(reply.id);
+    if (!latest.has(key)) latest.set(key, reply);
+  }
+  return [...latest.values()];
+}

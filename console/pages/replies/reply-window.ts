@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 
-const window_ms = 24 * 3_600_000;
+/** How long WhatsApp takes an answer to a message. */
+export const window_ms = 24 * 3_600_000;
 const minute_ms = 60_000;
 
 /** Returns how many minutes WhatsApp still takes an answer to a message; 0: none. Changes as time passes. */
@@ -14,9 +15,14 @@ export function useMinutesLeft(received_at: string | undefined): number {
   return Math.max(0, Math.ceil((Date.parse(received_at) + window_ms - now) / minute_ms));
 }
 
-/** Says how long: "23 h 59 min left". */
+/** Says how long: "23 h 59 min left to answer". */
 export function describeMinutes(minutes: number): string {
-  if (minutes === 0) return "Closed";
+  if (minutes === 0) return "Too late to answer";
   const hours = Math.floor(minutes / 60);
-  return `${hours > 0 ? `${hours} h ` : ""}${minutes % 60} min left`;
+  const parts = [
+    [hours, "h"],
+    [minutes % 60, "min"],
+  ] as const;
+  const said = parts.flatMap(([count, unit]) => (count > 0 ? [`${count} ${unit}`] : []));
+  return `${said.join(" ")} left to answer`;
 }
