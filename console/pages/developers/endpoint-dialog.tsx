@@ -4,9 +4,9 @@ import { useForm } from "react-hook-form";
 import { eventTypesQuery, type Endpoint } from "../../api/callbacks.ts";
 import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
-import { fieldError } from "../../messages/field-error.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
+import { CheckList } from "../../ui/check-list.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
@@ -120,8 +120,7 @@ function EventTypes({
 }) {
   const { data: known = [] } = useQuery(eventTypesQuery);
   return (
-    <fieldset className="flex max-h-56 flex-col gap-2 overflow-y-auto" tabIndex={0}>
-      <legend className="mb-2 font-medium">Events</legend>
+    <CheckList legend="Events" count={known.length} error={error}>
       {known.map(({ type, summary }) => (
         <label key={type} className="flex items-start gap-2">
           <input type="checkbox" value={type} className="accent-accent mt-1" {...register} />
@@ -131,12 +130,7 @@ function EventTypes({
           </span>
         </label>
       ))}
-      {error !== undefined && (
-        <p role="alert" className="text-danger text-xs">
-          {fieldError("The list of events", error)}
-        </p>
-      )}
-    </fieldset>
+    </CheckList>
   );
 }
 

@@ -6,8 +6,8 @@ import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { permissionsQuery, usersQuery, type Permissions } from "../../api/users.ts";
-import { fieldError } from "../../messages/field-error.ts";
 import { Button } from "../../ui/button.tsx";
+import { CheckList } from "../../ui/check-list.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
@@ -153,19 +153,13 @@ function Scopes({
 }) {
   const { data: known = [] } = useQuery(permissionsQuery);
   return (
-    <fieldset className="flex max-h-56 flex-col gap-2 overflow-y-auto" tabIndex={0}>
-      <legend className="mb-2 font-medium">The token may</legend>
+    <CheckList legend="The token may" count={known.length} error={error}>
       {known.map(({ name, description }) => (
         <label key={name} className="flex items-start gap-2">
           <input type="checkbox" value={name} className="accent-accent mt-1" {...register} />
           {description}
         </label>
       ))}
-      {error !== undefined && (
-        <p role="alert" className="text-danger text-xs">
-          {fieldError("The list of permissions", error)}
-        </p>
-      )}
-    </fieldset>
+    </CheckList>
   );
 }
