@@ -28,6 +28,26 @@ test("a reply appears live, is answered, and who is angry is suppressed from the
   expect(problems).toEqual([]);
 });
 
+test("the overview names who waits for an answer, and the conversation what was answered", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await openPage("/");
+  await createCampaign(service, "Asked for an answer", ["919812777005"]);
+  const item = page
+    .getByRole("list", { name: "Needs attention" })
+    .getByRole("listitem")
+    .filter({ hasText: "waits for an answer" });
+  await item.getByRole("link", { name: "Open" }).click();
+  const row = page.getByRole("listitem").filter({ hasText: "+919812777005" });
+  await expect(row).toContainText("left to answer");
+  await row.getByRole("link").click();
+  await expect(page.getByRole("link", { name: "Asked for an answer" })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
 test("many numbers are suppressed at once, found by a filter and lifted with a reason", async ({
   openPage,
   page,
@@ -40,7 +60,10 @@ test("many numbers are suppressed at once, found by a filter and lifted with a r
   await expect(page.getByRole("textbox", { name: "Numbers" })).toBeFocused();
   await page.getByRole("textbox", { name: "Numbers" }).fill("9876500031\n9876500032\n12");
   await page.getByRole("button", { name: "Suppress", exact: true }).click();
-  await expect(page.getByRole("list", { name: "Rejected rows" })).toContainText("Row 4");
+  await expect(page.getByText("2 numbers are suppressed.")).toBeVisible();
+  await expect(page.getByRole("list", { name: "Rejected rows" })).toContainText(
+    "12: The number must be a phone number",
+  );
   await page.getByRole("button", { name: "Done" }).click();
   await page.getByLabel("Source").selectOption({ label: "Imported" });
   await expect(page).toHaveURL(/source=import/);
@@ -49,5 +72,30 @@ test("many numbers are suppressed at once, found by a filter and lifted with a r
   await page.getByRole("button", { name: "Lift suppression" }).click();
   await expect(page.getByRole("link", { name: "+919876500031" })).toBeHidden();
   await expect(page.getByRole("link", { name: "+919876500032" })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a file of numbers to suppress offers its columns, and can be removed again", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/suppressions");
+  await page.getByRole("button", { name: "Suppress numbers" }).click();
+  const file = {
+    name: "angry.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("Who,Mobile\nAda,9876500036\nBob,12\n"),
+  };
+  await page.getByLabel("Or a CSV file").setInputFiles(file);
+  await expect(page.getByLabel("Column with the numbers")).toHaveValue("Mobile");
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(page.getByRole("textbox", { name: "Numbers" })).toBeVisible();
+  await page.getByLabel("Or a CSV file").setInputFiles(file);
+  await page.getByRole("button", { name: "Suppress", exact: true }).click();
+  await expect(page.getByText("1 number is suppressed.")).toBeVisible();
+  await expect(page.getByRole("list", { name: "Rejected rows" })).toContainText(
+    "Row 3: Mobile must be a phone number",
+  );
   expect(problems).toEqual([]);
 });

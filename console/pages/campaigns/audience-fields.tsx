@@ -5,6 +5,7 @@ import { groupsQuery } from "../../api/groups.ts";
 import { fieldError } from "../../messages/field-error.ts";
 import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
+import { file_input_class } from "../../ui/csv-file-field.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
@@ -109,7 +110,7 @@ function ListFields({ composer, written }: Props) {
           type="file"
           accept=".csv,.txt,text/csv,text/plain"
           onChange={({ target }) => void choose(target.files?.[0] ?? null)}
-          className="file:border-line file:bg-panel file:text-ink hover:file:bg-hover max-w-full file:mr-3 file:h-9 file:rounded-lg file:border file:px-3.5 file:font-medium"
+          className={file_input_class}
         />
       </label>
       <ColumnFields composer={composer} />

@@ -1,25 +1,26 @@
 import { useState } from "react";
-import { useForm, type FieldErrors, type UseFormRegister } from "react-hook-form";
+import { useForm } from "react-hook-form";
 import { importMembers, type MemberImport } from "../../api/groups.ts";
 import { Button } from "../../ui/button.tsx";
-import { csvOfLines } from "../../ui/csv-of-lines.ts";
-import { CsvFileField } from "../../ui/csv-file-field.tsx";
+import { csvOfLines, linesOf } from "../../ui/csv-of-lines.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { usePhoneHints } from "../../ui/phone-hints.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
-import { TextField } from "../../ui/text-field.tsx";
+import { CsvNumbersFields, useCsvNumbers } from "../campaigns/csv-numbers.tsx";
 
 type Values = {
   readonly numbers: string;
-  readonly file?: FileList;
-  readonly phone_number_column: string;
   readonly name_column: string;
+  // Of the chosen file, which is not a value of the form: where their errors are.
+  readonly file?: never;
+  readonly phone_number_column?: never;
 };
 
 /** Adds pasted numbers or the rows of a file to a group. */
@@ -44,13 +45,14 @@ function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: 
   const [percent, setPercent] = useState<number | null>(null);
   const [result, setResult] = useState<MemberImport | null>(null);
   const form = useForm<Values>();
-  const { register, handleSubmit, formState, setError: setFieldError, watch } = form;
+  const { register, handleSubmit, formState, setError: setFieldError, getValues } = form;
   const { errors, isSubmitting } = formState;
-  const has_file = (watch("file")?.length ?? 0) > 0;
-  const submit = handleSubmit(async ({ numbers, file, phone_number_column, name_column }) => {
+  const source = useCsvNumbers();
+  const { csv } = source;
+  const submit = handleSubmit(async ({ numbers, name_column }) => {
     setError(null);
-    const parts = file?.[0]
-      ? { phone_number_column, name_column, file: file[0] }
+    const parts = csv
+      ? { phone_number_column: csv.phone_column, name_column, file: csv.file }
       : { file: csvOfLines("phone_number", numbers) };
     try {
       setResult(await importMembers(id, parts, setPercent));
@@ -61,18 +63,36 @@ function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: 
       setPercent(null);
     }
   });
-  if (result) return <Result result={result} onDone={onDone} />;
+  const column = csv?.phone_column;
+  if (result)
+    return (
+      <Result
+        result={result}
+        column={column}
+        pasted={column === undefined ? linesOf(getValues("numbers")) : []}
+        onDone={onDone}
+      />
+    );
   return (
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
-      {!has_file && (
+      {!csv && (
         <TextAreaField {...register("numbers")} label="Numbers" hint={`One a line. ${any}`} />
       )}
-      <CsvFileField
-        {...register("file")}
+      <CsvNumbersFields
+        {...source}
         hint="Further columns become variables of the messages."
         error={errors.file?.message}
+        column_error={errors.phone_number_column?.message}
       />
-      {has_file && <ColumnFields register={register} errors={errors} />}
+      {csv && (
+        <SelectField
+          {...register("name_column")}
+          label="Column with the names"
+          placeholder="The one called “name”, if there is one"
+          options={csv.columns.map((value) => ({ value, label: value }))}
+          error={errors.name_column?.message}
+        />
+      )}
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={error} />
       <ShowCurl submit={submit} />
@@ -88,9 +108,13 @@ function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: 
 
 function Result({
   result,
+  column,
+  pasted,
   onDone,
 }: {
   readonly result: MemberImport;
+  readonly column: string | undefined;
+  readonly pasted: readonly string[];
   readonly onDone: () => void;
 }) {
   const { added_count, updated_count } = result;
@@ -99,35 +123,12 @@ function Result({
       <ImportResult
         done={`${formatCount(added_count)} added, ${formatCount(updated_count)} updated.`}
         result={result}
+        column={column}
+        pasted={pasted}
       />
       <Button kind="primary" className="self-end" onClick={onDone}>
         Done
       </Button>
     </>
-  );
-}
-
-function ColumnFields({
-  register,
-  errors,
-}: {
-  readonly register: UseFormRegister<Values>;
-  readonly errors: FieldErrors<Values>;
-}) {
-  return (
-    <div className="grid gap-4 sm:grid-cols-2">
-      <TextField
-        {...register("phone_number_column")}
-        label="Column with the numbers"
-        placeholder="phone_number"
-        error={errors.phone_number_column?.message}
-      />
-      <TextField
-        {...register("name_column")}
-        label="Column with the names"
-        placeholder="name"
-        error={errors.name_column?.message}
-      />
-    </div>
   );
 }

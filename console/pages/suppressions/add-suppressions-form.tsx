@@ -7,7 +7,6 @@ import {
   type SuppressionImport,
 } from "../../api/suppressions.ts";
 import { Button } from "../../ui/button.tsx";
-import { CsvFileField } from "../../ui/csv-file-field.tsx";
 import { csvOfLines, linesOf } from "../../ui/csv-of-lines.ts";
 import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
@@ -17,13 +16,14 @@ import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
-import { TextField } from "../../ui/text-field.tsx";
+import { CsvNumbersFields, useCsvNumbers, type CsvNumbers } from "../campaigns/csv-numbers.tsx";
 import { default_rule, RuleFields, type Rule } from "./rule-fields.tsx";
 
 type Values = Rule & {
   readonly phone_number: string;
-  readonly file?: FileList;
-  readonly phone_number_column: string;
+  // Of the chosen file, which is not a value of the form: where their errors are.
+  readonly file?: never;
+  readonly phone_number_column?: never;
 };
 
 const fields = [
@@ -42,13 +42,14 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
   const [percent, setPercent] = useState<number | null>(null);
   const [result, setResult] = useState<SuppressionImport | null>(null);
   const form = useForm<Values>({ defaultValues: default_rule });
-  const { register, handleSubmit, formState, setError: setFieldError, watch } = form;
+  const { register, handleSubmit, formState, setError: setFieldError, getValues } = form;
   const { errors, isSubmitting } = formState;
-  const has_file = (watch("file")?.length ?? 0) > 0;
+  const source = useCsvNumbers();
+  const { csv } = source;
   const submit = handleSubmit(async (values) => {
     setError(null);
     try {
-      const done = await send(values, setPercent);
+      const done = await send(values, csv, setPercent);
       if (done) setResult(done);
       else onDone();
     } catch (caught) {
@@ -57,10 +58,19 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
       setPercent(null);
     }
   });
-  if (result) return <Result result={result} onDone={onDone} />;
+  const column = csv?.phone_column;
+  if (result)
+    return (
+      <Result
+        result={result}
+        column={column}
+        pasted={column === undefined ? linesOf(getValues("phone_number")) : []}
+        onDone={onDone}
+      />
+    );
   return (
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
-      {!has_file && (
+      {!csv && (
         <TextAreaField
           {...register("phone_number")}
           label="Numbers"
@@ -68,15 +78,11 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
           error={errors.phone_number?.message}
         />
       )}
-      <CsvFileField {...register("file")} error={errors.file?.message} />
-      {has_file && (
-        <TextField
-          {...register("phone_number_column")}
-          label="Column with the numbers"
-          placeholder="phone_number"
-          error={errors.phone_number_column?.message}
-        />
-      )}
+      <CsvNumbersFields
+        {...source}
+        error={errors.file?.message}
+        column_error={errors.phone_number_column?.message}
+      />
       <RuleFields form={form} />
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={error} />
@@ -93,17 +99,18 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
 
 function Result({
   result,
+  column,
+  pasted,
   onDone,
 }: {
   readonly result: SuppressionImport;
+  readonly column: string | undefined;
+  readonly pasted: readonly string[];
   readonly onDone: () => void;
 }) {
   return (
     <>
-      <ImportResult
-        done={`Suppressed: ${formatCount(result.suppressed_count)}, of which newly or for longer: ${formatCount(result.changed_count)}.`}
-        result={result}
-      />
+      <ImportResult done={describeDone(result)} result={result} column={column} pasted={pasted} />
       <Button kind="primary" className="self-end" onClick={onDone}>
         Done
       </Button>
@@ -111,15 +118,24 @@ function Result({
   );
 }
 
+function describeDone({ suppressed_count, changed_count }: SuppressionImport): string {
+  const already = suppressed_count - changed_count;
+  const numbers =
+    suppressed_count === 1 ? "1 number is" : `${formatCount(suppressed_count)} numbers are`;
+  return `${numbers} suppressed${already === 0 ? "" : `, ${formatCount(already)} of them already before`}.`;
+}
+
 /** Sends one number as such, so that its error is at the field, and more as a file. */
 async function send(
-  { phone_number: text, file, phone_number_column, ...values }: Values,
+  { phone_number: text, channel, scope, reason, expires_at }: Values,
+  csv: CsvNumbers | null,
   onProgress: (percent: number) => void,
 ): Promise<SuppressionImport | null> {
-  const chosen = file?.[0];
-  if (chosen)
-    return importSuppressions({ ...values, phone_number_column, file: chosen }, onProgress);
-  const { channel, scope, reason, expires_at } = values;
+  const values = { channel, scope, reason, expires_at };
+  if (csv) {
+    const { file, phone_column } = csv;
+    return importSuppressions({ ...values, phone_number_column: phone_column, file }, onProgress);
+  }
   const numbers = linesOf(text);
   if (numbers.length > 1)
     return importSuppressions({ ...values, file: csvOfLines("phone_number", text) }, onProgress);

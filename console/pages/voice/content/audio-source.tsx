@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { fieldError } from "../../../messages/field-error.ts";
 import { Button } from "../../../ui/button.tsx";
+import { file_input_class } from "../../../ui/csv-file-field.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
 import { TextAreaField } from "../../../ui/text-area-field.tsx";
 import { beginRecording, type Recording } from "./record-wav.ts";
@@ -60,7 +61,7 @@ export function AudioSourceFields({
             aria-label="Audio file"
             accept="audio/wav,audio/mpeg,audio/ogg,.wav,.mp3,.ogg,.opus"
             onChange={({ target }) => onChange({ kind: "upload", file: target.files?.[0] ?? null })}
-            className="file:border-line file:bg-panel file:text-ink hover:file:bg-hover max-w-full file:mr-3 file:h-9 file:rounded-lg file:border file:px-3.5 file:font-medium"
+            className={file_input_class}
           />
         </label>
       )}
