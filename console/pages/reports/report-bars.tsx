@@ -2,27 +2,42 @@ import { formatCount } from "../../ui/numbers.ts";
 
 const bars_max = 60;
 
-/** The first number of each row as a bar. The table beside it says the same. */
+/** One number of each row as a bar, from the first row to the last. The table beside it says the same. */
 export function ReportBars({
+  title,
   rows,
 }: {
+  readonly title: string;
   readonly rows: readonly { readonly name: string; readonly count: number }[];
 }) {
   const shown = rows.slice(0, bars_max);
   const highest = Math.max(1, ...shown.map(({ count }) => count));
   return (
-    <div
-      aria-hidden
-      className="border-line bg-panel flex h-40 items-end gap-1 rounded-xl border p-4"
-    >
-      {shown.map(({ name, count }, at) => (
-        <div
-          key={at}
-          title={`${name}: ${formatCount(count)}`}
-          style={{ height: `${(count / highest) * 100}%` }}
-          className="bg-accent min-h-px max-w-16 flex-1 rounded-t-sm"
-        />
-      ))}
-    </div>
+    <figure aria-hidden className="border-line bg-panel flex flex-col gap-2 rounded-xl border p-4">
+      <figcaption className="font-medium">{title}</figcaption>
+      <div className="grid grid-cols-[auto_1fr] gap-x-2 gap-y-1">
+        <div className="text-muted flex flex-col justify-between text-right text-xs tabular-nums">
+          <span>{formatCount(highest)}</span>
+          <span>0</span>
+        </div>
+        <div className="border-line flex h-32 min-w-0 items-end gap-1 border-y">
+          {shown.map(({ name, count }, at) => (
+            <div
+              key={at}
+              title={`${name}: ${formatCount(count)}`}
+              style={{ height: `${(count / highest) * 100}%` }}
+              className="bg-accent min-h-px max-w-16 flex-1 rounded-t-sm"
+            />
+          ))}
+        </div>
+        <p className="text-muted col-start-2 flex justify-between gap-4 text-xs">
+          {[...new Set([shown[0]?.name, shown.at(-1)?.name])].map((name) => (
+            <span key={name} className="min-w-0 truncate">
+              {name}
+            </span>
+          ))}
+        </p>
+      </div>
+    </figure>
   );
 }

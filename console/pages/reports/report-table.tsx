@@ -58,7 +58,10 @@ export function ReportTable<Row extends Totals, Totals>({
           ))}
         </dl>
       )}
-      <ReportBars rows={rows.map((row) => ({ name: nameOf(row), count: drawn(row) }))} />
+      <ReportBars
+        title={`${metrics[0]!.header} by ${label.toLowerCase()}`}
+        rows={rows.map((row) => ({ name: nameOf(row), count: drawn(row) }))}
+      />
       <DataTable
         label={`By ${label.toLowerCase()}`}
         columns={columns}
