@@ -21,7 +21,7 @@ export function CheckList({
       </legend>
       <div
         tabIndex={0}
-        className="border-line flex max-h-60 flex-col gap-2 overflow-y-scroll rounded-lg border p-3"
+        className="border-line flex max-h-64 flex-col gap-2 overflow-y-scroll rounded-lg border p-3"
       >
         {children}
       </div>
