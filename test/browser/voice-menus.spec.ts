@@ -29,6 +29,7 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await hours.getByLabel("Then").selectOption("bye");
   const welcome = page.getByRole("region", { name: /^welcome/ });
   await welcome.getByRole("button", { name: "Add a key" }).click();
+  await expect(welcome.getByLabel("Key 2 leads to")).toBeFocused();
   await welcome.getByLabel("Key 2 leads to").selectOption("hours");
   await expect(trial).toContainText("Hello Ada!");
   // The drawing follows.
@@ -36,6 +37,9 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await expect(arrow("hours")).toContainText("2");
   await expect(arrow("bye")).toContainText("otherwise");
 
+  await trial.getByRole("button", { name: "Press 5" }).click();
+  await expect(trial).toContainText("5 is not a choice here, so it asks again.");
+  await trial.getByRole("button", { name: "Start over" }).click();
   await trial.getByRole("button", { name: "Press 2" }).click();
   await expect(trial).toContainText("We are open until six.");
   await expect(hours).toContainText("The caller is here");

@@ -1,7 +1,11 @@
+import { useRef } from "react";
 import { fieldError } from "../../../messages/field-error.ts";
 import { Button } from "../../../ui/button.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { key_options } from "../content/file-words.ts";
+
+/** What is wrong with a way that leads nowhere. */
+export const no_target = "Choose the next step.";
 
 type Keys = Readonly<Record<string, string>>;
 
@@ -18,6 +22,7 @@ export function KeysFields({
   readonly errorOf: (field: string) => string | undefined;
   readonly onChange: (keys: Keys) => void;
 }) {
+  const list = useRef<HTMLFieldSetElement>(null);
   const free = key_options.find(({ value }) => !Object.hasOwn(keys, value));
   const rename = (from: string, to: string) =>
     onChange(
@@ -29,34 +34,20 @@ export function KeysFields({
     onChange(Object.fromEntries(Object.entries(keys).filter(([one]) => one !== key)));
   const error = errorOf("keys");
   return (
-    <fieldset className="flex flex-col gap-2">
+    <fieldset ref={list} className="flex flex-col gap-2">
       <legend className="mb-1.5 font-medium">Keys</legend>
       {Object.entries(keys).map(([key, target]) => (
-        <div key={key} className="flex flex-wrap items-end gap-2">
-          <SelectField
-            label="Key"
-            name={`key-${key}`}
-            options={key_options.filter(
-              ({ value }) => value === key || !Object.hasOwn(keys, value),
-            )}
-            value={key}
-            onChange={({ target: { value } }) => rename(key, value)}
-          />
-          <div className="min-w-0 flex-1">
-            <SelectField
-              label={`Key ${key} leads to`}
-              name={`keys.${key}`}
-              placeholder="Choose"
-              options={targets.map((name) => ({ value: name, label: name }))}
-              value={target}
-              error={errorOf(`keys.${key}`)}
-              onChange={({ target: { value } }) => onChange({ ...keys, [key]: value })}
-            />
-          </div>
-          <Button kind="quiet" aria-label={`Remove key ${key}`} onClick={() => remove(key)}>
-            Remove
-          </Button>
-        </div>
+        <KeyFields
+          key={key}
+          keys={keys}
+          at={key}
+          target={target}
+          targets={targets}
+          error={errorOf(`keys.${key}`)}
+          onRename={(to) => rename(key, to)}
+          onTarget={(to) => onChange({ ...keys, [key]: to })}
+          onRemove={() => remove(key)}
+        />
       ))}
       {error !== undefined && (
         <p role="alert" className="text-danger text-xs">
@@ -64,10 +55,74 @@ export function KeysFields({
         </p>
       )}
       {free && (
-        <Button className="self-start" onClick={() => onChange({ ...keys, [free.value]: "" })}>
+        <Button
+          className="self-start"
+          onClick={() => {
+            onChange({ ...keys, [free.value]: "" });
+            // The keys have their own order: the new one may be between others.
+            requestAnimationFrame(() => focusTarget(list.current, free.value));
+          }}
+        >
           Add a key
         </Button>
       )}
     </fieldset>
   );
+}
+
+/** One key and where it leads. */
+function KeyFields({
+  keys,
+  at,
+  target,
+  targets,
+  error,
+  onRename,
+  onTarget,
+  onRemove,
+}: {
+  readonly keys: Keys;
+  readonly at: string;
+  readonly target: string;
+  readonly targets: readonly string[];
+  readonly error: string | undefined;
+  readonly onRename: (to: string) => void;
+  readonly onTarget: (to: string) => void;
+  readonly onRemove: () => void;
+}) {
+  return (
+    <div className="flex flex-wrap items-start gap-2">
+      <SelectField
+        label="Key"
+        name={`key-${at}`}
+        options={key_options.filter(({ value }) => value === at || !Object.hasOwn(keys, value))}
+        value={at}
+        onChange={({ target: { value } }) => onRename(value)}
+      />
+      <div className="min-w-0 flex-1">
+        <SelectField
+          label={`Key ${at} leads to`}
+          name={`keys.${at}`}
+          placeholder="Choose"
+          options={targets.map((name) => ({ value: name, label: name }))}
+          value={target}
+          error={error && target === "" ? no_target : error}
+          onChange={({ target: { value } }) => onTarget(value)}
+        />
+      </div>
+      <Button
+        kind="quiet"
+        // Beside the fields, below their labels.
+        className="mt-6.5"
+        aria-label={`Remove key ${at}`}
+        onClick={onRemove}
+      >
+        Remove
+      </Button>
+    </div>
+  );
+}
+
+function focusTarget(list: HTMLElement | null, key: string): void {
+  list?.querySelector<HTMLElement>(`[name="keys.${key}"]`)?.focus();
 }

@@ -12,7 +12,7 @@ import {
   type NodeProps,
   type ReactFlowInstance,
 } from "@xyflow/react";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 // oxlint-disable-next-line no-unassigned-import -- A style sheet.
 import "@xyflow/react/dist/base.css";
 import { linksOf, type MenuDraft } from "./menu-draft.ts";
@@ -51,7 +51,14 @@ export function MenuGraph(props: MenuGraphProps) {
   const shape = JSON.stringify([menu.start, Object.keys(menu.nodes), ways]);
   const { places, routes, size } = useMemo(() => arrange(menu, ways), [shape]);
   const [flow, setFlow] = useState<ReactFlowInstance<Step, WayEdge> | null>(null);
-  useEffect(() => void flow?.fitBounds({ x: 0, y: 0, ...size }), [flow, size]);
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const fit = () => void flow?.fitBounds({ x: 0, y: 0, ...size });
+    fit();
+    const resized = new ResizeObserver(fit);
+    resized.observe(frame.current!);
+    return () => resized.disconnect();
+  }, [flow, size]);
   const nodes = Object.entries(menu.nodes).map(([name, node]): Step => ({
     id: name,
     type: "step",
@@ -71,6 +78,7 @@ export function MenuGraph(props: MenuGraphProps) {
   }));
   return (
     <ReactFlow
+      ref={frame}
       nodes={nodes}
       edges={ways.map((way) => edgeOf(way, routes))}
       nodeTypes={node_types}
@@ -224,5 +232,32 @@ function arrange(menu: MenuGraphProps["menu"], ways: readonly Way[]) {
   );
   // Of all of it, with the arrows and their labels.
   const { width: x = 0, height: y = 0 } = graph.graph() as { width?: number; height?: number };
-  return { places, routes, size: { width: x, height: y } };
+  const size = { width: x, height: y };
+  return isReversed(menu, places)
+    ? { ...mirror(places, routes, x), size }
+    : { places, routes, size };
+}
+
+/** Whether the first step's first key leads to the right of its last one. */
+function isReversed(
+  { start, nodes }: MenuGraphProps["menu"],
+  places: ReadonlyMap<string, Point>,
+): boolean {
+  const targets = Object.values(nodes[start]?.keys ?? {}).flatMap((to) => places.get(to) ?? []);
+  return targets.length > 1 && targets[0]!.x > targets.at(-1)!.x;
+}
+
+/** The layout crosses few arrows, but does not know that keys are read from left to right. */
+function mirror(
+  places: ReadonlyMap<string, Point>,
+  routes: ReadonlyMap<string, Route>,
+  all: number,
+): { readonly places: Map<string, Point>; readonly routes: Map<string, Route> } {
+  const flip = <At extends Point>(at: At): At => ({ ...at, x: all - at.x });
+  return {
+    places: new Map([...places].map(([name, { x, y }]) => [name, { x: all - x - width, y }])),
+    routes: new Map(
+      [...routes].map(([id, route]) => [id, { ...flip(route), points: route.points.map(flip) }]),
+    ),
+  };
 }

@@ -4,7 +4,7 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
-import { KeysFields } from "./keys-fields.tsx";
+import { KeysFields, no_target } from "./keys-fields.tsx";
 import type { DraftNode } from "./menu-draft.ts";
 import { node_words, type NodeField } from "./node-words.ts";
 import { PromptFields } from "./prompt-fields.tsx";
@@ -112,7 +112,7 @@ function FieldOf({
           placeholder="Choose the next step"
           options={targets.map((target) => ({ value: target, label: target }))}
           value={node[field.name] ?? ""}
-          error={errorOf(field.name)}
+          error={errorOf(field.name) && (node[field.name] ? errorOf(field.name) : no_target)}
           onChange={({ target: { value } }) => onChange({ [field.name]: value || null })}
         />
       );

@@ -11,7 +11,7 @@ export function PromptFields({
   label,
   name,
   prompt,
-  error,
+  error: given_error,
   onChange,
 }: {
   readonly label: string;
@@ -24,6 +24,8 @@ export function PromptFields({
   const audible = files.filter(
     ({ duration_ms, status }) => duration_ms !== null && status === "ready",
   );
+  // The API's error would name its own fields.
+  const error = given_error && !prompt ? "Write what it says, or choose an audio." : given_error;
   const file_id = prompt?.voice_file_id ?? null;
   return (
     <div className="grid items-start gap-x-4 gap-y-3 sm:grid-cols-[2fr_1fr]">

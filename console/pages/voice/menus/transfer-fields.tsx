@@ -10,7 +10,7 @@ type Target = NonNullable<DraftNode["to"]>;
 /** Who takes the call: a group of agents, or an extension. */
 export function TransferFields({
   to,
-  error,
+  error: given_error,
   onChange,
 }: {
   readonly to: Target | null | undefined;
@@ -20,6 +20,8 @@ export function TransferFields({
   const may_read = useMay("agents.read");
   const may_manage = useMay("agents.manage");
   const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: may_read || may_manage });
+  // The API's error would name its own fields.
+  const error = given_error && !to ? "Choose a group, or enter an extension." : given_error;
   const group_id = to?.agent_group_id ?? null;
   return (
     <div className="grid gap-3 sm:grid-cols-2">

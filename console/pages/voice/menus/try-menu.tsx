@@ -85,7 +85,8 @@ export function TryMenu({
 
 /** Where the caller is, and what is played. */
 function Place({ trial, step }: { readonly trial: Trial; readonly step: number }) {
-  const { node, ended_reason, prompts, digits } = trial;
+  const { node, ended_reason, prompts, digits, path } = trial;
+  const askedAgain = describeAskedAgain(path.at(-1)?.key ?? null);
   return (
     <div role="status" className="flex flex-col gap-2">
       <p className="text-muted">
@@ -95,9 +96,18 @@ function Place({ trial, step }: { readonly trial: Trial; readonly step: number }
       {prompts.map((prompt, at) => (
         <SayPrompt key={`${step} ${at}`} prompt={prompt} />
       ))}
+      {askedAgain !== null && <p>{askedAgain}</p>}
       {digits !== "" && <p>Entered so far: {digits}</p>}
     </div>
   );
+}
+
+/** Says why a step asks again; null if the last key led on. */
+function describeAskedAgain(key: string | null): string | null {
+  if (key === null) return null;
+  if (key === "timeout") return "No key was pressed, so it asks again.";
+  if (key === "invalid") return "Too few digits were entered, so it asks again.";
+  return `${key} is not a choice here, so it asks again.`;
 }
 
 function Path({ trial: { path, collected, lead_fields } }: { readonly trial: Trial }) {
