@@ -20,7 +20,7 @@ export function CsvFileField({
       <Base.Control
         type="file"
         accept=".csv,.txt,text/csv,text/plain"
-        onChange={({ target }) => onChoose((target as HTMLInputElement).files?.[0] ?? null)}
+        onChange={({ target }) => onChoose(target.files?.[0] ?? null)}
         className={file_input_class}
       />
     </Field>

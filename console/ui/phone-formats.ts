@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 const shell = getRouteApi("/shell");
 
 /** How phone numbers are written, in the same words at every field. */
-export function usePhoneHints() {
+export function usePhoneFormats() {
   const { country_code } = shell.useRouteContext().me.account;
   return {
     /** Where only numbers of the account's country are taken. */

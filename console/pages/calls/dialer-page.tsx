@@ -15,7 +15,7 @@ import type { FormField, FormValues } from "../../ui/form-fields.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
-import { usePhoneHints } from "../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { CallsSandboxNote, isSandbox } from "../../ui/sandbox-note.tsx";
 import { CallActions } from "./call-actions.tsx";
 import { CallLegs } from "./call-legs.tsx";
@@ -28,7 +28,7 @@ const shell = getRouteApi("/shell");
 
 /** Calls a customer: first the agent's phone rings, then the customer's. Shows the call while it lasts. */
 export function DialerPage() {
-  const { national } = usePhoneHints();
+  const { national } = usePhoneFormats();
   const { to, campaign_id } = route.useSearch();
   const navigate = route.useNavigate();
   const { user, account, drivers } = shell.useRouteContext().me;

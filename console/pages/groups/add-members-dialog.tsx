@@ -7,7 +7,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { usePhoneHints } from "../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
@@ -40,7 +40,7 @@ export function AddMembersDialog({ id }: { readonly id: number }) {
 }
 
 function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: () => void }) {
-  const { any } = usePhoneHints();
+  const { any } = usePhoneFormats();
   const [error, setError] = useState<Error | null>(null);
   const [percent, setPercent] = useState<number | null>(null);
   const [result, setResult] = useState<MemberImport | null>(null);

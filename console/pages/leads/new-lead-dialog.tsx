@@ -8,7 +8,7 @@ import { tenDigits } from "../../from-server.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { usePhoneHints } from "../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { SelectField } from "../../ui/select-field.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -79,7 +79,7 @@ function NewLeadForm({
         placeholder="9876543210"
         hint={
           <>
-            {usePhoneHints().national}
+            {usePhoneFormats().national}
             <SameNumber workspace={workspace} digits={tenDigits(watch("phone"), country_code)} />
           </>
         }

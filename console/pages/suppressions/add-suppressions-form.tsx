@@ -11,7 +11,7 @@ import { csvOfLines, linesOf } from "../../ui/csv-of-lines.ts";
 import { FormError } from "../../ui/form-error.tsx";
 import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { usePhoneHints } from "../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { ShowCurl } from "../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -37,7 +37,7 @@ const fields = [
 ] as const;
 
 export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void }) {
-  const { any } = usePhoneHints();
+  const { any } = usePhoneFormats();
   const [error, setError] = useState<Error | null>(null);
   const [percent, setPercent] = useState<number | null>(null);
   const [result, setResult] = useState<SuppressionImport | null>(null);

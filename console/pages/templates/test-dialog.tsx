@@ -8,7 +8,7 @@ import { nationalPhone } from "../../from-server.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField, FormValues } from "../../ui/form-fields.tsx";
-import { usePhoneHints } from "../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { toasts } from "../../ui/toasts.tsx";
 
 const shell = getRouteApi("/shell");
@@ -16,7 +16,7 @@ const shell = getRouteApi("/shell");
 /** Sends the template to one phone at once. */
 export function TestDialog({ template }: { readonly template: Template }) {
   const { data: numbers = [] } = useQuery(numbersQuery);
-  const { any } = usePhoneHints();
+  const { any } = usePhoneFormats();
   const { country_code } = shell.useRouteContext().me.account;
   const own = numbers.filter(
     ({ business_account_id }) => business_account_id === template.business_account_id,

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import { numbersQuery } from "../../../api/chat.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
-import { usePhoneHints } from "../../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../../ui/phone-formats.ts";
 import { isSandbox } from "../../../ui/sandbox-note.tsx";
 import { SandboxNumbers } from "../../../ui/sandbox-numbers.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
@@ -49,7 +49,7 @@ export function ComposerForm({ composer }: { readonly composer: Composer }) {
         <Sender composer={composer} error={errorOf("chat_number_id")} />
         <TemplateField composer={composer} error={errorOf("template_id")} />
       </Panel>
-      <AudienceFields composer={composer} written={usePhoneHints().any}>
+      <AudienceFields composer={composer} written={usePhoneFormats().any}>
         {isSandbox(drivers.chat) && <SandboxNumbers of="messages" />}
       </AudienceFields>
       <Panel title="Time">

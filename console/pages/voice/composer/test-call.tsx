@@ -8,7 +8,7 @@ import { Button } from "../../../ui/button.tsx";
 import { tenDigits } from "../../../from-server.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
-import { usePhoneHints } from "../../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../../ui/phone-formats.ts";
 import { ShowCurl } from "../../../ui/show-curl.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { TextField } from "../../../ui/text-field.tsx";
@@ -27,7 +27,7 @@ export function TestCall({
   readonly call_type: CallType;
   readonly variables: Readonly<Record<string, string>>;
 }) {
-  const { national } = usePhoneHints();
+  const { national } = usePhoneFormats();
   const { country_code } = shell.useRouteContext().me.account;
   const { register, handleSubmit, setError, formState } = useForm<Values>();
   const [formError, setFormError] = useState<Error | null>(null);

@@ -5,7 +5,7 @@ import { workspacesQuery } from "../../../api/leads.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { useMay } from "../../../ui/permission.ts";
-import { usePhoneHints } from "../../../ui/phone-hints.ts";
+import { usePhoneFormats } from "../../../ui/phone-formats.ts";
 import { isSandbox } from "../../../ui/sandbox-note.tsx";
 import { SandboxNumbers } from "../../../ui/sandbox-numbers.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
@@ -54,7 +54,7 @@ export function VoiceComposerForm({ composer }: Props) {
         />
         <ContentFields composer={composer} />
       </Panel>
-      <AudienceFields composer={composer} written={usePhoneHints().national}>
+      <AudienceFields composer={composer} written={usePhoneFormats().national}>
         {isSandbox(drivers.voice) && <SandboxNumbers of="calls" />}
       </AudienceFields>
       <TimeFields composer={composer} />
