@@ -16,7 +16,7 @@ export type FormField = {
   readonly kind: "text" | "long" | "password" | "time" | "number" | "check" | "lines" | "choice";
   /** What an empty field means, which is null; without it, a value is required. */
   readonly empty?: string;
-  /** Of a choice. One of numbers is sent as a number. */
+  /** Of a choice. One of numbers is sent as a number. Of a text: suggestions. */
   readonly options?: readonly Option[];
 };
 
@@ -66,13 +66,23 @@ function Input({
     );
   if (kind !== "check")
     return (
-      <TextField
-        {...shared}
-        // Browsers hide an invalid number: as a text it is refused, and not taken for an empty field.
-        {...(kind === "number" ? { inputMode: "numeric" } : { type: kind })}
-        placeholder={empty}
-        {...(kind === "password" ? { autoComplete: "new-password" } : {})}
-      />
+      <>
+        <TextField
+          {...shared}
+          // Browsers hide an invalid number: as a text it is refused, and not taken for an empty field.
+          {...(kind === "number" ? { inputMode: "numeric" } : { type: kind })}
+          placeholder={empty}
+          {...(kind === "password" ? { autoComplete: "new-password" } : {})}
+          {...(options.length > 0 ? { list: `${name}-suggested` } : {})}
+        />
+        {options.length > 0 && (
+          <datalist id={`${name}-suggested`}>
+            {options.map(({ value }) => (
+              <option key={value} value={value} />
+            ))}
+          </datalist>
+        )}
+      </>
     );
   return (
     <label className="flex items-center gap-2 self-end py-2">

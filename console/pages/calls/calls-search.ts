@@ -9,7 +9,7 @@ export const status_options: readonly Option<CallStatus>[] = [
   { value: "busy", label: "Busy" },
   { value: "no-answer", label: "No answer" },
   { value: "failed", label: "Failed" },
-  { value: "canceled", label: "Canceled" },
+  { value: "canceled", label: "Cancelled" },
 ];
 
 export const type_options: readonly Option<Call["type"]>[] = [

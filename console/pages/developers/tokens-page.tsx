@@ -1,24 +1,28 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { tokensQuery, type Token } from "../../api/tokens.ts";
+import { usersQuery } from "../../api/users.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
+import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { NewTokenDialog } from "./new-token-dialog.tsx";
 import { TokenActions } from "./token-actions.tsx";
 
-const columns: readonly Column<Token>[] = [
+const columnsOf = (users: ReadonlyMap<number, string>): readonly Column<Token>[] => [
   {
     header: "Name",
     cell: ({ name, kind, user_id }) => (
       <>
         <span className="wrap-anywhere">{name}</span>
         <span className="text-muted block text-xs font-normal">
-          {kind === "account" ? "As the account's owner" : `As user ${user_id}`}
+          {kind === "account"
+            ? "As the account's owner"
+            : `As ${users.get(user_id) ?? `user ${user_id}`}`}
         </span>
       </>
     ),
@@ -45,6 +49,8 @@ const columns: readonly Column<Token>[] = [
 export function TokensPage() {
   const tokens = useInfiniteQuery(tokensQuery);
   const table = pagedRows(tokens);
+  const mayReadUsers = useMay("users.read");
+  const users = pagedRows(useInfiniteQuery({ ...usersQuery, enabled: mayReadUsers })).rows;
   return (
     <Page
       title="API tokens"
@@ -62,7 +68,12 @@ export function TokensPage() {
       {tokens.isSuccess && table.rows.length === 0 ? (
         <EmptyState title="No tokens yet" text="Create one for each program that uses the API." />
       ) : (
-        <DataTable label="API tokens" columns={columns} {...table} keyOf={({ id }) => id} />
+        <DataTable
+          label="API tokens"
+          columns={columnsOf(new Map(users.map(({ id, name }) => [id, name])))}
+          {...table}
+          keyOf={({ id }) => id}
+        />
       )}
     </Page>
   );

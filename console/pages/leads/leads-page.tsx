@@ -166,7 +166,7 @@ function LeadTable({
         text={
           filtered
             ? "Try fewer filters, or another spelling."
-            : "They appear here as soon as a form or an import creates them."
+            : "Create one with New lead, import a file, or let a form create them by the API."
         }
       />
     );

@@ -26,6 +26,7 @@ export const setting_sections: readonly SettingSection[] = [
         label: "Time zone",
         kind: "text",
         note: "Such as Asia/Kolkata. Times without a zone are meant in it.",
+        options: Intl.supportedValuesOf("timeZone").map((value) => ({ value, label: value })),
       },
       {
         name: "country_code",

@@ -62,7 +62,7 @@ export function AuditPage() {
       <div className="flex flex-wrap items-center gap-2">
         <SearchField
           label="Action"
-          placeholder="Such as token.revoked, with Enter"
+          placeholder="Such as token.revoked"
           value={filter.action}
           onSearch={(action) => change({ action })}
         />

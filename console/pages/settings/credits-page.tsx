@@ -31,9 +31,19 @@ const columns: readonly Column<Transfer>[] = [
   {
     header: "For",
     wide: true,
-    cell: ({ subject, note }) => <span className="wrap-anywhere">{note ?? subject ?? "–"}</span>,
+    cell: ({ subject, note }) => (
+      <span className="wrap-anywhere">
+        {note ?? (subject === null ? "–" : describeSubject(subject))}
+      </span>
+    ),
   },
 ];
+
+/** Says what credit was used for: `chat_campaign:1` as "Chat campaign 1". */
+function describeSubject(subject: string): string {
+  const words = subject.replaceAll(/[_:]/g, " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 /** The account's credit, and every movement of it. */
 export function CreditsPage() {
