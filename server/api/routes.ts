@@ -21,6 +21,7 @@ import { callRoutes } from "./routes/calls/calls.ts";
 import { clickToCallRoutes } from "./routes/calls/click-to-call.ts";
 import { automationFlowRoutes } from "./routes/chat/automation-flows.ts";
 import { chatCampaignPaceRoutes } from "./routes/chat/chat-campaign-pace.ts";
+import { chatCampaignRecipientRoutes } from "./routes/chat/chat-campaign-recipients.ts";
 import { chatCampaignRecordRoutes } from "./routes/chat/chat-campaign-records.ts";
 import { chatCampaignRoutes } from "./routes/chat/chat-campaigns.ts";
 import { chatFlowRoutes } from "./routes/chat/chat-flows.ts";
@@ -79,6 +80,7 @@ export const routes: readonly Route[] = [
   ...whatsappCredentialRoutes,
   ...chatCampaignRoutes,
   ...chatCampaignRecordRoutes,
+  ...chatCampaignRecipientRoutes,
   ...chatCampaignPaceRoutes,
   ...chatTestMessageRoutes,
   ...automationFlowRoutes,

@@ -77,12 +77,7 @@ function NewLeadForm({
         label="Phone number"
         inputMode="tel"
         placeholder="9876543210"
-        hint={
-          <>
-            {usePhoneFormats().national}
-            <SameNumber workspace={workspace} digits={tenDigits(watch("phone"), country_code)} />
-          </>
-        }
+        hint={<PhoneHelp workspace={workspace} phone={watch("phone")} />}
         error={errors.phone?.message}
       />
       <TextField {...register("name")} label="Name" error={errors.name?.message} />
@@ -106,28 +101,25 @@ function NewLeadForm({
   );
 }
 
-/** Names a lead that has the number already; another one can be made all the same. */
-function SameNumber({
-  workspace,
-  digits,
-}: {
-  readonly workspace: number;
-  readonly digits: string | null;
-}) {
+/** How a number is written, and a lead that has it already; another one can be made all the same. */
+function PhoneHelp({ workspace, phone }: { readonly workspace: number; readonly phone: string }) {
+  const { national } = usePhoneFormats();
+  const { country_code } = shell.useRouteContext().me.account;
+  const digits = tenDigits(phone, country_code);
   const query = leadsQuery(workspace, { q: digits ?? "" });
   const { data } = useInfiniteQuery({ ...query, enabled: digits !== null });
-  const lead = data?.pages[0]?.data.find(({ phone }) => phone === digits);
-  if (digits === null || !lead) return null;
+  const lead = data?.pages[0]?.data.find((one) => one.phone === digits);
+  if (digits === null || !lead) return national;
   return (
     <>
-      {" "}
+      {national}{" "}
       <Link
         to="/leads/$leadId"
         params={{ leadId: String(lead.id) }}
         search={{ workspace }}
         className="text-accent underline"
       >
-        {lead.name ?? "A lead"}
+        {lead.name || "A lead"}
       </Link>{" "}
       has this number already.
     </>

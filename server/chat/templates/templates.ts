@@ -18,11 +18,11 @@ export async function listTemplates(
   db: Kysely<DB>,
   accountId: number,
   filter: TemplateFilter,
-  { limit = 50, cursor }: { limit?: number; cursor?: string },
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: TemplateResponse[]; next_cursor: string | null }> {
   let query = templateRows(db, accountId).orderBy("id");
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const isFiltered = Object.keys(filter).length > 0;
   const end = isFiltered ? await endOfSearch(query.clearSelect().select("id")) : null;
   if (end !== null) query = query.where("id", "<=", end);
   for (const column of ["status", "category", "language"] as const) {

@@ -108,7 +108,9 @@ export async function leadsBefore(
   if (before.id !== null) query = query.where(isBelow(order, accountId, before.id));
   if (before.ids) query = query.where(sql<boolean>`l.id = any(${before.ids}::bigint[])`);
   const first = query.orderBy("l.created_at", "desc").orderBy("l.id", "desc").limit(before.limit);
-  const found = describeLeads(db, accountId, first).orderBy("l.created_at", "desc").orderBy("l.id", "desc");
+  const found = describeLeads(db, accountId, first)
+    .orderBy("l.created_at", "desc")
+    .orderBy("l.id", "desc");
   return searches.use(accountId, () => found.execute());
 }
 

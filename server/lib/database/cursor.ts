@@ -81,6 +81,34 @@ export async function endOfSearch(rows: Searched): Promise<number | null> {
   return last?.id ?? null;
 }
 
+/** How often a request searches for the rows of its page: in 20,000 rows at most. */
+const searches_max = 50;
+
+type Listed = {
+  readonly data: readonly unknown[];
+  readonly next_cursor?: string | null;
+  readonly nextCursor?: string | null;
+};
+
+/**
+ * Searches on where a search has ended until the page is full: only what is rare among many rows takes more than one
+ * request.
+ */
+export async function searchOn<
+  At extends { readonly limit: number; readonly cursor?: string | undefined },
+  Page extends Listed,
+>(at: At, list: (at: At) => Promise<Page>): Promise<Page> {
+  let found = await list(at);
+  const data = [...found.data];
+  for (let searches = 1; searches < searches_max && data.length < at.limit; searches++) {
+    const cursor = found.next_cursor ?? found.nextCursor;
+    if (!cursor) break;
+    found = await list({ ...at, cursor, limit: at.limit - data.length });
+    data.push(...found.data);
+  }
+  return { ...found, data };
+}
+
 /**
  * Builds a page from up to limit + 1 rows: the extra row shows that there are more. `end` is the ID of the last row
  * that was searched, if there are more rows behind it: the next page then begins there, however few were found.

@@ -15,9 +15,9 @@ import {
 export async function listVoiceFiles(
   db: Kysely<DB>,
   accountId: number,
-  query: { limit?: number; cursor?: string; status?: VoiceFileStatus },
+  query: { limit: number; cursor?: string | undefined; status?: VoiceFileStatus },
 ): Promise<{ data: VoiceFileResponse[]; next_cursor: string | null }> {
-  const { limit = 50, cursor, status } = query;
+  const { limit, cursor, status } = query;
   const all = db
     .selectFrom("voice_files")
     .where("account_id", "=", accountId)

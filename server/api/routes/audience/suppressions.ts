@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { addSuppression } from "../../../audience/suppressions/add-suppression.ts";
 import { importSuppressions } from "../../../audience/suppressions/import-suppressions.ts";
 import { validateSuppression } from "../../../audience/suppressions/validate-suppression.ts";
@@ -37,11 +38,8 @@ export const suppressionRoutes = [
     success: { 200: pageOf(SuppressionResponse) },
     handle: ({ app, caller, query: { phone_number, limit = 50, cursor, ...filter } }) => {
       const phone = readPhoneQuery(phone_number, caller.account.country_code);
-      return listSuppressions(
-        app.db.query,
-        caller.account.id,
-        { ...filter, ...phone },
-        { limit, cursor, now: app.clock.now() },
+      return searchOn({ limit, cursor, now: app.clock.now() }, (at) =>
+        listSuppressions(app.db.query, caller.account.id, { ...filter, ...phone }, at),
       );
     },
   }),

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { createEndpoint } from "../../../callbacks/endpoints/create-endpoint.ts";
 import { deleteEndpoint } from "../../../callbacks/endpoints/delete-endpoint.ts";
 import {
@@ -63,7 +64,9 @@ const readRoutes = [
     success: { 200: pageOf(EndpointResponse) },
     handle: ({ app, caller, query }) => {
       const { limit = 50, cursor, ...filter } = query;
-      return listEndpoints(app.db.query, caller.account.id, filter, { limit, cursor });
+      return searchOn({ limit, cursor }, (at) =>
+        listEndpoints(app.db.query, caller.account.id, filter, at),
+      );
     },
   }),
   route({

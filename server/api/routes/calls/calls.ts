@@ -1,5 +1,6 @@
 // Call records, recordings, and call control.
 import Type from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { CallDetail, CallRecord } from "../../../calls/records/call-record-schema.ts";
 import { findCallDetail, findCallRecord, listCalls } from "../../../calls/records/call-records.ts";
 import { exportCalls } from "../../../calls/records/export-calls.ts";
@@ -36,7 +37,9 @@ const recordRoutes = [
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor };
       const { account } = caller;
-      return listCalls(app.db.query, account.id, readCallFilter(filter, account), at);
+      return searchOn(at, (part) =>
+        listCalls(app.db.query, account.id, readCallFilter(filter, account), part),
+      );
     },
   }),
   route({

@@ -1,4 +1,5 @@
 import { requireCampaign } from "../../../chat/campaigns/campaign-recipients.ts";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import {
   exportReplies,
   listReplies,
@@ -55,7 +56,9 @@ export const chatReplyRoutes = [
     handle: ({ app, caller, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor };
-      return listReplies(app.db.query, caller.account.id, readFilter(filter), at);
+      return searchOn(at, (part) =>
+        listReplies(app.db.query, caller.account.id, readFilter(filter), part),
+      );
     },
   }),
   route({
@@ -109,7 +112,9 @@ export const chatReplyRoutes = [
         account_id: caller.account.id,
         campaign_id: params.id,
       });
-      return listReplies(app.db.query, caller.account.id, filter, { limit, cursor });
+      return searchOn({ limit, cursor }, (at) =>
+        listReplies(app.db.query, caller.account.id, filter, at),
+      );
     },
   }),
 ];

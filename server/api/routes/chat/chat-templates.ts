@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { keepTemplate, submitTemplate } from "../../../chat/templates/create-template.ts";
 import { deleteAtProvider, deleteTemplates } from "../../../chat/templates/delete-template.ts";
 import { validateNewTemplate } from "../../../chat/templates/validate-template.ts";
@@ -41,10 +42,9 @@ export const chatTemplateRoutes = [
     }),
     success: { 200: pageOf(TemplateResponse) },
     handle: ({ app, caller, query: { limit = 50, cursor, ...filter } }) =>
-      listTemplates(app.db.query, caller.account.id, filter, {
-        limit,
-        ...(cursor === undefined ? {} : { cursor }),
-      }),
+      searchOn({ limit, cursor }, (at) =>
+        listTemplates(app.db.query, caller.account.id, filter, at),
+      ),
   }),
   route({
     method: "POST",

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { Agent, listAgents } from "../../../crm/workspaces/list-agents.ts";
 import { closed, crmPageOf, pageQuery } from "../../../lib/schemas.ts";
 import { route } from "../../route.ts";
@@ -19,9 +20,8 @@ export const agentRoutes = [
     }),
     success: { 200: crmPageOf(Agent) },
     handle: ({ app, caller, params, query }) =>
-      listAgents(app, caller.account.id, params.workspaceId, {
-        ...query,
-        limit: query.limit ?? 50,
-      }),
+      searchOn({ ...query, limit: query.limit ?? 50 }, (list) =>
+        listAgents(app, caller.account.id, params.workspaceId, list),
+      ),
   }),
 ];

@@ -1,4 +1,5 @@
 import { ContactResponse } from "../../../crm/contacts/contact-schema.ts";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { findContact } from "../../../crm/contacts/find-contact.ts";
 import { LeadResponse } from "../../../crm/leads/lead-schema.ts";
 import { listContacts } from "../../../crm/contacts/list-contacts.ts";
@@ -36,7 +37,9 @@ export const contactRoutes = [
     success: { 200: crmPageOf(ContactResponse) },
     handle: async ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
-      return listContacts(app, caller.account.id, params.workspaceId, filter, { limit, cursor });
+      return searchOn({ limit, cursor }, (at) =>
+        listContacts(app, caller.account.id, params.workspaceId, filter, at),
+      );
     },
   }),
   route({
@@ -90,12 +93,9 @@ export const contactRoutes = [
     handle: async ({ app, caller, params, query: { limit = 50, cursor } }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
       await findContact(app.db.query, caller.account.id, params.workspaceId, params.contactId);
-      return listLeads(
-        app,
-        caller.account.id,
-        params.workspaceId,
-        { contactId: params.contactId },
-        { limit, cursor },
+      const { contactId } = params;
+      return searchOn({ limit, cursor }, (at) =>
+        listLeads(app, caller.account.id, params.workspaceId, { contactId }, at),
       );
     },
   }),

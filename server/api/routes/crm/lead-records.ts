@@ -1,5 +1,6 @@
 // Leads after their creation: lists, look-ups, changes, notes and collaborators.
 import Type from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { addCollaborator } from "../../../crm/leads/add-collaborator.ts";
 import { addNote } from "../../../crm/leads/add-note.ts";
 import { findLead } from "../../../crm/leads/find-lead.ts";
@@ -72,12 +73,14 @@ export const leadRecordRoutes = [
     success: { 200: crmPageOf(LeadResponse) },
     precheck: inWorkspace,
     handle: ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) =>
-      listLeads(
-        app,
-        caller.account.id,
-        params.workspaceId,
-        readLeadFilter(filter, caller.account.time_zone),
-        { limit, cursor },
+      searchOn({ limit, cursor }, (at) =>
+        listLeads(
+          app,
+          caller.account.id,
+          params.workspaceId,
+          readLeadFilter(filter, caller.account.time_zone),
+          at,
+        ),
       ),
   }),
   route({

@@ -1,5 +1,6 @@
 // Voice campaigns after their launch: lists, details, recipients, calls and controls.
 import Type, { type Static } from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import type { Caller } from "../../../accounts/caller.ts";
 import type { Actor } from "../../../accounts/audit/record-audit.ts";
 import { statement_seconds } from "../../../audience/intake/limits.ts";
@@ -133,7 +134,7 @@ const campaignRoutes = [
     handle: ({ app, caller, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor, now: app.clock.now() };
-      return listCampaigns(app.db.query, caller.account.id, filter, at);
+      return searchOn(at, (part) => listCampaigns(app.db.query, caller.account.id, filter, part));
     },
   }),
   route({
@@ -232,7 +233,9 @@ const reportRoutes = [
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor, now: app.clock.now() };
       const place = await findKey(app, caller, id);
-      return listRecipients(app.db.query, place, readRecipientFilter(filter, caller.account), at);
+      return searchOn(at, (part) =>
+        listRecipients(app.db.query, place, readRecipientFilter(filter, caller.account), part),
+      );
     },
   }),
   route({
@@ -271,7 +274,7 @@ const reportRoutes = [
       const { limit = 50, cursor, ...rest } = query;
       const { account_id, campaign_id } = await findKey(app, caller, id);
       const filter = { ...readCallFilter(rest, caller.account), campaign_id };
-      return listCalls(app.db.query, account_id, filter, { limit, cursor });
+      return searchOn({ limit, cursor }, (at) => listCalls(app.db.query, account_id, filter, at));
     },
   }),
   route({

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { searchOn } from "../../../lib/database/cursor.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import { readWholeFile } from "../../../lib/read-whole-file.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
@@ -103,7 +104,10 @@ export const voiceFileRoutes = [
       ...pageQuery,
     }),
     success: { 200: pageOf(VoiceFileResponse) },
-    handle: ({ app, caller, query }) => listVoiceFiles(app.db.query, caller.account.id, query),
+    handle: ({ app, caller, query }) =>
+      searchOn({ ...query, limit: query.limit ?? 50 }, (list) =>
+        listVoiceFiles(app.db.query, caller.account.id, list),
+      ),
   }),
   route({
     method: "POST",

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { searchOn } from "./cursor.ts";
+
+/** A list of `rows` numbers of which a search looks at ten and finds those that match; a cursor is the number reached. */
+function listOf(rows: number, matches: (row: number) => boolean) {
+  let searches = 0;
+  const list = async ({ limit, cursor = "0" }: { limit: number; cursor?: string | undefined }) => {
+    searches++;
+    const from = Number(cursor);
+    const until = Math.min(from + 10, rows);
+    const all = Array.from({ length: until - from }, (_, i) => from + i).filter(matches);
+    const data = all.slice(0, limit);
+    const reached = all.length > limit ? data.at(-1)! + 1 : until;
+    return { data, next_cursor: reached === rows ? null : String(reached) };
+  };
+  return { list, searches: () => searches };
+}
+
+test("a page is filled by as many searches as it takes, and the next one begins behind its last row", async () => {
+  const { list } = listOf(100, (row) => row % 9 === 0);
+  const first = await searchOn({ limit: 3 }, list);
+  assert.deepEqual(first.data, [0, 9, 18]);
+  const rest = await searchOn({ limit: 50, cursor: first.next_cursor! }, list);
+  assert.deepEqual(rest, { data: [27, 36, 45, 54, 63, 72, 81, 90, 99], next_cursor: null });
+});
+
+test("a page that finds too little ends after 50 searches, and the next one goes on", async () => {
+  const { list, searches } = listOf(700, (row) => row === 600);
+  const first = await searchOn({ limit: 3 }, list);
+  assert.deepEqual(first, { data: [], next_cursor: "500" });
+  assert.equal(searches(), 50);
+  const next = await searchOn({ limit: 3, cursor: first.next_cursor! }, list);
+  assert.deepEqual(next, { data: [600], next_cursor: null });
+});
