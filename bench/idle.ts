@@ -9,6 +9,7 @@ import { makeEndpoint } from "../test/support/callback-factory.ts";
 import { makeChatNumber } from "../test/support/chat-factory.ts";
 import { startService } from "../test/support/service-process.ts";
 import { openBenchApp } from "./lib/open-bench-app.ts";
+import { until } from "./lib/until.ts";
 import { runBench, type Bench } from "./lib/run-bench.ts";
 
 const smoke = process.argv.includes("--smoke");
@@ -18,6 +19,10 @@ const settling_ms = 15_000;
 const lanes = 8;
 
 type Statement = { query: string; calls: number; ms: number; blocks: number };
+
+const due_accounts = `
+  select count(*)::int as due from accounts
+  where least(retention_due_at, recordings_due_at, report_due_at) <= now()`;
 
 const statements = `
   select regexp_replace(query, '\\s+', ' ', 'g') as query, calls::int, total_exec_time as ms,
@@ -45,6 +50,12 @@ await runBench("idle", smoke, async (bench) => {
   await db.connect();
   bench.defer(() => db.end());
   await db.query("vacuum analyze");
+  // New accounts are due at once, and then again after hours.
+  const dueAccounts = async () => (await db.query<{ due: number }>(due_accounts)).rows[0]!.due;
+  await until("no account is due", async () => (await dueAccounts()) === 0, {
+    poll_ms: 1_000,
+    timeout_ms: 600_000,
+  });
   await wait(settling_ms);
   await db.query("select pg_stat_statements_reset()");
   await wait(size.seconds * 1_000);

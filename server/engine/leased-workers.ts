@@ -115,7 +115,7 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
       for (let page = 0; page < pages_max; page++) {
         const due = workers.isFull() ? [] : await options.findDue(workers.fullAccounts());
         // A later page has only the candidates behind the first.
-        if (page === 0) await share.refresh(due.length);
+        if (page === 0) await share.refresh(due.length, workers.active());
         const left = due.filter((candidate) => {
           if (share.hasRoom(workers.active())) return !workers.start(candidate);
           return !isNeglected(keyOf(candidate), still) || !workers.start(candidate);
@@ -231,7 +231,8 @@ async function runWorker<Handle extends WorkerHandle>(
   );
   if (!lease) return;
   try {
-    await work(lease, id, worker);
+    // Not if it was to end while it acquired the lease.
+    if (!worker.stopping.aborted) await work(lease, id, worker);
   } catch (err) {
     app.log.error({ err, ...about }, "worker failed");
   } finally {

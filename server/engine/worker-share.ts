@@ -10,8 +10,11 @@ import { acquireLease, type Lease, type LeaseTimes } from "./leases.ts";
 const operator_account_id = 0;
 
 export type WorkerShare = {
-  /** Takes part, and updates the share from the role's leases and the number of `due` free ones. */
-  refresh(due: number): Promise<void>;
+  /**
+   * Takes part, and updates the share from the role's leases and the number of `due` free ones, unless there is neither
+   * one nor one of this process.
+   */
+  refresh(due: number, active: number): Promise<void>;
   /** Whether this process, with `active` workers, may start one more within its share. */
   hasRoom(active: number): boolean;
   /** Returns how many of the `active` workers to give back now: those beyond the share for a while. */
@@ -38,9 +41,10 @@ export function openWorkerShare(
     lease = await acquireLease(app, operator_account_id, name, times);
   };
   return {
-    async refresh(due) {
+    async refresh(due, active) {
       if (closed) return;
       await (refreshing = join());
+      if (due === 0 && active === 0) return;
       const [found] = await findShare(app.db.pool, [role, name]);
       const { held, pools, before } = found!;
       const total = held + due;
