@@ -173,9 +173,9 @@ for (const route of lists) {
       for (const [at, value] of valuesFor(route, one).entries())
         await read({ [one]: value }, at === 0 ? pages_max : 2);
       for (const other of filters.slice(i + 1)) {
-        for (const value of valuesFor(route, one).slice(0, 2))
-          for (const with_value of valuesFor(route, other).slice(0, 2))
-            await read({ [one]: value, [other]: with_value });
+        const [value] = valuesFor(route, one);
+        for (const with_value of valuesFor(route, other).slice(0, 2))
+          await read({ [one]: value, [other]: with_value });
       }
     }
     const empty = [...found].filter(
