@@ -19,11 +19,7 @@ const rows = 20_000;
 const page_rows = 50;
 
 /** What may read more, with the reason. The key is a list, or a list with some of its filters. */
-/** By chance of the statistics, few leads of a contact are read by another index. To be settled. */
-const plan_dependent = "depends on the statistics";
 const exceptions: Readonly<Record<string, string>> = {
-  "listLeads contactId": plan_dependent,
-  listContactLeads: plan_dependent,
   listGroups: "counts the members of each group",
   listAgentGroups: "counts the members of each group, of which it has at most 200",
   listPeople:
@@ -204,7 +200,7 @@ for (const route of lists) {
 test("every exception is still necessary", () => {
   const used = new Set(excesses.map(({ key }) => exceptionOf(key)));
   assert.deepEqual(
-    Object.keys(exceptions).filter((key) => !used.has(key) && exceptions[key] !== plan_dependent),
+    Object.keys(exceptions).filter((key) => !used.has(key)),
     [],
   );
 });

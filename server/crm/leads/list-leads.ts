@@ -104,12 +104,9 @@ export async function leadsBefore(
   filter: LeadFilter,
   before: { id: number | null; ids?: readonly number[] | undefined; limit: number },
 ): Promise<LeadRecord[]> {
-  let query = selectLeads(db, accountId, workspaceId).where(matches(filter));
+  let query = selectLeads(db, accountId, workspaceId, before.ids).where(matches(filter));
   if (before.id !== null) query = query.where(isBelow(order, accountId, before.id));
-  if (before.ids) query = query.where(sql<boolean>`l.id = any(${before.ids}::bigint[])`);
-  // Few leads are sorted after they are read by ID: no index has this order, and the planner cannot choose one.
-  const time = before.ids ? sql`l.created_at + interval '0'` : sql.ref("l.created_at");
-  const first = query.orderBy(time, "desc").orderBy("l.id", "desc").limit(before.limit);
+  const first = query.orderBy("l.created_at", "desc").orderBy("l.id", "desc").limit(before.limit);
   const found = describeLeads(db, accountId, first)
     .orderBy("l.created_at", "desc")
     .orderBy("l.id", "desc");

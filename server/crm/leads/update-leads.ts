@@ -230,11 +230,7 @@ async function recordUpdates(
   changedOf: (leadId: number) => readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  const selected = selectLeads(tx, of.account_id, of.workspace_id).where(
-    "l.id",
-    "=",
-    sql<number>`any (${ids}::bigint[])`,
-  );
+  const selected = selectLeads(tx, of.account_id, of.workspace_id, ids);
   const rows = await describeLeads(tx, of.account_id, selected).orderBy("l.id").execute();
   await recordEvents(
     tx,
