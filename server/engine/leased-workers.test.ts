@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { cloneDatabase, type TestDatabase } from "../../test/support/database.ts";
@@ -54,6 +55,7 @@ function fixture(
     { db, log },
     {
       role,
+      holder: randomUUID(),
       times: of.times ?? long,
       limits: of.limits ?? {},
       findDue: async (full) => of.findDue?.(full) ?? of.due ?? [],
@@ -192,6 +194,21 @@ test("a worker that cannot move stays in its process", async () => {
   await poll(both);
   assert.deepEqual(sizes(both), [2, 0]);
   await Promise.all(both.map((pool) => pool.stop()));
+});
+
+test("no worker moves to a process when nothing becomes more even", async () => {
+  const all = pools(4, candidates(1, 1, 1));
+  await balance([all[0]!], [1]);
+  await poll(all);
+  assert.deepEqual(sizes(all), [1, 0, 0, 0]);
+  await Promise.all(all.map((pool) => pool.stop()));
+});
+
+test("a new process gets a worker although no other has more than its share", async () => {
+  const all = pools(3, candidates(1, 1, 4));
+  await balance(all.slice(0, 2), [2, 2]);
+  await balance(all, [1, 1, 2]);
+  await Promise.all(all.map((pool) => pool.stop()));
 });
 
 test("work that was given back and that no other process takes is taken again, and kept", async () => {

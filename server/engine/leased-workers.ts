@@ -4,7 +4,7 @@
 // what it has beyond it: docs/decisions/2026-11-25-even-shares-of-leased-workers.md.
 import { openAccountPlaces } from "./account-places.ts";
 import type { App } from "./app.ts";
-import { acquireLease, lease_times, type Lease, type LeaseTimes } from "./leases.ts";
+import { acquireLease, lease_times, this_process, type Lease, type LeaseTimes } from "./leases.ts";
 import { openWorkerShare } from "./worker-share.ts";
 
 /** A resource that has work. */
@@ -39,6 +39,8 @@ export type PoolOptions<Handle extends WorkerHandle> = {
   /** The name of a resource's lease is `<role>:<id>`. */
   readonly role: string;
   readonly times?: LeaseTimes | undefined;
+  /** The holder of the leases: this process, if it is not given. */
+  readonly holder?: string;
   readonly limits?: PoolLimits;
   /** One page of candidates whose lease is free, without those of full accounts. */
   readonly findDue: (full: FullAccounts) => Promise<readonly Candidate[]>;
@@ -85,8 +87,8 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
   app: Pick<App, "db" | "log">,
   options: PoolOptions<Handle>,
 ): LeasedWorkers<Handle> {
-  const { role, times = lease_times } = options;
-  const share = openWorkerShare(app, role, times);
+  const { role, times = lease_times, holder = this_process } = options;
+  const share = openWorkerShare(app, role, { times, holder });
   const workers = openWorkers(app, options);
   /** Candidates beyond the share, and since when they are free. */
   let waiting = new Map<string, number>();
@@ -218,12 +220,12 @@ function handlesIn<Handle>(
 /** Runs one worker if the lease is free. Never throws. */
 async function runWorker<Handle extends WorkerHandle>(
   app: Pick<App, "db" | "log">,
-  { role, times = lease_times, work }: PoolOptions<Handle>,
+  { role, times = lease_times, holder, work }: PoolOptions<Handle>,
   { account_id, id }: Candidate,
   worker: WorkerContext<Handle>,
 ): Promise<void> {
   const about = { account_id, subject_id: id, role };
-  const lease = await acquireLease(app, account_id, `${role}:${id}`, times).catch(
+  const lease = await acquireLease(app, account_id, `${role}:${id}`, times, holder).catch(
     (err: unknown) => {
       app.log.warn({ err, ...about }, "could not acquire lease");
       return null;

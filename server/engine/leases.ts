@@ -11,7 +11,7 @@ export type { LeaseTimes } from "./keep-lease.ts";
 export const lease_times: LeaseTimes = { lease_ms: 10_000, renew_ms: 3_000, margin_ms: 4_000 };
 
 /** This process, as the holder of its leases. */
-const holder = randomUUID();
+export const this_process: string = randomUUID();
 
 export type Lease = {
   readonly account_id: number;
@@ -39,6 +39,7 @@ export async function acquireLease(
   accountId: number,
   name: string,
   times: LeaseTimes = lease_times,
+  holder = this_process,
 ): Promise<Lease | null> {
   const end = leaseEnd(times);
   const [taken] = await runAcquireLease(app.db.pool, [accountId, name, holder, times.lease_ms]);
