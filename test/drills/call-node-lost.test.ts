@@ -23,6 +23,8 @@ import { customer } from "./call-load.ts";
 const promise_ms = 120_000;
 const recipients = 120;
 const legs_per_second = 10;
+/** Calls on a node when it is killed: fewer than a slow machine has at once. */
+const lost_min = 10;
 
 type SecondNode = AsyncDisposable & {
   readonly node_id: number;
@@ -57,12 +59,12 @@ async function addNode(fixture: CallDrillFixture): Promise<SecondNode> {
   };
 }
 
-/** Launches a campaign that plays five seconds of audio to recipients who stay; returns its ID. */
+/** Launches a campaign that plays ten seconds of audio to recipients who stay; returns its ID. */
 async function launch(fixture: CallDrillFixture): Promise<number> {
   const db = openDatabase(fixture.database_url, openLog("silent", { readable: false }));
   const app = { db, clock: systemClock };
   const { account, trunk_id } = fixture;
-  const audio = await storeAudio(db.query, account.account_id, tone(5_000), systemClock.now());
+  const audio = await storeAudio(db.query, account.account_id, tone(10_000), systemClock.now());
   const plan: VoicePlan = {
     content: { call_type: "obd_voice_call", prompt: { audio } },
     opt_out_key: null,
@@ -117,7 +119,7 @@ test("two minutes after one of two Asterisk nodes was killed in mid-campaign, it
     }
   const campaign = await launch(fixture);
   const isOnNode = "recipient_id is not null and node_id = $1 and stage = 'talking'";
-  await eventually(async () => (await fixture.count(isOnNode, [node_id])) > 20);
+  await eventually(async () => (await fixture.count(isOnNode, [node_id])) > lost_min);
 
   await second.asterisk.kill();
   const killed_ms = performance.now();
@@ -157,7 +159,7 @@ test("two minutes after one of two Asterisk nodes was killed in mid-campaign, it
     "id = any ($1) and ended_reason <> 'node_unavailable' and ended_at > greatest($2, initiated_at)";
   assert.equal(await fixture.count(late, [ids, killed_at]), 0, "none ends after the kill");
   const isLost = "id = any ($1) and ended_reason = 'node_lost' and cost > 0";
-  assert.ok((await fixture.count(isLost, [ids])) > 20);
+  assert.ok((await fixture.count(isLost, [ids])) > lost_min);
   const states = await fixture.query<{ state: string }>(
     "select distinct state from voice_recipients where campaign_id = $1",
     [campaign],
