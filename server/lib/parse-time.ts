@@ -41,10 +41,13 @@ export function parseTimeOrDay(text: string, timeZone: string): Date | string {
   return parseTime(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text, timeZone);
 }
 
-/** Reports whether `name` is a time zone of the IANA database, such as Asia/Kolkata or UTC. */
+/**
+ * Reports whether `name` is a time zone of the IANA database, such as Asia/Kolkata or UTC. Abbreviations are none: IST is
+ * India's for Node.js and Israel's for PostgreSQL.
+ */
 export function isTimeZone(name: string): boolean {
   // Intl also takes offsets (+05:30), which are not time zones.
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
+  if (!/^([A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)+|UTC|GMT)$/.test(name)) return false;
   try {
     zoneFormat(name);
     return true;
