@@ -1,11 +1,26 @@
 // Why calls ended, as sentences with what helps.
-import type { Reason } from "./reason.ts";
+import type { Call } from "../api/call-records.ts";
+import { reasonOf, type Reason } from "./reason.ts";
 
 const reason = (label: string, text: string, advice: string | null = null): Reason => ({
   label,
   text,
   advice,
 });
+
+/** Why a call ended, and who hung up; null while it lasts. */
+export function whyCallEnded({
+  ended_reason,
+  ended_by,
+}: Pick<Call, "ended_reason" | "ended_by">): Reason | null {
+  if (ended_reason === null) return null;
+  if (ended_reason === "hung_up" && ended_by === "agent") return agent_hung_up;
+  if (ended_reason === "hung_up" && ended_by === "customer") return customer_hung_up;
+  return reasonOf(call_reasons, ended_reason);
+}
+
+const agent_hung_up = reason("The agent hung up", "The agent ended the call.");
+const customer_hung_up = reason("The customer hung up", "The customer ended the call.");
 
 /** By `ended_reason` of a call record. */
 export const call_reasons: Readonly<Record<string, Reason>> = {

@@ -10,13 +10,13 @@ export function DayFilter({
 }) {
   const days = { from, to };
   return (["from", "to"] as const).map((name) => (
-    <label key={name} className="text-muted flex items-center gap-2">
-      {name === "from" ? "From" : "Before"}
+    <label key={name} className="text-muted flex items-center gap-2 max-sm:w-full">
+      <span className="max-sm:w-14">{name === "from" ? "From" : "Before"}</span>
       <input
         type="date"
         value={days[name] ?? ""}
         onChange={({ target }) => onChange({ [name]: target.value || undefined })}
-        className="border-line bg-panel text-ink h-9 rounded-lg border px-3"
+        className="border-line bg-panel text-ink h-9 rounded-lg border px-3 max-sm:flex-1"
       />
     </label>
   ));

@@ -1,4 +1,4 @@
-import { createCampaign, expect, test } from "./console-fixture.ts";
+import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
 
 test("a reply appears live, is answered, and who is angry is suppressed from there", async ({
   openPage,
@@ -35,13 +35,14 @@ test("the overview names who waits for an answer, and the conversation what was 
   service,
 }) => {
   await openPage("/");
+  await createLead(service, { name: "Asha Rao", phone: "9812777005" });
   await createCampaign(service, "Asked for an answer", ["919812777005"]);
   const item = page
     .getByRole("list", { name: "Needs attention" })
     .getByRole("listitem")
     .filter({ hasText: "waits for an answer" });
   await item.getByRole("link", { name: "Open" }).click();
-  const row = page.getByRole("listitem").filter({ hasText: "+919812777005" });
+  const row = page.getByRole("listitem").filter({ hasText: "Asha Rao +919812777005" });
   await expect(row).toContainText("left to answer");
   await row.getByRole("link").click();
   await expect(page.getByRole("link", { name: "Asked for an answer" })).toBeVisible();

@@ -2,8 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { callQuery, type CallDetail } from "../../api/call-records.ts";
 import { useRefresh } from "../../api/live.ts";
-import { call_reasons } from "../../messages/call-reasons.ts";
-import { reasonOf } from "../../messages/reason.ts";
+import { whyCallEnded } from "../../messages/call-reasons.ts";
 import { Missing } from "../../ui/missing.tsx";
 import { formatCount, formatDuration } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
@@ -59,8 +58,8 @@ export function CallPage() {
 }
 
 function Content({ call }: { readonly call: CallDetail }) {
-  const { ended_reason, ended_at, ring_seconds, talk_seconds, cost, attempt, remark } = call;
-  const words = ended_reason === null ? null : reasonOf(call_reasons, ended_reason);
+  const { ended_at, ring_seconds, talk_seconds, cost, attempt, remark } = call;
+  const words = whyCallEnded(call);
   return (
     <>
       {words && (

@@ -3,8 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { callsQuery, type Call, type CallFilter } from "../../api/call-records.ts";
 import { useRefresh } from "../../api/live.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
-import { call_reasons } from "../../messages/call-reasons.ts";
-import { reasonOf } from "../../messages/reason.ts";
+import { whyCallEnded } from "../../messages/call-reasons.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { DayFilter } from "../../ui/day-filter.tsx";
@@ -39,8 +38,7 @@ const columns: readonly Column<Call>[] = [
   {
     header: "How it ended",
     wide: true,
-    cell: ({ ended_reason }) =>
-      ended_reason === null ? "–" : reasonOf(call_reasons, ended_reason).label,
+    cell: (call) => whyCallEnded(call)?.label ?? "–",
   },
   {
     header: "Kind",

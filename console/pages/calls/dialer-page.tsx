@@ -6,8 +6,7 @@ import { callQuery, callsQuery } from "../../api/call-records.ts";
 import { useRefresh } from "../../api/live.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { tenDigits } from "../../from-server.ts";
-import { call_reasons } from "../../messages/call-reasons.ts";
-import { reasonOf } from "../../messages/reason.ts";
+import { whyCallEnded } from "../../messages/call-reasons.ts";
 import { ApiForm } from "../../ui/api-form.tsx";
 import { buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -129,7 +128,7 @@ function LiveCall({
     <div className="flex min-w-0 flex-col gap-4" aria-live="polite">
       <Panel title="The call" actions={call && <CallStatusBadge status={call.status} />}>
         <FormError error={error} />
-        {call?.ended_reason != null && <p>{reasonOf(call_reasons, call.ended_reason).text}</p>}
+        {call?.ended_reason != null && <p>{whyCallEnded(call)?.text}</p>}
         {call?.remark && <p className="text-muted wrap-anywhere">Note: {call.remark}</p>}
         <div className="flex flex-wrap gap-2">
           {call && (

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { tenDigits } from "../../from-server.ts";
 import { useRefresh } from "../../api/live.ts";
 import { repliesQuery, type Reply } from "../../api/replies.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -15,6 +16,7 @@ import { latestOfEach, phoneOf, replyText } from "./reply-text.ts";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
 
 const route = getRouteApi("/shell/chat/replies");
+const shell = getRouteApi("/shell");
 
 /** The last message of each person, newest first. */
 export function RepliesPage() {
@@ -65,14 +67,17 @@ export function RepliesPage() {
 function Filters() {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
+  const { country_code } = shell.useRouteContext().me.account;
   return (
     <div className="flex flex-wrap gap-2">
       <SearchField
         label="Number"
-        placeholder="Number with country code"
+        placeholder="Number, with Enter"
         value={filter.phone_number}
-        onSearch={(phone_number) => {
+        onSearch={(text) => {
           const { phone_number: _, ...rest } = filter;
+          const digits = text && tenDigits(text, country_code);
+          const phone_number = digits ? `+${country_code}${digits}` : text;
           void navigate({
             search: phone_number === undefined ? rest : { ...rest, phone_number },
           });
@@ -100,7 +105,8 @@ function Filters() {
 function Person({ reply }: { readonly reply: Reply }) {
   const phone = phoneOf(reply);
   const minutes = useMinutesLeft(reply.received_at);
-  const name = phone ?? "WhatsApp user without a number";
+  const number = phone ?? "WhatsApp user without a number";
+  const name = reply.contact_name ?? number;
   return (
     <li className="hover:bg-hover relative flex flex-wrap items-center justify-between gap-x-6 gap-y-1 px-4 py-3">
       <div className="min-w-0 flex-1 basis-64">
@@ -115,6 +121,7 @@ function Person({ reply }: { readonly reply: Reply }) {
             {name}
           </Link>
         )}
+        {name !== number && <span className="text-muted text-xs tabular-nums"> {number}</span>}
         <p className="text-muted line-clamp-2 wrap-anywhere">{replyText(reply)}</p>
       </div>
       <div className="text-muted flex flex-wrap items-center gap-3 text-xs">

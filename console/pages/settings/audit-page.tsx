@@ -10,9 +10,8 @@ import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useMay } from "../../ui/permission.ts";
-import { SearchField } from "../../ui/search-field.tsx";
-import { Time } from "../../ui/time.tsx";
-import { describeAction } from "./describe-action.ts";
+import { Time, useTimeFormat } from "../../ui/time.tsx";
+import { describeAction, describeDetail } from "./describe-action.ts";
 
 const route = getRouteApi("/shell/settings/audit");
 
@@ -23,9 +22,6 @@ const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<AuditEnt
       <>
         {describeAction(action)}
         {subject_id !== null && <span className="text-muted"> {subject_id}</span>}
-        <span className="text-muted block font-mono text-xs font-normal wrap-anywhere">
-          {action}
-        </span>
       </>
     ),
   },
@@ -37,16 +33,26 @@ const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<AuditEnt
   {
     header: "Detail",
     wide: true,
-    cell: ({ detail }) =>
-      Object.keys(detail).length === 0 ? (
-        "–"
-      ) : (
-        <span className="font-mono text-xs wrap-anywhere">{JSON.stringify(detail)}</span>
-      ),
+    cell: ({ detail }) => <Detail detail={detail} />,
   },
   { header: "From", wide: true, cell: ({ address }) => address ?? "–" },
   { header: "Time", cell: ({ at }) => <Time at={at} /> },
 ];
+
+function Detail({ detail }: Pick<AuditEntry, "detail">) {
+  const lines = describeDetail(detail, useTimeFormat());
+  if (lines.length === 0) return "–";
+  return (
+    <dl className="text-xs">
+      {lines.map(([label, value]) => (
+        <div key={label} className="flex gap-1.5">
+          <dt className="text-muted shrink-0">{label}:</dt>
+          <dd className="min-w-0 wrap-anywhere">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
 
 /** Who changed what in the account, newest first. */
 export function AuditPage() {
@@ -60,11 +66,12 @@ export function AuditPage() {
   return (
     <Page title="Audit trail" text="Who changed what. Entries are neither changed nor deleted.">
       <div className="flex flex-wrap items-center gap-2">
-        <SearchField
+        <FilterSelect
           label="Action"
-          placeholder="Such as token.revoked"
+          all="All actions"
           value={filter.action}
-          onSearch={(action) => change({ action })}
+          options={actionsOf(table.rows, filter.action)}
+          onChange={(action) => change({ action })}
         />
         {users.length > 0 && (
           <FilterSelect
@@ -90,4 +97,13 @@ export function AuditPage() {
       )}
     </Page>
   );
+}
+
+/** The actions of the entries that are loaded, and the chosen one. */
+function actionsOf(entries: readonly AuditEntry[], chosen: string | undefined) {
+  const actions = new Set(entries.map(({ action }) => action));
+  if (chosen !== undefined) actions.add(chosen);
+  return [...actions]
+    .map((action) => ({ value: action, label: describeAction(action) }))
+    .toSorted((one, next) => one.label.localeCompare(next.label));
 }

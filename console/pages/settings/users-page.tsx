@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { extensionsQuery, type Extension } from "../../api/agents.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { rolesQuery, usersQuery, type Role, type User } from "../../api/users.ts";
 import { useMay } from "../../ui/permission.ts";
@@ -21,6 +22,7 @@ export function UsersPage() {
   const { me } = shell.useRouteContext();
   const users = useInfiniteQuery(usersQuery);
   const { data: roles = [], error } = useQuery(rolesQuery);
+  const { data: phones = [] } = useQuery({ ...extensionsQuery, enabled: useMay("agents.read") });
   const table = pagedRows(users);
   return (
     <Page
@@ -32,7 +34,7 @@ export function UsersPage() {
       <OpenInvitations roles={roles} />
       <DataTable
         label="Users"
-        columns={columnsOf({ roles, may_manage, own_id: me.user.id })}
+        columns={columnsOf({ roles, phones, may_manage, own_id: me.user.id })}
         {...table}
         keyOf={({ id }) => id}
       />
@@ -44,10 +46,12 @@ export function UsersPage() {
 
 function columnsOf({
   roles,
+  phones,
   may_manage,
   own_id,
 }: {
   readonly roles: readonly Role[];
+  readonly phones: readonly Extension[];
   readonly may_manage: boolean;
   readonly own_id: number;
 }): readonly Column<User>[] {
@@ -74,6 +78,12 @@ function columnsOf({
         <Badge tone={active ? "good" : "neutral"}>{active ? "Active" : "Inactive"}</Badge>
       ),
     },
-    { header: "Extension", wide: true, cell: ({ extension }) => extension ?? "–" },
+    { header: "Extension", wide: true, cell: (user) => extensionsOf(user, phones) || "–" },
   ];
+}
+
+/** The user's phones of the account, and the extension that programs gave. */
+function extensionsOf({ id, extension }: User, phones: readonly Extension[]): string {
+  const own = phones.filter(({ user_id }) => user_id === id).map((phone) => phone.extension);
+  return [...new Set(extension === null ? own : [...own, extension])].join(", ");
 }

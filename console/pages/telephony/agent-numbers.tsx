@@ -11,22 +11,19 @@ import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField } from "../../ui/form-fields.tsx";
 import { ListSection } from "../../ui/list-section.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { RowActions } from "../../ui/row-actions.tsx";
 import { Time } from "../../ui/time.tsx";
 
-const fields: readonly FormField[] = [
-  {
-    name: "number",
-    label: "Phone number",
-    kind: "text",
-    note: "Ten digits of your country, or + and the country code.",
-  },
+const fieldsOf = (note: string): readonly FormField[] => [
+  { name: "number", label: "Phone number", kind: "text", note },
   { name: "name", label: "Whose phone it is", kind: "text", empty: "" },
 ];
 
 /** Phones outside the office that may be rung as an agent's. */
 export function AgentNumbers() {
   const may = useMay("agents.manage");
+  const { any } = usePhoneFormats();
   return (
     <ListSection
       title="Agents' own phones"
@@ -35,7 +32,7 @@ export function AgentNumbers() {
         may && (
           <FormDialog
             title="Add an agent's phone"
-            fields={fields}
+            fields={fieldsOf(any)}
             action="Add the phone"
             save={(json) => addAgentNumber(json as Parameters<typeof addAgentNumber>[0])}
             trigger={<Button>Add a phone</Button>}

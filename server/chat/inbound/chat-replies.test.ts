@@ -10,9 +10,11 @@ import {
 } from "../../../test/support/chat-factory.ts";
 import {
   makeAccount,
+  makeAgentToken,
   makeCredits,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { makeContact } from "../../../test/support/crm-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -85,6 +87,7 @@ test("replies are listed newest first, of the account and of a campaign, page by
     bsuid: null,
     answers: [],
     content: null,
+    contact_name: null,
   });
 
   const first = await get("/api/v1/chat/replies?limit=2");
@@ -134,7 +137,8 @@ test("an export of replies has what the list shows, what a spreadsheet would run
   assert.equal(answer.status, 200, answer.text);
   const rows: Record<string, string>[] = parse(answer.text, { columns: true });
   const [row, ...more] = rows;
-  const [listed] = (await get(`/api/v1/chat/replies${query}`)).body.data;
+  const [{ contact_name, ...listed }] = (await get(`/api/v1/chat/replies${query}`)).body.data;
+  assert.equal(contact_name, null);
   assert.deepEqual([more, Object.keys(row!)], [[], Object.keys(listed)]);
   assert.deepEqual(
     [row!["text"], row!["phone_number"], row!["opted_out"], row!["payload"]],
@@ -147,4 +151,18 @@ test("an export of replies has what the list shows, what a spreadsheet would run
     .where("action", "=", "chat_replies.exported")
     .execute();
   assert.deepEqual(entries, [{ detail: { filters: ["campaign_id"] } }]);
+});
+
+test("a reply names its contact for those who may see contacts", async () => {
+  const phone = "919845454545";
+  await keep({ text: "hello", phone });
+  await makeContact(api.app, account, { phone: phone.slice(2), name: "Asha" });
+  const names = async (of = account.token) => {
+    const path = `/api/v1/chat/replies?phone_number=${phone}`;
+    const { body } = await api.send("GET", path, { token: of });
+    return body.data.map(({ contact_name }: { contact_name: string | null }) => contact_name);
+  };
+  assert.deepEqual(await names(), ["Asha"]);
+  const token = await makeAgentToken(api.app, account, ["chat.read"]);
+  assert.deepEqual(await names(token), [null]);
 });

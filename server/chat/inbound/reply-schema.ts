@@ -36,6 +36,18 @@ export const ReplyResponse = Type.Object(
 );
 export type ReplyResponse = Static<typeof ReplyResponse>;
 
+/** A reply in a list. */
+export const ListedReply = Type.Object(
+  {
+    ...ReplyResponse.properties,
+    contact_name: nullable(
+      Type.String({ description: "Of the newest contact with the number; null without crm.read" }),
+    ),
+  },
+  { title: "ListedChatReply" },
+);
+export type ListedReply = Static<typeof ListedReply>;
+
 const narrowing = {
   phone_number: Type.Optional(
     Type.String({ maxLength: 64, description: "Digits with country code" }),

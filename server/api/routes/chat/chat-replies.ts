@@ -7,7 +7,7 @@ import {
 } from "../../../chat/inbound/list-replies.ts";
 import {
   campaignReplyQuery,
-  ReplyResponse,
+  ListedReply,
   replyFilterQuery,
   replyQuery,
 } from "../../../chat/inbound/reply-schema.ts";
@@ -19,6 +19,10 @@ import { invalidField } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
 import type { RateLimit } from "../../checks/rate-limit.ts";
+import type { Caller } from "../../../accounts/caller.ts";
+import type { App } from "../../../engine/app.ts";
+import { namesOfPhones } from "../../../people/names-of-phones.ts";
+import { visibleParts } from "../../../people/people-access.ts";
 import { route, type Access } from "../../route.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
@@ -42,6 +46,26 @@ function readFilter({ phone_number, opted_out, campaign_id: id }: Query): ReplyF
   return { opted_out, campaign_id, phone };
 }
 
+/** Returns a page of replies with the names of who wrote them, as far as the caller may see contacts. */
+async function listNamed(
+  { db }: Pick<App, "db">,
+  caller: Caller,
+  filter: ReplyFilter,
+  at: { limit: number; cursor?: string | undefined },
+): Promise<{ data: ListedReply[]; next_cursor: string | null }> {
+  const { id } = caller.account;
+  const { data, next_cursor } = await listReplies(db.query, id, filter, at);
+  const phones = data.flatMap(({ phone_number }) => phone_number ?? []);
+  const names = visibleParts(caller).has("leads")
+    ? await namesOfPhones(db.query, id, phones)
+    : new Map<string, string>();
+  const named = data.map((reply) => ({
+    ...reply,
+    contact_name: names.get(reply.phone_number ?? "") ?? null,
+  }));
+  return { data: named, next_cursor };
+}
+
 export const chatReplyRoutes = [
   route({
     method: "GET",
@@ -52,13 +76,11 @@ export const chatReplyRoutes = [
     tag: "Chat replies",
     access: seeReplies,
     query: closed(replyQuery),
-    success: { 200: pageOf(ReplyResponse) },
+    success: { 200: pageOf(ListedReply) },
     handle: ({ app, caller, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor };
-      return searchOn(at, (part) =>
-        listReplies(app.db.query, caller.account.id, readFilter(filter), part),
-      );
+      return searchOn(at, (part) => listNamed(app, caller, readFilter(filter), part));
     },
   }),
   route({
@@ -104,7 +126,7 @@ export const chatReplyRoutes = [
     access: seeReplies,
     params: closed({ id: pathId("Campaign id") }),
     query: closed(campaignReplyQuery),
-    success: { 200: pageOf(ReplyResponse) },
+    success: { 200: pageOf(ListedReply) },
     handle: async ({ app, caller, params, query }) => {
       const { limit = 50, cursor } = query;
       const filter = { ...readFilter(query), campaign_id: params.id };
@@ -112,9 +134,7 @@ export const chatReplyRoutes = [
         account_id: caller.account.id,
         campaign_id: params.id,
       });
-      return searchOn({ limit, cursor }, (at) =>
-        listReplies(app.db.query, caller.account.id, filter, at),
-      );
+      return searchOn({ limit, cursor }, (at) => listNamed(app, caller, filter, at));
     },
   }),
 ];

@@ -1,0 +1,20 @@
+// The names of people by their phone numbers, for a list of numbers.
+import { sql, type Kysely } from "kysely";
+import type { DB } from "../lib/database/database.ts";
+
+/** Returns the names of the contacts with these numbers (E.164 digits), the newest of each. */
+export async function namesOfPhones(
+  db: Kysely<DB>,
+  accountId: number,
+  phones: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (phones.length === 0) return new Map();
+  const { rows } = await sql<{ phone: string; name: string }>`
+    select p.phone, n.name from unnest(${[...new Set(phones)]}::text[]) p (phone)
+    cross join lateral (
+      select c.name from workspaces w
+      join contacts c on c.account_id = ${accountId} and c.workspace_id = w.id
+        and c.phone = right(p.phone, 10) and c.phone_e164 = '+' || p.phone
+      where w.account_id = ${accountId} and w.active order by c.id desc limit 1) n`.execute(db);
+  return new Map(rows.map(({ phone, name }) => [phone, name]));
+}
