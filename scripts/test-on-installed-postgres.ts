@@ -37,6 +37,8 @@ const settings = [
   "max_connections=300",
   "-c",
   "listen_addresses=127.0.0.1",
+  "-c",
+  "fsync=off",
 ];
 const postgres = spawn(join(bin, "postgres"), ["-D", data, "-p", String(port), ...settings], {
   ...user,

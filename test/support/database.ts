@@ -17,9 +17,9 @@ export function databaseUrl(database: string): string {
 
 export type TestDatabase = { readonly url: string; drop(): Promise<void> };
 
-/** Creates a migrated database. */
+/** Creates a migrated database: by copying files, in half the time of writing its pages to the WAL. */
 export async function cloneDatabase(): Promise<TestDatabase> {
-  return newDatabase(`template ${template_database}`);
+  return newDatabase(`template ${template_database} strategy file_copy`);
 }
 
 /** Creates an empty database, for tests of the migrations. */
