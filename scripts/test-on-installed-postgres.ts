@@ -1,11 +1,17 @@
-// Runs a command (by default npm run test:of-database) on the machine's installed PostgreSQL instead of the embedded
-// one: the oldest supported version must pass like the newest. The server lives as long as the command.
+// Runs a command on the machine's installed PostgreSQL instead of the embedded one: the oldest supported version must
+// pass like the newest. By default the contract, the tenant matrix, and the few test files that together issue every
+// statement of the server, by the records of the last `npm test`. The server lives as long as the command.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { chownSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
+import { coveringFiles, readRecordedRuns } from "./lib/recorded-runs.ts";
 import { scratchFolder } from "../test/support/scratch-folder.ts";
+
+const always = ["test/{contract,matrix}/**/!(chat-large).test.ts"];
+/** Its plans are of the shipped version; processes of drills and other programs. */
+const left_out = /^test\/(lists-at-depth|(asterisk|browser|drills|fuzz|prism)\/)/;
 
 const installed = "/usr/lib/postgresql";
 const versions = readdirSync(installed).map(Number).filter(Number.isInteger);
@@ -52,8 +58,7 @@ while (!isReady()) {
     throw new Error(`PostgreSQL ${version} did not start`);
 }
 
-const [command = "npm", ...words] =
-  process.argv.length > 2 ? process.argv.slice(2) : ["npm", "run", "-s", "test:of-database"];
+const [command = "npm", ...words] = process.argv.length > 2 ? process.argv.slice(2) : tests();
 console.log(`PostgreSQL ${version}: ${[command, ...words].join(" ")}`);
 const run = spawnSync(command, words, {
   stdio: "inherit",
@@ -63,6 +68,17 @@ postgres.kill("SIGINT");
 await once(postgres, "exit");
 rmSync(dir, { recursive: true });
 process.exit(run.status ?? 1);
+
+function tests(): string[] {
+  const root = join(import.meta.dirname, "..");
+  const runs = [...readRecordedRuns(root)].filter(
+    ([file]) =>
+      /^(server|test)\//.test(file) && !left_out.test(file) && existsSync(join(root, file)),
+  );
+  if (runs.length === 0) throw new Error("no statement was recorded: run npm test first");
+  const files = coveringFiles(new Map(runs));
+  return ["npm", "run", "-s", "test:run", "--", "--test-concurrency=3", ...always, ...files];
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

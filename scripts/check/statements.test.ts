@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { checkStatements, type Recorded } from "./statements.ts";
+import type { Recorded } from "../lib/recorded-runs.ts";
+import { checkStatements } from "./statements.ts";
 
 const migrations = join(import.meta.dirname, "../../migrations");
 
@@ -12,7 +13,8 @@ function check(t: TestContext, files: Readonly<Record<string, string>>, recorded
   const root = mkdtempSync(join(tmpdir(), "statements-"));
   t.after(() => rmSync(root, { recursive: true }));
   cpSync(migrations, join(root, "migrations"), { recursive: true });
-  const written = { ...files, ".cache/statements-ran/a.test.ts.json": JSON.stringify(recorded) };
+  const run = JSON.stringify({ cpu_ms: 1, statements: recorded });
+  const written = { ...files, ".cache/statements-ran/a.test.ts.json": run };
   for (const [file, text] of Object.entries(written)) {
     mkdirSync(dirname(join(root, file)), { recursive: true });
     writeFileSync(join(root, file), text);

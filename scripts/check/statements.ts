@@ -1,7 +1,8 @@
 // Checks the statements that the tests have made the server issue, as test/support/record-statements.ts records them.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync } from "libpg-query";
+import { readRecordedRuns, type Recorded } from "../lib/recorded-runs.ts";
 import {
   checkStatement,
   readTableKinds,
@@ -15,12 +16,10 @@ import type { TableKinds } from "./sql/levels.ts";
 import { fieldsOf } from "./sql/parse-tree.ts";
 import type { Volatilities } from "./sql/statement-rules.ts";
 
-export type Recorded = { readonly source: string; readonly text: string };
-
 /** Checks every recorded statement; returns how many there are, and `file: problem` for each violation. */
 export function checkStatements(root: string, serverFiles: readonly string[]) {
   const texts = new Map(serverFiles.map((file) => [file, readFileSync(join(root, file), "utf8")]));
-  const recorded = readRecorded(join(root, ".cache/statements-ran"), texts);
+  const recorded = readRecorded(root, texts);
   const kinds = readTableKinds(root);
   const volatilities = readVolatilities(root);
   const found = recorded.flatMap((one) =>
@@ -57,13 +56,10 @@ function statementViolations(
 }
 
 /** Reads the statements of all test files, each once. Omits those that no file of the server has issued. */
-function readRecorded(folder: string, texts: ReadonlyMap<string, string>): Recorded[] {
-  if (!existsSync(folder)) return [];
+function readRecorded(root: string, texts: ReadonlyMap<string, string>): Recorded[] {
   const sources = new Map<string, string>();
-  for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    if (!file.endsWith(".json")) continue;
-    const recorded = JSON.parse(readFileSync(join(folder, file), "utf8")) as Recorded[];
-    for (const { text, source } of recorded)
+  for (const { statements } of readRecordedRuns(root).values()) {
+    for (const { text, source } of statements)
       if (texts.has(source) || !sources.has(text)) sources.set(text, source);
   }
   return [...sources].flatMap(([text, source]) => {

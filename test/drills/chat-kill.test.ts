@@ -10,12 +10,12 @@ import {
   type Worker,
 } from "./chat-drill-fixture.ts";
 
-const recipients = 2_000;
-const kills = 20;
+const recipients = 1_200;
+const kills = 10;
 /** Slow enough that messages are in flight at every kill, unless the machine is slower still. */
 const rate_per_second = 90;
 /** With fewer queued recipients, the kills end. */
-const left_min = 500;
+const left_min = 300;
 
 const countInFlight = async (fixture: ChatDrillFixture): Promise<number> => {
   const [row] = await fixture.query<{ count: number }>(

@@ -1,5 +1,6 @@
 // Loaded into the process of every test file: records the SQL statements of the server that it runs, with the files
-// that issue them, so that `npm run check:statements` can check each of them.
+// that issue them, so that `npm run check:statements` can check each of them, and `npm run test:installed-postgres`
+// run each of them.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import pg from "pg";
@@ -58,5 +59,7 @@ function writeStatements(sources: ReadonlyMap<string, string>): void {
   if (sources.size === 0 || !testFile.endsWith(".test.ts")) return;
   const file = join(root, ".cache/statements-ran", `${testFile}.json`);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify([...sources].map(([text, source]) => ({ source, text }))));
+  const { user, system } = process.cpuUsage();
+  const statements = [...sources].map(([text, source]) => ({ source, text }));
+  writeFileSync(file, JSON.stringify({ cpu_ms: (user + system) / 1_000, statements }));
 }
