@@ -1,39 +1,41 @@
 // The explicit list of background loops and job handlers.
 import { clearEndpoint } from "./callbacks/endpoints/clear-endpoint.ts";
-import { openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
+import { due_deliverers, openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
 import { replayEvents } from "./callbacks/replays/replay-events.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
 import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
-import { openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
-import { applyWebhooks } from "./chat/inbound/apply-webhooks.ts";
+import { due_nodes, openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
+import { applyWebhooks, due_webhooks } from "./chat/inbound/apply-webhooks.ts";
 import { endExpiredRestriction } from "./chat/inbound/end-restriction.ts";
 import { notifyCall } from "./chat/single-messages/notify-call.ts";
 import { endThrottling } from "./chat/numbers/end-throttling.ts";
 import { wakeCampaigns } from "./chat/campaigns/wake-campaigns.ts";
-import { openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
+import { due_senders, openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
 import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
 import { startCampaign } from "./chat/campaigns/start-campaign.ts";
 import { syncTemplatesDaily } from "./chat/templates/sync-templates.ts";
 import { drainCampaign } from "./chat/campaigns/drain-campaign.ts";
 import { recordCallOutcome } from "./crm/leads/record-call-outcome.ts";
 import { recordMissedCall } from "./crm/leads/record-missed-call.ts";
-import { runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
+import { open_imports, runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import { openAccountPlaces, type AccountPlaces } from "./engine/account-places.ts";
 import type { App } from "./engine/app.ts";
+import type { LeasedWorkers } from "./engine/leased-workers.ts";
 import { lease_times, type LeaseTimes } from "./engine/leases.ts";
 import type { NotificationChannel } from "./engine/notifications.ts";
-import { relayEvents } from "./engine/relay-events.ts";
+import { pollWork, type Polled } from "./engine/poll-work.ts";
+import { due_events, relayEvents } from "./engine/relay-events.ts";
 import { purgeLeases } from "./engine/purge-leases.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
-import { workJobs, type JobHandlers } from "./engine/work-jobs.ts";
+import { dueJobs, workJobs, type JobHandlers } from "./engine/work-jobs.ts";
 import { foldDueCalls } from "./reports/fold-calls.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
 import { erasePerson } from "./retention/erase-person.ts";
 import { purgeRecordings } from "./retention/purge-recordings.ts";
-import { completeCampaigns } from "./voice/campaigns/complete-campaigns.ts";
+import { completeCampaigns, open_campaigns } from "./voice/campaigns/complete-campaigns.ts";
 import { decodeFile } from "./voice/files/decode-file.ts";
 import { moveStrandedCampaigns } from "./voice/campaigns/move-stranded-campaigns.ts";
-import { synthesizeScripts } from "./voice/campaigns/synthesize-scripts.ts";
+import { open_scripts, synthesizeScripts } from "./voice/campaigns/synthesize-scripts.ts";
 import { startVoiceCampaign } from "./voice/campaigns/start-voice-campaign.ts";
 import { drainVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
 
@@ -138,54 +140,61 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
   const senders = openSenders(app, settings, settings.leases);
   const leaders = openNodeLeaders(app, settings.leaders, settings.leases);
   const deliverers = openDeliverers(app, settings.leases);
-  const loops = [
-    ...callLoops(app, leaders),
-    runLoop(app, {
-      name: "chat-senders",
-      channel: "chat_work",
-      poll_ms: 500,
-      iterate: () => senders.startDue(),
+  const urgent: Polled[] = [
+    poolLoop(app, { name: "voice-nodes", due: due_nodes }, leaders),
+    poolLoop(app, { name: "chat-senders", channel: "chat_work", due: due_senders }, senders),
+    poolLoop(app, { name: "callbacks", channel: "callback_work", due: due_deliverers }, deliverers),
+    // No notification: every lead records an event, and a notification for each would slow lead creation.
+    sharedLoops(app, {
+      name: "relay",
+      due: due_events,
+      iterate: (stopping) => relayEvents(app, stopping),
     }),
-    runLoop(app, {
+  ];
+  const others: Polled[] = [
+    sharedLoops(app, {
       name: "chat-reports",
       channel: "chat_inbound",
-      poll_ms: 1_000,
+      due: due_webhooks,
       iterate: (stopping) => applyWebhooks(app, stopping, settings.leases),
     }),
-    ...sharedLoops(app, {
+    sharedLoops(app, {
       name: "lead-imports",
       channel: "lead_import",
+      due: open_imports,
       loops: 2,
       account_loops: 1,
       iterate: (stopping, places) => runLeadImports(app, stopping, places),
     }),
-    ...purgeLoops(app),
-    runLoop(app, {
-      name: "report-counts",
-      poll_ms: 60_000,
-      iterate: (stopping) => foldDueCalls(app, stopping),
+    sharedLoops(app, {
+      name: "voice-scripts",
+      channel: "voice_work",
+      due: open_scripts,
+      loops: 2,
+      account_loops: 1,
+      iterate: (stopping, places) => synthesizeScripts(app, stopping, places),
     }),
-    // No notification: every lead records an event, and a notification for each would slow lead creation.
-    runLoop(app, {
-      name: "relay",
-      poll_ms: 500,
-      iterate: (stopping) => relayEvents(app, stopping),
+    sharedLoops(app, {
+      name: "completed-voice-campaigns",
+      due: open_campaigns,
+      iterate: () => completeCampaigns(app),
     }),
-    runLoop(app, {
-      name: "callbacks",
-      channel: "callback_work",
-      poll_ms: 500,
-      iterate: () => deliverers.startDue(),
-    }),
-    ...job_queues.flatMap(({ handlers, ...queue }) =>
+    ...job_queues.map(({ handlers, ...queue }) =>
       sharedLoops(app, {
         ...queue,
         channel: "job",
+        due: dueJobs(Object.keys(handlers)),
         // Leased like chat numbers: the jobs of a killed worker are delayed no longer.
         iterate: (stopping, places) =>
           workJobs(app, handlers, stopping, { times: settings.leases, places }),
       }),
     ),
+  ];
+  const loops = [
+    pollWork(app, { name: "urgent-poll", poll_ms: 500 }, urgent),
+    pollWork(app, { name: "poll", poll_ms: 1_000 }, others),
+    ...[...urgent, ...others].flatMap((polled) => polled.loops),
+    ...seldomLoops(app),
   ];
   return {
     async stop() {
@@ -196,31 +205,57 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
   };
 }
 
-/** Loops that share their accounts' places. One of them is notified, so that a notification causes one query. */
+type PolledLoop = {
+  readonly name: string;
+  readonly channel?: NotificationChannel;
+  readonly due: readonly string[];
+};
+
+/** The loop that starts the workers of a pool. */
+function poolLoop(app: App, { due, ...loop }: PolledLoop, pool: LeasedWorkers): Polled {
+  const starting = runLoop(app, { ...loop, iterate: () => pool.startDue() });
+  return { loops: [starting], due, isActive: () => pool.isActive() };
+}
+
+/** Loops, or only one, that share their accounts' places. One is notified, so that a notification causes one query. */
 function sharedLoops(
   app: App,
-  work: {
-    readonly name: string;
-    readonly channel: NotificationChannel;
-    readonly loops: number;
-    readonly account_loops: number;
+  work: PolledLoop & {
+    readonly loops?: number;
+    readonly account_loops?: number;
     readonly iterate: (stopping: AbortSignal, places: AccountPlaces) => Promise<number>;
   },
-): Loop[] {
+): Polled {
+  const { name, channel, due, loops = 1 } = work;
   const places = openAccountPlaces(work.account_loops);
-  return Array.from({ length: work.loops }, (_, i) =>
+  const shared = Array.from({ length: loops }, (_, i) =>
     runLoop(app, {
-      name: work.name,
-      ...(i === 0 ? { channel: work.channel } : {}),
-      poll_ms: 1_000,
+      name,
+      ...(i === 0 && channel ? { channel } : {}),
       iterate: (stopping) => work.iterate(stopping, places),
     }),
   );
+  return { loops: shared, due };
 }
 
-/** The loops that delete what is no longer kept. */
-function purgeLoops(app: App): Loop[] {
+/** Loops whose polls are too seldom to share one. */
+function seldomLoops(app: App): Loop[] {
   return [
+    runLoop(app, {
+      name: "stranded-calls",
+      poll_ms: 5_000,
+      iterate: () => moveStrandedCalls(app),
+    }),
+    runLoop(app, {
+      name: "stranded-voice-campaigns",
+      poll_ms: 5_000,
+      iterate: () => moveStrandedCampaigns(app),
+    }),
+    runLoop(app, {
+      name: "report-counts",
+      poll_ms: 60_000,
+      iterate: (stopping) => foldDueCalls(app, stopping),
+    }),
     runLoop(app, {
       name: "retention",
       poll_ms: 60_000,
@@ -236,39 +271,6 @@ function purgeLoops(app: App): Loop[] {
       name: "unused-leases",
       poll_ms: 600_000,
       iterate: () => purgeLeases(app),
-    }),
-  ];
-}
-
-/** The loops for calls and voice campaigns. */
-function callLoops(app: App, leaders: ReturnType<typeof openNodeLeaders>): Loop[] {
-  return [
-    runLoop(app, {
-      name: "voice-nodes",
-      poll_ms: 500,
-      iterate: () => leaders.startDue(),
-    }),
-    runLoop(app, {
-      name: "stranded-calls",
-      poll_ms: 5_000,
-      iterate: () => moveStrandedCalls(app),
-    }),
-    runLoop(app, {
-      name: "stranded-voice-campaigns",
-      poll_ms: 5_000,
-      iterate: () => moveStrandedCampaigns(app),
-    }),
-    runLoop(app, {
-      name: "completed-voice-campaigns",
-      poll_ms: 1_000,
-      iterate: () => completeCampaigns(app),
-    }),
-    ...sharedLoops(app, {
-      name: "voice-scripts",
-      channel: "voice_work",
-      loops: 2,
-      account_loops: 1,
-      iterate: (stopping, places) => synthesizeScripts(app, stopping, places),
     }),
     runLoop(app, {
       name: "unused-audio",

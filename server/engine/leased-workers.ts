@@ -62,6 +62,11 @@ export type LeasedWorkers<Handle extends WorkerHandle = WorkerHandle> = {
    * them. Returns 0, so that its loop waits for the next poll.
    */
   startDue(): Promise<number>;
+  /**
+   * Whether to call `startDue` although nothing is due: this process does not take part yet, has candidates beyond its
+   * share, or has not looked for a while whether to give back workers.
+   */
+  isActive(): boolean;
   /** Running workers of the account, or the one of `id`, in this process. */
   handlesOf(accountId: number, id?: number): Handle[];
   /** Stops every worker and resolves when all have ended and released their leases. */
@@ -94,6 +99,7 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
   let waiting = new Map<string, number>();
   let given_back = new Set<string>();
   let give_back_from_ms = -Infinity;
+  let polled_ms = -Infinity;
 
   /** Whether no other process has taken the candidate for as long as a lease lasts. */
   const isNeglected = (key: string, still: Map<string, number>): boolean => {
@@ -111,7 +117,12 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
   };
 
   return {
+    isActive() {
+      if (!share.takesPart() || waiting.size > 0) return true;
+      return workers.active() > 0 && performance.now() - polled_ms >= times.renew_ms / 3;
+    },
     async startDue() {
+      polled_ms = performance.now();
       const still = new Map<string, number>();
       // The next page excludes the accounts that are full by now, and so shows the candidates behind them.
       for (let page = 0; page < pages_max; page++) {

@@ -68,6 +68,9 @@ const findAccounts = statement<{ account_id: number }>(`
   )
   select account_id from waiting where account_id is not null limit $2`);
 
+/** When the relay has work: see poll-work.ts. */
+export const due_events = ["from events where seq is null order by account_id"];
+
 const relayBatch = statement<{ relayed: number; deliveries: number }>(
   "select * from relay_events($1, $2, $3)",
 );

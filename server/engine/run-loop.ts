@@ -1,17 +1,18 @@
-// A loop of background work: iterates as long as there is work, then waits for a notification or the next
-// poll.
+// A loop of background work: iterates as long as there is work, then waits for a notification, the next poll, or the
+// poll that it shares with other loops (poll-work.ts).
 import type { App } from "./app.ts";
 import type { NotificationChannel } from "./notifications.ts";
 
 export type Loop = {
+  /** Starts the next iteration if the loop waits. */
+  wake(): void;
   /** Aborts `stopping` and resolves when the current iteration has ended. */
   stop(): Promise<void>;
 };
 
 /**
  * Runs `iterate` repeatedly; it returns the number of items it processed, and after 0 the loop waits. An
- * iteration that throws is logged and retried after the poll interval, so a database outage does not end
- * the loop.
+ * iteration that throws is logged and retried at the next poll, so a database outage does not end the loop.
  */
 export function runLoop(
   app: App,
@@ -19,7 +20,8 @@ export function runLoop(
     readonly name: string;
     /** Wakes the loop; without it the loop only polls. */
     readonly channel?: NotificationChannel;
-    readonly poll_ms: number;
+    /** Without it, `wake` starts the next iteration. */
+    readonly poll_ms?: number;
     readonly iterate: (stopping: AbortSignal) => Promise<number>;
   },
 ): Loop {
@@ -36,7 +38,7 @@ export function runLoop(
     if (notified || stopping.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     wake = resolve;
-    const timer = setTimeout(resolve, loop.poll_ms);
+    const timer = loop.poll_ms === undefined ? undefined : setTimeout(resolve, loop.poll_ms);
     await promise;
     clearTimeout(timer);
   };
@@ -61,6 +63,7 @@ export function runLoop(
 
   const running = run();
   return {
+    wake: () => wake(),
     async stop() {
       stopping.abort();
       wake();

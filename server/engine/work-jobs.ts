@@ -144,6 +144,14 @@ const findDueAccounts = statement<Due & { jobs: number }>(`
   ) due
   group by due.account_id, k.kind order by min(due.run_at)`);
 
+/** When there are due jobs of the kinds: see poll-work.ts. */
+export const dueJobs = (kinds: readonly string[]): string[] =>
+  kinds.map(
+    (kind) => `from jobs
+      where kind = '${kind}' and run_at <= $1 and (lease_until is null or lease_until <= now())
+      order by run_at`,
+  );
+
 /** Returns false when the account has no unclaimed due job of the kind. */
 async function workNext(
   app: App,

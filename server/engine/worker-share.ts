@@ -9,6 +9,8 @@ import { acquireLease, type Lease, type LeaseTimes } from "./leases.ts";
 const operator_account_id = 0;
 
 export type WorkerShare = {
+  /** Whether the other processes count this one. */
+  takesPart(): boolean;
   /**
    * Takes part, and updates the share from the role's leases and the number of `due` free ones, unless there is neither
    * one nor one of this process.
@@ -37,11 +39,13 @@ export function openWorkerShare(
   let least = 0;
   let over_since_ms: number | null = null;
 
+  const takesPart = () => lease !== null && !lease.lost.aborted;
   const join = async () => {
-    if (lease && !lease.lost.aborted) return;
+    if (takesPart()) return;
     lease = await acquireLease(app, operator_account_id, name, times, holder);
   };
   return {
+    takesPart,
     async refresh(due, active) {
       if (closed) return;
       await (refreshing = join());

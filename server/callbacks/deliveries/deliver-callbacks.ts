@@ -32,6 +32,11 @@ const due_endpoints = statement<Candidate>(`
         and l.holder is not null and l.expires_at > clock_timestamp())
   order by c.work_at limit 100`);
 
+/** When deliverers have work: see poll-work.ts. */
+export const due_deliverers = [
+  "from callback_endpoints where enabled and work_at <= $1 order by work_at",
+];
+
 /** Opens the deliverers of this process; a stop aborts requests in flight within seconds. */
 export function openDeliverers(app: App, times?: LeaseTimes): Deliverers {
   const deliverers = openLeasedWorkers(app, {

@@ -19,16 +19,21 @@ const operator_account_id = 0;
 export type NodeLeaders = LeasedWorkers<LeaderHandle>;
 
 // An inactive node keeps a leader until its calls have ended.
-const findNodes = statement<Candidate>(`
-  select ${operator_account_id} as account_id, n.id from voice_nodes n
-  where n.driver = any ($1)
-    and (n.active or exists (
+const without_leader = `
+  from voice_nodes n
+  where (n.active or exists (
       select from calls c where c.node_id = n.id and c.stage not in ('queued', 'ended')))
     and not exists (
       select from leases l
       where l.account_id = ${operator_account_id} and l.name = 'voice_node:' || n.id
-        and l.holder is not null and l.expires_at > clock_timestamp())
+        and l.holder is not null and l.expires_at > clock_timestamp())`;
+
+const findNodes = statement<Candidate>(`
+  select ${operator_account_id} as account_id, n.id ${without_leader} and n.driver = any ($1)
   order by n.id limit 100`);
+
+/** When node leaders have work: see poll-work.ts. */
+export const due_nodes = [without_leader];
 
 /** Opens the node leaders of this process; after a stop, live calls continue at the switch. */
 export function openNodeLeaders(

@@ -11,6 +11,11 @@ const lanes_max = 4;
 /** Batches of one number per iteration, so that a backlog does not delay other numbers. */
 const batches_max = 20;
 
+/** When webhooks are due: see poll-work.ts. */
+export const due_webhooks = [
+  "from chat_inbox where due_at <= $1 order by account_id, chat_number_id, due_at",
+];
+
 /**
  * Runs one iteration: applies some batches of each number with due webhooks and no applier elsewhere.
  * Returns how many webhooks were applied; a failing number is logged and retried in the next iteration.

@@ -39,6 +39,13 @@ const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
   limit 100`);
 
+/** When senders have work: see poll-work.ts. */
+export const due_senders = [
+  "from chat_campaigns where state = 'running' and work_at <= $1 order by work_at",
+  `from leases
+   where name like 'chat\\_sender:%' and holder is not null and expires_at <= clock_timestamp()`,
+];
+
 /** The interval between logs of campaigns whose provider this process has no credentials for. */
 const report_ms = 60_000;
 

@@ -27,6 +27,9 @@ type Import = Selectable<DB["lead_imports"]>;
 type Row = { row_number: number; cells: string[] };
 type Reject = Row & { errors: FieldError[] };
 
+/** When imports are open: see poll-work.ts. */
+export const open_imports = ["from lead_imports where state = 'processing' order by account_id"];
+
 /**
  * Runs one iteration: a batch of each account's oldest open imports that no other worker has. Returns how
  * many imports it processed. Skips the accounts that have all their places. A failing import is logged, retried

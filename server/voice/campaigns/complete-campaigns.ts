@@ -3,6 +3,12 @@
 import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 
+/** When campaigns may end: see poll-work.ts. */
+export const open_campaigns = [
+  `from voice_campaigns
+   where finished_at is null and state in ('running', 'cancelled', 'failed') order by account_id`,
+];
+
 /**
  * Runs one iteration: ends every open campaign without open recipients and returns how many ended. Each
  * ends in one statement, so that concurrent workers end it once.

@@ -14,6 +14,15 @@ import { Refusal } from "../../lib/errors.ts";
 const ahead_max = 500;
 /** How long before its start synthesis of a scheduled campaign begins. */
 const early_ms = 600_000;
+
+/** When scripts may have to be synthesized: see poll-work.ts. */
+export const open_scripts = [
+  `from voice_campaigns
+   where finished_at is null and call_type = 'obd_smartvoice' and (state = 'running'
+     or state = 'scheduled' and scheduled_at <= $1::timestamptz + interval '${early_ms} ms')
+   order by account_id`,
+];
+
 const batch_rows = 8;
 /** Workers choose a random batch among this many recipients; two that choose the same one only lose time. */
 const window_rows = 256;

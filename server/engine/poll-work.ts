@@ -1,0 +1,50 @@
+// One poll for the loops of a process: a single statement asks which of them have work, so that an idle process asks
+// little of its database. Why so: docs/decisions/2026-11-25-one-poll-for-all-loops.md.
+import { statement } from "../lib/database/database.ts";
+import type { App } from "./app.ts";
+import { runLoop, type Loop } from "./run-loop.ts";
+
+/** Loops that wait for this poll or a notification. */
+export type Polled = {
+  readonly loops: readonly Loop[];
+  /**
+   * Queries without a select list; `$1` is the time. When the loops have work, at least one returns a row. One that
+   * returns a row without work only costs an iteration.
+   */
+  readonly due: readonly string[];
+  /** Whether the loops also have something to do without due work. */
+  readonly isActive?: () => boolean;
+};
+
+/** Wakes the loops that have work; when the poll fails, every loop, so that one query stops no other loop. */
+export function pollWork(
+  app: App,
+  { name, poll_ms }: { readonly name: string; readonly poll_ms: number },
+  polled: readonly Polled[],
+): Loop {
+  const findWork = statement<{ place: number }>(
+    polled
+      .flatMap(({ due }, place) =>
+        due.map((query) => `(select ${place} as place ${query} limit 1)`),
+      )
+      .join(" union all "),
+  );
+  const wake = (found: ReadonlySet<number>) => {
+    for (const [place, { loops, isActive }] of polled.entries())
+      if (found.has(place) || isActive?.()) for (const loop of loops) loop.wake();
+  };
+  return runLoop(app, {
+    name,
+    poll_ms,
+    async iterate() {
+      try {
+        const found = await findWork(app.db.pool, [app.clock.now()]);
+        wake(new Set(found.map(({ place }) => place)));
+      } catch (err) {
+        wake(new Set(polled.keys()));
+        throw err;
+      }
+      return 0;
+    },
+  });
+}
