@@ -11,7 +11,7 @@ import { handleEvent, releaseCall } from "../events/handle-event.ts";
 import { handleSwitchEvent } from "./handle-switch-event.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
-import { findLimits, recordDisconnection, type NodeLimits } from "./leader-statements.ts";
+import { readNodeState, recordDisconnection, type NodeLimits } from "./leader-statements.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";
 import { openPace } from "./pace.ts";
 import { openSerializeAgentChoice } from "../events/serialize-agent-choice.ts";
@@ -43,8 +43,9 @@ export async function leadNode(
   onOpen: (handle: LeaderHandle) => void,
 ): Promise<"replaced" | "over"> {
   const { lease, node_id, stopping } = leading;
-  const limits = await findLimits(app, node_id);
-  if (!limits) return "over";
+  const state = await readNodeState(app, node_id);
+  if (!state) return "over";
+  const { limits } = state;
   const replaced = new AbortController();
   const { leader, work } = await openLeader(app, leading, limits, replaced);
   onOpen({ ...work, isMovable: () => isMovable(leader) });

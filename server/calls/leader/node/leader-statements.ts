@@ -10,7 +10,7 @@ import type { TrunkLine } from "../dialer/trunk-line.ts";
 
 /** A trunk with its limits on the node. */
 export type TrunkShare = TrunkLine & {
-  readonly updated_at: Date;
+  readonly updated_at: string;
   /** Null: every account may use it. */
   readonly only_account_id: number | null;
   readonly calls_per_second: number;
@@ -27,31 +27,64 @@ export type NodeLimits = {
   readonly version: string;
 };
 
+/** The node's limits, and for what its leader has to look. */
+export type NodeState = {
+  readonly limits: NodeLimits;
+  /** Calls are queued and due. */
+  readonly has_calls: boolean;
+  readonly has_commands: boolean;
+  /** Campaigns are running over the node's trunks. */
+  readonly has_campaigns: boolean;
+};
+
 /**
- * Finds the node's limits, or null if it was deleted. A trunk that was removed from the node keeps its live
- * calls but takes no new ones; an inactive trunk still places calls that were submitted before.
+ * Reads the state of the node in one statement, because each leader polls it; null if the node was deleted. A trunk
+ * that was removed from the node keeps its live calls but takes no new ones; an inactive trunk still places calls that
+ * were submitted before.
  */
-export async function findLimits(app: App, nodeId: number): Promise<NodeLimits | null> {
-  const { db } = app;
-  const node = await db.query
-    .selectFrom("voice_nodes")
-    .select(["calls_per_second", "calls_max", "active", "updated_at"])
-    .where("id", "=", nodeId)
-    .executeTakeFirst();
+export async function readNodeState(app: App, nodeId: number): Promise<NodeState | null> {
+  const rows = await findNodeState(app.db.pool, [nodeId, app.clock.now()]);
+  const dataOf = (kind: StateRow["kind"]) =>
+    rows.filter((row) => row.kind === kind).map(({ data }) => data);
+  const [node] = dataOf("node") as Pick<NodeLimits, "calls_per_second" | "calls_max" | "active">[];
   if (!node) return null;
-  const trunks = await findTrunks(db.pool, [nodeId]);
-  return { ...node, trunks, version: JSON.stringify([node, trunks]) };
+  const trunks = (dataOf("trunk") as TrunkShare[]).toSorted((one, other) => one.id - other.id);
+  return {
+    limits: { ...node, trunks, version: JSON.stringify([node, trunks]) },
+    has_calls: dataOf("calls").length > 0,
+    has_commands: dataOf("commands").length > 0,
+    has_campaigns: dataOf("campaigns").length > 0,
+  };
 }
 
-const findTrunks = statement<TrunkShare>(`
-  select t.id, t.endpoint, t.number_format, t.number_prefix, t.destinations, t.updated_at,
-    t.only_account_id, coalesce(s.calls_per_second, 1) as calls_per_second,
-    coalesce(s.calls_max, 0) as calls_max
-  from trunks t
-  left join trunk_nodes s on s.trunk_id = t.id and s.node_id = $1
-  where s.node_id is not null or t.id in (
-    select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))
-  order by t.id`);
+type StateRow = {
+  readonly kind: "node" | "trunk" | "calls" | "commands" | "campaigns";
+  readonly data: unknown;
+};
+
+const findNodeState = statement<StateRow>(`
+  select 'node' as kind, to_json(n) as data
+  from (
+    select calls_per_second, calls_max, active, updated_at from voice_nodes where id = $1) n
+  union all
+  select 'trunk', to_json(t)
+  from (
+    select t.id, t.endpoint, t.number_format, t.number_prefix, t.destinations, t.updated_at,
+      t.only_account_id, coalesce(s.calls_per_second, 1) as calls_per_second,
+      coalesce(s.calls_max, 0) as calls_max
+    from trunks t
+    left join trunk_nodes s on s.trunk_id = t.id and s.node_id = $1
+    where s.node_id is not null or t.id in (
+      select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))) t
+  union all
+  (select 'calls', null from calls
+    where node_id = $1 and stage = 'queued' and due_at <= $2 order by due_at limit 1)
+  union all
+  (select 'commands', null from call_commands where node_id = $1 limit 1)
+  union all
+  (select 'campaigns', null from voice_campaigns
+    where trunk_id in (select s.trunk_id from trunk_nodes s where s.node_id = $1)
+      and state = 'running' limit 1)`);
 
 /** Finds the switch's epoch that was last reconciled, and when the switch was last seen. */
 export async function findLastSeen(

@@ -1,11 +1,10 @@
 // The loop of a node leader: reconciles with the switch, executes users' commands, places due calls.
-import type { App } from "../../../engine/app.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { reconcileCalls } from "./reconcile-calls.ts";
 import { openDialer, type Dialer } from "../dialer/open-dialer.ts";
 import { endLostCalls } from "./end-lost-calls.ts";
 import { isNodeLost, type Leader } from "./leader.ts";
-import { findLimits, findWaiting, type NodeLimits } from "./leader-statements.ts";
+import { findWaiting, readNodeState, type NodeLimits } from "./leader-statements.ts";
 import { executeUserCommands } from "../commands/execute-user-commands.ts";
 import { adoptOrphanedCalls, placeCalls } from "../dialer/place-calls.ts";
 import { resumeCall } from "../events/handle-event.ts";
@@ -37,24 +36,22 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
   let polled_ms = -Infinity;
   let reconcile_at_ms = Infinity;
   let has_commands = true;
-  let may_be_changed = false;
   let is_changed = false;
   let sleeping = Promise.withResolvers<void>();
 
   const poll = async () => {
     polled_ms = performance.now();
-    has_commands = may_be_changed = true;
-    dialer.refresh();
+    const state = await readNodeState(app, node_id);
+    is_changed = state?.limits.version !== limits.version;
+    if (state?.has_commands) has_commands = true;
+    if (state?.has_campaigns) dialer.refresh();
+    if (!state?.has_calls) return;
     for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
   };
   const work: NodeWork = {
     async iterate() {
       sleeping = Promise.withResolvers<void>();
       if (performance.now() - polled_ms >= poll_ms) await poll();
-      if (may_be_changed) {
-        may_be_changed = false;
-        is_changed = await isChangedSince(app, node_id, limits);
-      }
       const hasLostCalls = isNodeLost(leader) && !leader.is_recorded_lost;
       if (hasLostCalls || performance.now() >= reconcile_at_ms) {
         reconcile_at_ms = performance.now() + times.reconcile_ms;
@@ -90,7 +87,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       work.wake();
     },
     notifyChange() {
-      may_be_changed = true;
+      polled_ms = -Infinity;
       work.wake();
     },
     isChanged: () => is_changed,
@@ -153,8 +150,4 @@ async function placeAll(
 async function accountsWaiting({ app, node_id }: Leader): Promise<number[]> {
   const found = await findWaiting(app.db.pool, [node_id, app.clock.now()]);
   return found.map(({ account_id }) => account_id);
-}
-
-async function isChangedSince(app: App, nodeId: number, known: NodeLimits): Promise<boolean> {
-  return (await findLimits(app, nodeId))?.version !== known.version;
 }
