@@ -1,0 +1,118 @@
+// What a worker asks of its database when nothing is due, and that it finds everything that is.
+import assert from "node:assert/strict";
+import { after, before, mock, test } from "node:test";
+import pg from "pg";
+import { makeAccount, makeCredits, type TestAccount } from "../test/support/account-factory.ts";
+import { startApi, type TestApi } from "../test/support/api.ts";
+import { makeEndpoint, makeEvents } from "../test/support/callback-factory.ts";
+import { openCallbackReceiver } from "../test/support/callback-receiver.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../test/support/chat-factory.ts";
+import { eventually } from "../test/support/eventually.ts";
+import { sandboxStub } from "../test/support/sandbox-stub.ts";
+import { makeCallingAccount, makeSandboxTrunk } from "../test/support/telephony-factory.ts";
+import { makeVoiceCampaign } from "../test/support/voice-factory.ts";
+import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
+import { addJob, job_kinds } from "./engine/add-job.ts";
+import { startWorker, type BackgroundWork } from "./worker.ts";
+
+/** The target for one process: docs/decisions/2026-11-25-one-poll-for-all-loops.md. */
+const statements_a_second = 10;
+
+// Before the connections open, which keep the function that they found.
+const query = mock.method(pg.Client.prototype, "query");
+const voice = openSandboxVoiceDriver({ pace: 100 });
+let api: TestApi;
+let work: BackgroundWork;
+let account: TestAccount;
+let importer: TestAccount;
+let trunk_id: number;
+
+before(async () => {
+  api = await startApi({ chatDrivers: { sandbox: sandboxStub }, voiceDrivers: { sandbox: voice } });
+  account = await makeCallingAccount(api.app);
+  importer = await makeAccount(api.app);
+  ({ trunk_id } = await makeSandboxTrunk(api.app, account));
+  await api.app.db.pool.query(
+    `update accounts set retention_due_at = now() + interval '1 hour',
+       recordings_due_at = now() + interval '1 hour', report_due_at = now() + interval '1 hour'`,
+  );
+  // Notifications never arrive, so that only polls find work.
+  const silent = { send: () => {}, on: () => {}, close: async () => {} };
+  work = startWorker({ ...api.app, notifications: silent });
+});
+after(async () => {
+  await work.stop();
+  await voice.close();
+  await api.close();
+  mock.restoreAll();
+});
+
+async function count(text: string): Promise<number> {
+  const { rows } = await api.app.db.pool.query<{ count: number }>(`select count(*)::int ${text}`);
+  return rows[0]!.count;
+}
+
+test("an idle worker that leads a voice node asks its database ten statements a second at most", async () => {
+  await eventually(
+    async () => (await count("from voice_nodes where connected_at > created_at")) === 1,
+  );
+  query.mock.resetCalls();
+  const began = performance.now();
+  const polls = () =>
+    query.mock.calls.filter(({ arguments: [sent] }) => JSON.stringify(sent).includes("chat_inbox"));
+  await eventually(() => polls().length === 5);
+  const seconds = (performance.now() - began) / 1_000;
+  const statements = query.mock.callCount();
+  // A slow machine makes fewer statements a second.
+  assert.ok(
+    statements <= statements_a_second * (seconds + 1),
+    `${statements} statements in ${seconds} s`,
+  );
+});
+
+test("a worker finds every kind of work although no notification arrives", async (t) => {
+  const { app } = api;
+  const { account_id } = account;
+  await makeCredits(app, account, { chat: 10 });
+  const receiver = await openCallbackReceiver();
+  t.after(() => receiver.close());
+  await makeEndpoint(app, account, { url: receiver.url, types: ["lead.updated"] });
+  await makeEvents(app, account, [{ type: "lead.updated" }]);
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  await makeChatCampaign(app, account, number, template, [{ phone: "919800000001" }]);
+  await app.db.pool.query(
+    `insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
+     values ($1, $2, 'sandbox', '[{}]', now(), now())`,
+    [account_id, number.id],
+  );
+  const spoken = {
+    campaign: { call_type: "obd_smartvoice", trunk_id },
+    recipients: [{ state: "synthesizing", variables: '{"name":"Ann"}' }],
+  } as const;
+  await makeVoiceCampaign(app, account, spoken);
+  const now = app.clock.now();
+  for (const kind of job_kinds)
+    await addJob(app.db.query, { account_id, kind, subject: "0", run_at: now }, now);
+  const raw = new FormData();
+  raw.set("columnMap", '{"phone":"phone"}');
+  raw.set("file", new Blob(["phone\n9876543211\n"]), "leads.csv");
+  const path = `/api/v1/crm/workspaces/${importer.workspace_id}/leads/import`;
+  const uploaded = await api.send("POST", path, { token: importer.token, raw });
+  assert.equal(uploaded.status, 202, uploaded.text);
+
+  await eventually(() => receiver.received.length === 1);
+  const done = [
+    "from chat_campaigns where state = 'completed'",
+    "from voice_campaigns where state = 'completed'",
+    "from lead_imports where state = 'completed'",
+    "from calls where stage = 'ended'",
+  ];
+  for (const text of done) await eventually(async () => (await count(text)) === 1);
+  await eventually(async () => (await count("from chat_inbox")) === 0);
+  await eventually(async () => (await count("from jobs where fence = 0")) === 0);
+});
