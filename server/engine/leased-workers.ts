@@ -119,7 +119,7 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
   return {
     isActive() {
       if (!share.takesPart() || waiting.size > 0) return true;
-      return workers.active() > 0 && performance.now() - polled_ms >= times.renew_ms / 3;
+      return workers.active() > 0 && performance.now() - polled_ms >= times.renew_ms;
     },
     async startDue() {
       polled_ms = performance.now();

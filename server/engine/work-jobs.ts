@@ -144,13 +144,14 @@ const findDueAccounts = statement<Due & { jobs: number }>(`
   ) due
   group by due.account_id, k.kind order by min(due.run_at)`);
 
-/** When there are due jobs of the kinds: see poll-work.ts. */
-export const dueJobs = (kinds: readonly string[]): string[] =>
-  kinds.map(
-    (kind) => `from jobs
-      where kind = '${kind}' and run_at <= $1 and (lease_until is null or lease_until <= now())
-      order by run_at`,
-  );
+/** When jobs of the kinds are due: see poll-work.ts. */
+export const dueJobs = (kinds: readonly string[]): string[] => [
+  `from unnest('{${kinds.join()}}'::text[]) k (kind)
+   cross join lateral (
+     select from jobs j
+     where j.kind = k.kind and j.run_at <= $1 and (j.lease_until is null or j.lease_until <= now())
+     order by j.run_at limit 1) due`,
+];
 
 /** Returns false when the account has no unclaimed due job of the kind. */
 async function workNext(
