@@ -48,20 +48,22 @@ async function visit(
   const now = app.clock.now();
   let purged = 0;
   let more = false;
-  for (const setting of settings) {
+  let left: readonly string[] = settings;
+  while (left.length > 0) {
     if (stopping.aborted) return purged;
-    const [step] = await runStep(app.db.pool, [account_id, setting, rows_max, now]);
+    const [step] = await runSteps(app.db.pool, [account_id, left, rows_max, now]);
     // Another process has locked the account.
     if (!step) return purged;
     purged += step.purged;
     more ||= step.more;
+    left = step.settings;
   }
   if (!more) await postpone(app.db.pool, [account_id, due_at, nextCheckMs(app), now]);
   return purged;
 }
 
-const runStep = statement<{ purged: number; more: boolean }>(
-  "select purged, more from apply_retention($1, $2, $3, $4)",
+const runSteps = statement<{ purged: number; more: boolean; settings: readonly string[] }>(
+  "select purged, more, settings from apply_retention_steps($1, $2, $3, $4)",
 );
 
 // Unless the settings were changed meanwhile.
