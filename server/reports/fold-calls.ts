@@ -81,12 +81,14 @@ async function foldDayBefore(
   before: Date,
   now: Date,
 ): Promise<Day | null> {
+  const until = new Date(Math.min(before.getTime(), now.getTime() - margin_ms));
+  const values = [account_id, now, until];
+  // Most accounts have none, and need no transaction.
+  if ((await findDay(db.pool, values)).length === 0) return null;
   return clientTransaction(db, seconds_max, async (tx) => {
     // Nothing changes the calls of a day while it is folded (unfold_calls).
-    const [account] = await lockAccount(tx, [account_id]);
-    const { time_zone, days } = account!;
-    const until = new Date(Math.min(before.getTime(), now.getTime() - margin_ms));
-    const [day] = await findDay(tx, [account_id, time_zone, days, now, until]);
+    await lockAccount(tx, [account_id]);
+    const [day] = await findDay(tx, values);
     if (!day) return null;
     const range = { from: day.begins_at, to: day.ends_at };
     return { ...range, is_folded: await foldDay(tx, account_id, range) };
@@ -131,19 +133,22 @@ const advance = statement(
   "update accounts set report_due_at = least(report_due_at, $2::timestamptz) where account_id = $1",
 );
 
-const lockAccount = statement<{ time_zone: string; days: number | null }>(`
-  select time_zone, retention_calls_days as days from accounts where account_id = $1
-  for no key update`);
+const lockAccount = statement("select from accounts where account_id = $1 for no key update");
 
 /** Days whose calls retention has begun to delete are not folded again. */
 const findDay = statement<{ begins_at: Date; ends_at: Date }>(`
   select d.begins_at, d.ends_at
-  from (select min(c.queued_at) as first from calls c where c.account_id = $1) c
+  from accounts a
+  cross join (select min(c.queued_at) as first from calls c where c.account_id = $1) c
   cross join lateral generate_series(
-    date_trunc('day', c.first at time zone $2), $5::timestamptz at time zone $2, interval '1 day') day
+    date_trunc('day', c.first at time zone a.time_zone), $3::timestamptz at time zone a.time_zone,
+    interval '1 day') day
   cross join lateral (
-    select day at time zone $2 as begins_at, (day + interval '1 day') at time zone $2 as ends_at) d
-  where d.ends_at <= $5 and ($3::int is null or d.begins_at >= $4::timestamptz - $3 * interval '24 hours')
+    select day at time zone a.time_zone as begins_at,
+      (day + interval '1 day') at time zone a.time_zone as ends_at) d
+  where a.account_id = $1 and d.ends_at <= $3
+    and (a.retention_calls_days is null
+      or d.begins_at >= $2::timestamptz - a.retention_calls_days * interval '24 hours')
     and not exists (
       select from call_report_days f
       where f.account_id = $1 and f.begins_at = d.begins_at and f.ends_at = d.ends_at)
