@@ -18,7 +18,7 @@ export type Polled = {
 
 /** Wakes the loops that have work; when the poll fails, every loop, so that one query stops no other loop. */
 export function pollWork(
-  app: App,
+  app: Pick<App, "clock" | "db" | "log" | "notifications">,
   { name, poll_ms }: { readonly name: string; readonly poll_ms: number },
   polled: readonly Polled[],
 ): Loop {

@@ -15,7 +15,7 @@ export type Loop = {
  * iteration that throws is logged and retried at the next poll, so a database outage does not end the loop.
  */
 export function runLoop(
-  app: App,
+  app: Pick<App, "log" | "notifications">,
   loop: {
     readonly name: string;
     /** Wakes the loop; without it the loop only polls. */

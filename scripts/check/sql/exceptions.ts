@@ -54,12 +54,13 @@ const polls: Readonly<Record<string, string>> = {
   "server/calls/leader/commands/execute-user-commands.ts": "a node's requested commands",
   "server/calls/leader/node/end-lost-calls.ts": "the calls of a lost node",
   "server/calls/leader/node/leader-statements.ts":
-    "a node's accounts with calls, and its trunks' live calls",
+    "what a node's leader has to do, the node's accounts with calls, and its trunks' live calls",
   "server/calls/leader/node/node-work.ts": "the node leaders' poll for due calls",
   "server/calls/leader/run-nodes.ts": "the poll for nodes with work",
   "server/chat/inbound/apply/inbox.ts": "the appliers' poll for numbers with webhooks",
   "server/chat/sender/send-campaigns.ts": "the senders' poll for numbers with work",
   "server/crm/lead-imports/run-lead-imports.ts": "the poll for imports",
+  "server/engine/poll-work.ts": "the poll of a worker for everything that is due",
   "server/engine/purge-leases.ts": "the poll for old leases",
   "server/engine/relay-events.ts": "the relays' poll for accounts with events",
   "server/engine/work-jobs.ts": "the workers' poll for due jobs",
@@ -124,6 +125,7 @@ export const statement_exceptions: readonly Exception[] = [
     rule: "correlated-account",
     reason: in_poll,
   },
+  { in: "server/engine/poll-work.ts", rule: "look-up-beside-rows", reason: in_poll },
   { in: "server/engine/work-jobs.ts", rule: "look-up-beside-rows", reason: in_poll },
   {
     in: "server/voice/campaigns/internal/change-trunk.ts",
