@@ -140,7 +140,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
   const senders = openSenders(app, settings, settings.leases);
   const leaders = openNodeLeaders(app, settings.leaders, settings.leases);
   const deliverers = openDeliverers(app, settings.leases);
-  const urgent: Polled[] = [
+  const urgent = [
     poolLoop(app, { name: "voice-nodes", due: due_nodes }, leaders),
     poolLoop(app, { name: "chat-senders", channel: "chat_work", due: due_senders }, senders),
     poolLoop(app, { name: "callbacks", channel: "callback_work", due: due_deliverers }, deliverers),
@@ -151,7 +151,25 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       iterate: (stopping) => relayEvents(app, stopping),
     }),
   ];
-  const others: Polled[] = [
+  const others = otherLoops(app, settings);
+  const loops = [
+    pollWork(app, { name: "urgent-poll", poll_ms: 500 }, urgent),
+    pollWork(app, { name: "poll", poll_ms: 1_000 }, others),
+    ...[...urgent, ...others].flatMap((polled) => polled.loops),
+    ...seldomLoops(app),
+  ];
+  return {
+    async stop() {
+      // All at once, so that senders start nothing new while a loop finishes its iteration.
+      const holders = [senders, leaders, deliverers];
+      await Promise.all([...holders, ...loops].map((part) => part.stop()));
+    },
+  };
+}
+
+/** The loops that are polled each second; a notification wakes most of them earlier. */
+function otherLoops(app: App, settings: WorkerSettings): Polled[] {
+  return [
     sharedLoops(app, {
       name: "chat-reports",
       channel: "chat_inbound",
@@ -190,19 +208,6 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
       }),
     ),
   ];
-  const loops = [
-    pollWork(app, { name: "urgent-poll", poll_ms: 500 }, urgent),
-    pollWork(app, { name: "poll", poll_ms: 1_000 }, others),
-    ...[...urgent, ...others].flatMap((polled) => polled.loops),
-    ...seldomLoops(app),
-  ];
-  return {
-    async stop() {
-      // All at once, so that senders start nothing new while a loop finishes its iteration.
-      const holders = [senders, leaders, deliverers];
-      await Promise.all([...holders, ...loops].map((part) => part.stop()));
-    },
-  };
 }
 
 type PolledLoop = {

@@ -51,6 +51,7 @@ function fixture(
   const role = of.role ?? newRole();
   const workers = new Map<string, Worker>();
   const started: string[] = [];
+  const findDue = async (full: FullAccounts) => of.findDue?.(full) ?? of.due ?? [];
   const pool = openLeasedWorkers(
     { db, log },
     {
@@ -58,7 +59,7 @@ function fixture(
       holder: randomUUID(),
       times: of.times ?? long,
       limits: of.limits ?? {},
-      findDue: async (full) => of.findDue?.(full) ?? of.due ?? [],
+      findDue,
       async work(lease, id, { stopping, onOpen }) {
         const key = `${lease.account_id}:${id}`;
         const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -79,13 +80,18 @@ function fixture(
     },
   );
   const running = () => [...workers.keys()].toSorted();
+  /** Calls startDue when the poll of a worker does. */
+  const pollOnce = async () => {
+    const due = await findDue({ all: [], failing: [] });
+    if (due.length > 0 || pool.isActive()) await pool.startDue();
+  };
   /** Calls startDue until these workers run. */
   const startUntil = (expected: readonly string[]) =>
     eventually(async () => {
       await pool.startDue();
       return running().join() === expected.join();
     });
-  return { ...pool, role, workers, started, running, startUntil };
+  return { ...pool, role, workers, started, running, pollOnce, startUntil };
 }
 
 const candidates = (account_id: number, from: number, to: number): Candidate[] =>
@@ -142,10 +148,10 @@ function pools(
 
 const sizes = (of: readonly ReturnType<typeof fixture>[]) => of.map(({ workers }) => workers.size);
 
-/** Calls startDue of each pool until they have as many workers as `expected`, in any order. */
+/** Polls for each pool until they have as many workers as `expected`, in any order. */
 const balance = (of: readonly ReturnType<typeof fixture>[], expected: readonly number[]) =>
   eventually(async () => {
-    await Promise.all(of.map((pool) => pool.startDue()));
+    await Promise.all(of.map((pool) => pool.pollOnce()));
     return (
       sizes(of)
         .toSorted((one, next) => one - next)
@@ -180,13 +186,27 @@ test("the share of a process whose lease has expired passes on, and returns with
   await Promise.all([first!.stop(), second!.stop()]);
 });
 
-/** Calls startDue of each pool for some polls. */
+/** Polls for each pool some times. */
 async function poll(of: readonly ReturnType<typeof fixture>[]): Promise<void> {
   for (let i = 0; i < 20; i++) {
-    await Promise.all(of.map((pool) => pool.startDue()));
+    await Promise.all(of.map((pool) => pool.pollOnce()));
     await pause(10);
   }
 }
+
+test("a pool is polled until it takes part, and without due work only to give back workers", async () => {
+  const idle = fixture();
+  assert.ok(idle.isActive());
+  await idle.startDue();
+  assert.ok(!idle.isActive());
+  const busy = fixture({ due: candidates(1, 1, 1), times: short });
+  await busy.startUntil(["1:1"]);
+  await eventually(() => busy.isActive());
+  const patient = fixture({ due: candidates(1, 1, 1) });
+  await patient.startUntil(["1:1"]);
+  assert.ok(!patient.isActive());
+  await Promise.all([idle.stop(), busy.stop(), patient.stop()]);
+});
 
 test("a worker that cannot move stays in its process", async () => {
   const both = pools(2, candidates(1, 1, 2), { movable: () => false });

@@ -9,7 +9,8 @@ export type Polled = {
   readonly loops: readonly Loop[];
   /**
    * Queries without a select list; `$1` is the time. When the loops have work, at least one returns a row. One that
-   * returns a row without work only costs an iteration.
+   * returns a row without work only costs an iteration. Each names the order of its index: for one row of any, a plan
+   * may read the whole table.
    */
   readonly due: readonly string[];
   /** Whether the loops also have something to do without due work. */

@@ -43,7 +43,8 @@ const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
 export const due_senders = [
   "from chat_campaigns where state = 'running' and work_at <= $1 order by work_at",
   `from leases
-   where name like 'chat\\_sender:%' and holder is not null and expires_at <= clock_timestamp()`,
+   where name like 'chat\\_sender:%' and holder is not null and expires_at <= clock_timestamp()
+   order by account_id`,
 ];
 
 /** The interval between logs of campaigns whose provider this process has no credentials for. */

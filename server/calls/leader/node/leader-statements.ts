@@ -84,7 +84,7 @@ const findNodeState = statement<StateRow>(`
   union all
   (select 'campaigns', null from voice_campaigns
     where trunk_id in (select s.trunk_id from trunk_nodes s where s.node_id = $1)
-      and state = 'running' limit 1)`);
+      and state = 'running' order by trunk_id limit 1)`);
 
 /** Finds the switch's epoch that was last reconciled, and when the switch was last seen. */
 export async function findLastSeen(
