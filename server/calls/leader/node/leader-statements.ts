@@ -38,9 +38,8 @@ export type NodeState = {
 };
 
 /**
- * Reads the state of the node in one statement, because each leader polls it; null if the node was deleted. A trunk
- * that was removed from the node keeps its live calls but takes no new ones; an inactive trunk still places calls that
- * were submitted before.
+ * Reads the polled state of a node, or null if it was deleted. A trunk that was removed from the node keeps its live
+ * calls but takes no new ones; an inactive trunk still places calls that were submitted before.
  */
 export async function readNodeState(app: App, nodeId: number): Promise<NodeState | null> {
   const rows = await findNodeState(app.db.pool, [nodeId, app.clock.now()]);

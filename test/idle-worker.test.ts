@@ -2,22 +2,18 @@
 import assert from "node:assert/strict";
 import { after, before, mock, test } from "node:test";
 import pg from "pg";
-import { makeAccount, makeCredits, type TestAccount } from "../test/support/account-factory.ts";
-import { startApi, type TestApi } from "../test/support/api.ts";
-import { makeEndpoint, makeEvents } from "../test/support/callback-factory.ts";
-import { openCallbackReceiver } from "../test/support/callback-receiver.ts";
-import {
-  makeChatCampaign,
-  makeChatNumber,
-  makeChatTemplate,
-} from "../test/support/chat-factory.ts";
-import { eventually } from "../test/support/eventually.ts";
-import { sandboxStub } from "../test/support/sandbox-stub.ts";
-import { makeCallingAccount, makeSandboxTrunk } from "../test/support/telephony-factory.ts";
-import { makeVoiceCampaign } from "../test/support/voice-factory.ts";
-import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
-import { addJob, job_kinds } from "./engine/add-job.ts";
-import { startWorker, type BackgroundWork } from "./worker.ts";
+import { makeAccount, makeCredits, type TestAccount } from "./support/account-factory.ts";
+import { startApi, type TestApi } from "./support/api.ts";
+import { makeEndpoint, makeEvents } from "./support/callback-factory.ts";
+import { openCallbackReceiver } from "./support/callback-receiver.ts";
+import { makeChatCampaign, makeChatNumber, makeChatTemplate } from "./support/chat-factory.ts";
+import { eventually } from "./support/eventually.ts";
+import { sandboxStub } from "./support/sandbox-stub.ts";
+import { makeCallingAccount, makeSandboxTrunk } from "./support/telephony-factory.ts";
+import { makeVoiceCampaign } from "./support/voice-factory.ts";
+import { openSandboxVoiceDriver } from "../server/drivers/voice/sandbox/open-sandbox-driver.ts";
+import { addJob, job_kinds } from "../server/engine/add-job.ts";
+import { startWorker, type BackgroundWork } from "../server/worker.ts";
 
 /** The target for one process: docs/decisions/2026-11-25-one-poll-for-all-loops.md. */
 const statements_a_second = 10;
@@ -90,11 +86,11 @@ test("a worker finds every kind of work although no notification arrives", async
      values ($1, $2, 'sandbox', '[{}]', now(), now())`,
     [account_id, number.id],
   );
-  const spoken = {
+  const scripted = {
     campaign: { call_type: "obd_smartvoice", trunk_id },
     recipients: [{ state: "synthesizing", variables: '{"name":"Ann"}' }],
   } as const;
-  await makeVoiceCampaign(app, account, spoken);
+  await makeVoiceCampaign(app, account, scripted);
   const now = app.clock.now();
   for (const kind of job_kinds)
     await addJob(app.db.query, { account_id, kind, subject: "0", run_at: now }, now);
