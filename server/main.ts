@@ -14,6 +14,7 @@ import { openSmtp } from "./drivers/mail/open-smtp.ts";
 import { openSpeech } from "./drivers/speech/open-speech.ts";
 import { openAsteriskDriver } from "./drivers/voice/asterisk/open-asterisk-driver.ts";
 import { openSandboxVoiceDriver } from "./drivers/voice/sandbox/open-sandbox-driver.ts";
+import { openIdentityCheck, recognizeDatabase } from "./engine/database-identity.ts";
 import { openNotifications } from "./engine/notifications.ts";
 import type { App } from "./engine/app.ts";
 import { systemClock } from "./lib/clock.ts";
@@ -37,7 +38,7 @@ import { waitForDatabase } from "./lib/database/wait-for-database.ts";
 import { readDemo } from "./seed-demo/demo-file.ts";
 import { linkToDemo } from "./seed-demo/link-to-demo.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";
-import { startWorker, workerSettings } from "./worker.ts";
+import { startWorkerOnceConfirmed, workerSettings } from "./worker.ts";
 import { printWelcome } from "./print-welcome.ts";
 
 /** Time limit of a stop; work still in flight is then refused or rolled back. */
@@ -47,6 +48,10 @@ const stop_ms = 9_000;
 const ends: (() => Promise<unknown>)[] = [];
 /** Closes resources after that, newest first. */
 const stops: (() => Promise<unknown>)[] = [];
+
+const restored_advice =
+  "the database was restored or failed over and may not know what was sent last; no message is sent and no call " +
+  'placed until an operator runs "trunkline restored" (docs/guides/operation.md)';
 
 try {
   await start(readConfig(process.env));
@@ -61,8 +66,10 @@ async function start(config: Config): Promise<void> {
   stopOnSignals(log);
   const database_url = config.database_url ?? (await startDatabase(config, log));
   await migrateWhenAvailable(config, database_url, log);
-  const db = openDatabase(database_url, log);
+  const check = openIdentityCheck(() => exitOnChangedDatabase(log));
+  const db = openDatabase(database_url, log, { check });
   stops.unshift(() => db.close());
+  if (await recognizeDatabase(db, systemClock.now())) log.error(restored_advice);
   const secrets = openSecrets(keyReader(secretKeySource(config)));
   await requireKeys(db, secrets);
   // Those that an older version stored as they are.
@@ -110,7 +117,7 @@ async function start(config: Config): Promise<void> {
   // time out the worker's connections.
   if (config.roles.includes("api")) await serve(config, app);
   if (config.roles.includes("worker")) {
-    const work = startWorker(app, workerSettings(config));
+    const work = startWorkerOnceConfirmed(app, workerSettings(config));
     ends.push(() => work.stop());
   }
   if (config.roles.includes("api")) await welcome(config, app, seeded);
@@ -175,6 +182,15 @@ function openReplica(settings: Config["replica"], { db, log }: App): ReadReplica
   const replica = openReadReplica(db, settings.url, settings.staleness_seconds * 1_000, log);
   stops.unshift(() => replica.close());
   return replica;
+}
+
+/**
+ * Ends the process at once: what it has cached and has in flight belongs to the database before, and none of it can be
+ * stored. A supervisor starts it again.
+ */
+function exitOnChangedDatabase(log: Log): void {
+  log.error("the database was restored or failed over while this process ran; it exits");
+  process.exit(1);
 }
 
 /** Finishes requests in flight, refuses new ones and exits within 10 s. */

@@ -20,6 +20,7 @@ import { recordMissedCall } from "./crm/leads/record-missed-call.ts";
 import { open_imports, runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import { openAccountPlaces, type AccountPlaces } from "./engine/account-places.ts";
 import type { App } from "./engine/app.ts";
+import { recordWorker } from "./engine/database-identity.ts";
 import type { LeasedWorkers } from "./engine/leased-workers.ts";
 import { lease_times, type LeaseTimes } from "./engine/leases.ts";
 import type { NotificationChannel } from "./engine/notifications.ts";
@@ -134,6 +135,25 @@ export const default_settings = workerSettings({
   chat_settle_seconds: 3_600,
   node_lost_seconds: 60,
 });
+
+/** Runs the worker role while no operator has to decide about a restored database; records that it runs. */
+export function startWorkerOnceConfirmed(app: App, settings: WorkerSettings): BackgroundWork {
+  let work: BackgroundWork | null = null;
+  const loop = runLoop(app, {
+    name: "database-identity",
+    poll_ms: 2_000,
+    iterate: async () => {
+      if (await recordWorker(app)) work ??= startWorker(app, settings);
+      return 0;
+    },
+  });
+  return {
+    async stop() {
+      await loop.stop();
+      await work?.stop();
+    },
+  };
+}
 
 /** Starts every loop of the worker role. Any number of processes may run them. */
 export function startWorker(app: App, settings: WorkerSettings = default_settings): BackgroundWork {

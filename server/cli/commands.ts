@@ -7,6 +7,7 @@ import { migrateCommand } from "./migrate-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { numberCommands } from "./number-commands.ts";
 import { reportCommands } from "./report-commands.ts";
+import { restoredCommand } from "./restored-command.ts";
 import { roleCommands } from "./role-commands.ts";
 import { secretCommands } from "./secret-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
@@ -29,5 +30,6 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...reportCommands,
   ...secretCommands,
+  restoredCommand,
   doctorCommand,
 ];

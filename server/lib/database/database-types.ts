@@ -639,6 +639,14 @@ export interface CustomFields {
   workspace_id: number;
 }
 
+export interface DatabaseIdentity {
+  changed_at: Date | null;
+  is_only: Generated<boolean>;
+  seen_at: Date;
+  system_identifier: string;
+  timeline: string;
+}
+
 export interface ErasureRecords {
   account_id: number;
   erasure_id: number;
@@ -1239,6 +1247,7 @@ export interface DB {
   credit_reservations: CreditReservations;
   credit_transfers: CreditTransfers;
   custom_fields: CustomFields;
+  database_identity: DatabaseIdentity;
   erasure_records: ErasureRecords;
   erasures: Erasures;
   event_heads: EventHeads;

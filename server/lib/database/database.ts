@@ -41,7 +41,12 @@ const session_settings =
 export function openDatabase(
   url: string,
   log: Log,
-  options: { connections?: number; application?: string } = {},
+  options: {
+    connections?: number;
+    application?: string;
+    /** Runs on each new connection before its first use; an error refuses the connection. */
+    check?: (client: pg.ClientBase) => Promise<void>;
+  } = {},
 ): Database {
   const pool = new pg.Pool({
     connectionString: url,
@@ -49,7 +54,10 @@ export function openDatabase(
     max: options.connections ?? 12,
     application_name: options.application ?? "trunkline",
     connectionTimeoutMillis: 5_000,
-    onConnect: (client) => client.query(session_settings) as unknown as void,
+    onConnect: async (client) => {
+      await client.query(session_settings);
+      await options.check?.(client);
+    },
     // A frozen server must not hold a request indefinitely.
     query_timeout: 12_000,
     keepAlive: true,

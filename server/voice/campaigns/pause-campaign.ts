@@ -13,12 +13,13 @@ export async function pauseCampaign(
   actor: Actor,
   id: number,
   now: Date,
+  detail: string | null = null,
 ): Promise<OpenCampaign> {
   const { account_id } = actor;
   const campaign = await lockOpenCampaign(tx, account_id, id, "paused");
   const held = { account_id, campaign_id: id };
-  if (!(await hold(tx, held, { reason: "manual", detail: null }, now))) return campaign;
-  const data = { paused_reason: "manual", detail: null } as const;
+  if (!(await hold(tx, held, { reason: "manual", detail }, now))) return campaign;
+  const data = { paused_reason: "manual", detail } as const;
   const events = [{ type: "voice.campaign.paused", data }] as const;
   await recordCampaignEvents(tx, account_id, campaign, events, now);
   await recordAudit(tx, actor, { at: now, action: "voice_campaign.paused", subject_id: id });

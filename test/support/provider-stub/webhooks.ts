@@ -103,7 +103,8 @@ export function openWebhooks(settings: () => StubSettings): Webhooks {
     const { promise, resolve } = Promise.withResolvers<void>();
     const attempt = (number: number): (() => Promise<void>) => {
       return async () => {
-        if (await postOnce(url, raw)) confirmed += 1;
+        // To the URL of this moment: the receiver may have moved since the last attempt.
+        if (await postOnce(settings().callback_url ?? url, raw)) confirmed += 1;
         else if (number >= settings().attempts_max || closed) given_up += 1;
         else {
           const wait_ms = Math.min(settings().retry_ms * 2 ** (number - 1), retry_max_ms);

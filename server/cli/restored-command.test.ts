@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { makeAccount, makeCredits, type TestAccount } from "../../test/support/account-factory.ts";
+import { makeCall } from "../../test/support/call-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../test/support/chat-factory.ts";
+import { test_secret_key } from "../../test/support/secrets.ts";
+import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
+import { addJob } from "../engine/add-job.ts";
+import { readKnownDatabase, recognizeDatabase, recordWorker } from "../engine/database-identity.ts";
+import { acquireLease } from "../engine/leases.ts";
+import { runCommandLine } from "./run-command-line.ts";
+
+let api: TestApi;
+let account: TestAccount;
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { chat: 10_000, call: 100 });
+});
+after(() => api.close());
+
+const run = (...args: string[]) =>
+  runCommandLine(["restored", ...args], {
+    DATABASE_URL: api.database_url,
+    TRUNKLINE_SECRET_KEY: test_secret_key,
+    LEASE_SECONDS: "1",
+  });
+const query = async (text: string, values: unknown[] = []) =>
+  (await api.app.db.pool.query(text, values)).rows;
+const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000);
+
+/** Makes the database one that a worker last saw at this time, and that was restored or failed over since. */
+async function restoreDatabase(changed: "system_identifier" | "timeline", seen_at: Date) {
+  await recognizeDatabase(api.app.db, new Date());
+  await query(`update database_identity set ${changed} = 'another', seen_at = $1`, [seen_at]);
+  return recognizeDatabase(api.app.db, new Date());
+}
+
+test("a restored database is recognized once: its IDs advance, and its workers wait for an operator", async () => {
+  const nextLeadId = async () =>
+    Number((await query("select nextval(pg_get_serial_sequence('leads', 'id')) as id"))[0].id);
+  for (const changed of ["system_identifier", "timeline"] as const) {
+    const seen_at = secondsAgo(60);
+    const before_id = await nextLeadId();
+    assert.equal(await restoreDatabase(changed, seen_at), true);
+    const id = await nextLeadId();
+    assert.ok(id > before_id + 1_000_000, `${before_id}, ${id}`);
+    assert.equal(await recognizeDatabase(api.app.db, new Date()), true, "for every process");
+    assert.equal(await nextLeadId(), id + 1, "the IDs advance once");
+    assert.equal(await recordWorker(api.app), false);
+    assert.deepEqual((await readKnownDatabase(api.app.db)).seen_at, seen_at);
+    assert.equal((await run("--nothing-lost")).code, 0);
+    assert.equal(await recordWorker(api.app), true);
+    assert.equal(await recognizeDatabase(api.app.db, new Date()), false);
+  }
+});
+
+test("restored holds what may have been sent: campaigns pause, queued calls end, the first of the queue are in doubt", async () => {
+  const { account_id } = account;
+  const number = await makeChatNumber(api.app, account);
+  const template_id = await makeChatTemplate(api.app, account, number);
+  const people = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ phone: `9198${String(i).padStart(8, "0")}` }));
+  const [large, later, ended] = await Promise.all(
+    [2_000, 3, 3].map((count) =>
+      makeChatCampaign(api.app, account, number, template_id, people(count)),
+    ),
+  );
+  await query("update chat_numbers set rate_per_second = 10 where id = $1", [number.id]);
+  await query(
+    "update chat_campaigns set state = 'scheduled', scheduled_at = now() + interval '1 day' where id = $1",
+    [later],
+  );
+  await query("update chat_campaigns set state = 'cancelled', finished_at = now() where id = $1", [
+    ended,
+  ]);
+  const voice = await makeVoiceCampaign(api.app, account);
+  const due = await makeCall(api.app, account, { call: { due_at: secondsAgo(40) } });
+  const tomorrow = new Date(Date.now() + 86_400_000);
+  const promised = await makeCall(api.app, account, { call: { due_at: tomorrow } });
+  const notice = { account_id, kind: "chat.notify_call", subject: "1", run_at: tomorrow } as const;
+  await addJob(api.app.db.query, notice, new Date());
+  await restoreDatabase("timeline", secondsAgo(60));
+
+  const until = secondsAgo(30).toISOString();
+  const { code, stdout, stderr } = await run("--until", until, "--json");
+  assert.equal(code, 0, stderr);
+  const { held } = JSON.parse(stdout);
+  // 10 a second in 30 s and the margin of 5 s.
+  assert.ok(held.recipients_in_doubt >= 350 && held.recipients_in_doubt <= 352, stdout);
+  assert.deepEqual(held, {
+    chat_campaigns: 2,
+    recipients_in_doubt: held.recipients_in_doubt,
+    voice_campaigns: 1,
+    calls_cancelled: 1,
+    notifications_dropped: 1,
+  });
+  const states = await query(
+    `select campaign_id::int as id, state, count(*)::int, min(dispatches), max(r.id) - min(r.id) + 1 as span
+     from chat_recipients r where account_id = $1 group by 1, 2 order by 1, 2`,
+    [account_id],
+  );
+  const doubted = held.recipients_in_doubt;
+  assert.deepEqual(
+    states.map(({ id, state, count }) => [id, state, count]),
+    [
+      [large, "dispatching", doubted],
+      [large, "queued", 2_000 - doubted],
+      [later, "queued", 3],
+      [ended, "queued", 3],
+    ].toSorted((a, b) => Number(a[0]) - Number(b[0])),
+  );
+  const dispatching = states.find(({ state }) => state === "dispatching");
+  // The first of the queue, under the ID that their message had.
+  assert.deepEqual([dispatching.span, dispatching.min], [doubted, 1]);
+  const holds = await query(
+    `select subject_id::int as id, reason, detail from chat_holds where account_id = $1
+     union all select campaign_id::int, reason, detail from voice_holds where account_id = $1`,
+    [account_id],
+  );
+  assert.deepEqual(
+    new Set(holds.map(({ id, reason }) => `${id} ${reason}`)),
+    new Set([`${large} manual`, `${later} manual`, `${voice.id} manual`]),
+  );
+  for (const { detail } of holds) assert.match(detail, /^The database was restored/);
+  const calls = await query(
+    "select id::int, stage, ended_reason from calls where account_id = $1 order by id",
+    [account_id],
+  );
+  assert.deepEqual(calls, [
+    { id: due.id, stage: "ended", ended_reason: "too_late" },
+    { id: promised.id, stage: "queued", ended_reason: null },
+  ]);
+  const audit = await query(
+    "select detail from audit_entries where account_id = $1 and action = 'database.restored'",
+    [account_id],
+  );
+  assert.equal(audit[0].detail.until, until);
+  assert.equal(await recordWorker(api.app), true, "the workers start");
+});
+
+test("restored refuses while a worker runs, a time that the database knows, and one in the future", async () => {
+  await restoreDatabase("timeline", secondsAgo(60));
+  const lease = await acquireLease(api.app, account.account_id, "chat_sender:7");
+  const running = await run();
+  await lease!.release();
+  assert.deepEqual([running.code, running.stderr.includes("stop every process")], [1, true]);
+  for (const until of [secondsAgo(90), secondsAgo(-90)])
+    assert.equal((await run("--until", until.toISOString())).code, 2);
+  assert.equal((await run("--until", "noon")).code, 2);
+  assert.equal(await recordWorker(api.app), false);
+});

@@ -1,0 +1,166 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { operatorOf } from "../accounts/roles/grantor.ts";
+import { recordAudit, type Actor } from "../accounts/audit/record-audit.ts";
+import { cancelIfQueued } from "../calls/controls/hang-up-call.ts";
+import {
+  pauseRestoredCampaigns,
+  type LostTime,
+} from "../chat/campaigns/pause-restored-campaigns.ts";
+import { advanceIds, confirmDatabase, readKnownDatabase } from "../engine/database-identity.ts";
+import { sql } from "kysely";
+import { statement, type Database, type Tx } from "../lib/database/database.ts";
+import { parseTime } from "../lib/parse-time.ts";
+import { pauseCampaign as pauseVoiceCampaign } from "../voice/campaigns/pause-campaign.ts";
+import { UsageError, type Command, type Outcome, type Words } from "./command.ts";
+import type { Session } from "./session.ts";
+
+export const restoredCommand: Command = {
+  name: "restored",
+  summary:
+    "After a restore or failover of the database: hold what may have been sent meanwhile, then let the workers start",
+  options: {
+    until: {
+      value: "time",
+      about: "When the service last ran on the lost database; without it, now",
+    },
+    "nothing-lost": {
+      about: "Hold nothing: every commit survived, as in a failover to a synchronous replica",
+    },
+  },
+  run: restored,
+};
+
+/** What was held, over all accounts. */
+type Held = {
+  chat_campaigns: number;
+  recipients_in_doubt: number;
+  voice_campaigns: number;
+  calls_cancelled: number;
+  notifications_dropped: number;
+};
+
+async function restored(session: Session, words: Words): Promise<Outcome> {
+  const now = session.now();
+  const until = readUntil(words.option("until"), now);
+  const db = await session.migratedDatabase();
+  if (words.flag("nothing-lost")) {
+    await db.query.transaction().execute((tx) => confirmDatabase(tx, now));
+    return { json: { nothing_lost: true }, text: "Nothing is held. The workers start." };
+  }
+  const { seen_at: since, changed_at } = await readKnownDatabase(db);
+  if (until < since)
+    throw new UsageError(`--until must be after ${since.toISOString()}, which the database knows`);
+  await awaitNoLeases(db, session.config().lease_seconds);
+  const held = await db.query.transaction().execute(async (tx) => {
+    await refuseLeases(tx);
+    // Of a copy of the disk, which is not recognized, the IDs are not advanced yet.
+    if (changed_at === null) await advanceIds(tx);
+    const all = await holdEverything(tx, session, { since, until }, now);
+    await confirmDatabase(tx, now);
+    return all;
+  });
+  const lost = { since: since.toISOString(), until: until.toISOString() };
+  return { json: { lost, held }, text: describe(lost, held) };
+}
+
+function readUntil(text: string | undefined, now: Date): Date {
+  if (text === undefined) return now;
+  const until = parseTime(text, "UTC");
+  if (typeof until === "string") throw new UsageError(`--until ${until}`);
+  if (until > now) throw new UsageError("--until must not be in the future");
+  return until;
+}
+
+const findLeases = statement<{ name: string }>(
+  "select name from leases where holder is not null and expires_at > clock_timestamp() limit 1",
+);
+
+/** Those of the lost time expire by themselves. */
+async function awaitNoLeases({ pool }: Database, lease_seconds: number): Promise<void> {
+  const deadline_ms = performance.now() + lease_seconds * 1_000;
+  while (performance.now() < deadline_ms && (await findLeases(pool, [])).length > 0)
+    await wait(200);
+}
+
+/** A sender that runs would give recipients in doubt back to the queue, so no process may have one. */
+async function refuseLeases(tx: Tx): Promise<void> {
+  await sql`lock table leases in exclusive mode`.execute(tx);
+  if ((await findLeases(tx, [])).length > 0)
+    throw new Error(
+      "A worker still runs on this database: stop every process of the service first",
+    );
+}
+
+async function holdEverything(tx: Tx, session: Session, lost: LostTime, now: Date): Promise<Held> {
+  const total: Held = {
+    chat_campaigns: 0,
+    recipients_in_doubt: 0,
+    voice_campaigns: 0,
+    calls_cancelled: 0,
+    notifications_dropped: 0,
+  };
+  const accounts = await tx
+    .selectFrom("accounts")
+    .select("account_id")
+    .orderBy("account_id")
+    .execute();
+  for (const { account_id } of accounts) {
+    const { actor } = operatorOf(account_id, session.request_id);
+    const held = await holdOfAccount(tx, actor, lost, now);
+    if (Object.values(held).every((count) => count === 0)) continue;
+    for (const name of Object.keys(total) as (keyof Held)[]) total[name] += held[name];
+    const detail = { ...lost, ...held };
+    await recordAudit(tx, actor, {
+      at: now,
+      action: "database.restored",
+      subject_id: null,
+      detail,
+    });
+  }
+  return total;
+}
+
+async function holdOfAccount(tx: Tx, actor: Actor, lost: LostTime, now: Date): Promise<Held> {
+  const { account_id } = actor;
+  const chat = await pauseRestoredCampaigns(tx, actor, lost, now);
+  const voice = await findVoiceCampaigns(tx, [account_id]);
+  const detail =
+    `The database was restored and knows nothing of ${lost.since.toISOString()} to ${lost.until.toISOString()}: ` +
+    "people who were called in that time would be called again";
+  for (const { id } of voice) await pauseVoiceCampaign(tx, actor, id, now, detail);
+  const calls = await requeueClaimedCalls(tx, [account_id, lost.until]);
+  for (const { id } of calls) await cancelIfQueued(tx, { account_id, id }, now, "too_late");
+  const notices = await dropNotifications(tx, [account_id]);
+  return {
+    chat_campaigns: chat.campaigns,
+    recipients_in_doubt: chat.recipients_in_doubt,
+    voice_campaigns: voice.length,
+    calls_cancelled: calls.length,
+    notifications_dropped: notices.length,
+  };
+}
+
+const findVoiceCampaigns = statement<{ id: number }>(`
+  select id from voice_campaigns
+  where account_id = $1 and finished_at is null and state in ('scheduled', 'running') order by id`);
+
+// Due calls, also those that were claimed and not dialed yet. Later ones cannot have been placed.
+const requeueClaimedCalls = statement<{ id: number }>(`
+  update calls set stage = 'queued'
+  where account_id = $1 and due_at <= $2 and (stage = 'queued' or stage = 'agent' and initiated_at is null)
+  returning id`);
+
+// They accompany calls that were placed before.
+const dropNotifications = statement<{ id: number }>(
+  "delete from jobs where account_id = $1 and kind = 'chat.notify_call' returning id",
+);
+
+function describe(lost: { since: string; until: string }, held: Held): string {
+  return [
+    `The database knows nothing of ${lost.since} to ${lost.until}. The workers start, and hold until a person decides:`,
+    `  ${held.chat_campaigns} chat campaigns, paused; their ${held.recipients_in_doubt} recipients who may have had a message in that time are not sent it again`,
+    `  ${held.voice_campaigns} voice campaigns, paused`,
+    `  ${held.calls_cancelled} queued calls, ended as too late; ${held.notifications_dropped} chat notifications of calls, dropped`,
+    'Resume or cancel each campaign. docs/guides/operation.md, "After a restore", says what else was lost.',
+  ].join("\n");
+}

@@ -1,0 +1,104 @@
+// Recognizes a database that was restored or failed over: it may not know what was sent last. Until an
+// operator has decided about that (`trunkline restored`), the workers of such a database do nothing.
+import type pg from "pg";
+import { sql } from "kysely";
+import { statement, type Database, type Tx } from "../lib/database/database.ts";
+import type { App } from "./app.ts";
+
+/** What changes when a database is restored from a dump (system_identifier), to a moment, or failed over (timeline). */
+export type DatabaseIdentity = { readonly system_identifier: string; readonly timeline: string };
+
+// The control file has the timeline only after the first checkpoint of a promoted server.
+const identity_query = `
+  select system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline
+  from pg_control_system()`;
+
+const readIdentity = statement<DatabaseIdentity>(identity_query);
+
+/**
+ * Returns a check for each new connection of a process: the first one defines the database, and a connection to
+ * another one is refused, as unavailable, and reported. What the process has cached and has in flight belongs to the first.
+ */
+export function openIdentityCheck(onChanged: () => void): (client: pg.ClientBase) => Promise<void> {
+  let known: string | null = null;
+  return async (client) => {
+    const { rows } = await client.query<DatabaseIdentity>(identity_query);
+    const found = `${rows[0]!.system_identifier} ${rows[0]!.timeline}`;
+    known ??= found;
+    if (found === known) return;
+    onChanged();
+    throw Object.assign(new Error("the database was restored or failed over"), { code: "08006" });
+  };
+}
+
+/** The last time at which a worker is known to have run on the database, and whether it was changed since. */
+export type KnownDatabase = { readonly seen_at: Date; readonly changed_at: Date | null };
+
+const addIdentity = statement(`
+  insert into database_identity (system_identifier, timeline, seen_at) values ($1, $2, $3)
+  on conflict do nothing`);
+
+const recordIdentity = statement<{ is_first: boolean }>(`
+  update database_identity set system_identifier = $1, timeline = $2, changed_at = coalesce(changed_at, $3)
+  where system_identifier <> $1 or timeline <> $2
+  returning true as is_first`);
+
+/**
+ * Compares the database with the one that the service last worked on. Of another one, the first process advances
+ * its IDs, so that none is given again, and records that an operator has to decide. Returns whether one has to.
+ */
+export async function recognizeDatabase(db: Database, now: Date): Promise<boolean> {
+  const [found] = await readIdentity(db.pool, []);
+  const { system_identifier, timeline } = found!;
+  await addIdentity(db.pool, [system_identifier, timeline, now]);
+  await db.query.transaction().execute(async (tx) => {
+    // The update locks the row, so that no process continues before the IDs are advanced.
+    const changed = await recordIdentity(tx, [system_identifier, timeline, now]);
+    if (changed.length > 0) await advanceIds(tx);
+  });
+  const known = await readKnownDatabase(db);
+  return known.changed_at !== null;
+}
+
+export async function readKnownDatabase({
+  query,
+}: Pick<Database, "query">): Promise<KnownDatabase> {
+  const known = await query
+    .selectFrom("database_identity")
+    .select(["seen_at", "changed_at"])
+    .executeTakeFirst();
+  if (known) return known;
+  throw new Error("the service has not run on this database yet");
+}
+
+/** More than the database can have given out since the moment it was restored to; 2^53 is nine million times as much. */
+const ids_skipped = 1_000_000_000;
+
+/**
+ * Advances every identity, also where nothing was restored meanwhile. An ID of the lost time would
+ * otherwise mean two things: to those who have read it, and in delivery statuses of a lost campaign's messages.
+ */
+export async function advanceIds(tx: Tx): Promise<void> {
+  await sql`
+    select setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + ${ids_skipped}::bigint)
+    from pg_sequences where schemaname = current_schema() and data_type = 'bigint'::regtype`.execute(
+    tx,
+  );
+}
+
+/** Confirms the database as it is: its workers start. */
+export async function confirmDatabase(tx: Tx, now: Date): Promise<void> {
+  const [found] = await readIdentity(tx, []);
+  await tx
+    .updateTable("database_identity")
+    .set({ ...found!, seen_at: now, changed_at: null })
+    .execute();
+}
+
+const recordSeen = statement(`
+  update database_identity set seen_at = $1 where changed_at is null returning is_only`);
+
+/** Records that a worker runs; returns false while an operator has to decide. */
+export async function recordWorker({ db, clock }: Pick<App, "db" | "clock">): Promise<boolean> {
+  return (await recordSeen(db.pool, [clock.now()])).length > 0;
+}
