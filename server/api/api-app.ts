@@ -10,6 +10,7 @@ import type { App } from "../engine/app.ts";
 import { openLiveEvents, type LiveEvents } from "../live/open-live-events.ts";
 import type { ReadReplica } from "../lib/database/read-replica.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
+import { openInstallationGauges } from "../reports/measure-installation.ts";
 import { openTalks, type Talks } from "../voice/ai-agents/open-talks.ts";
 
 /** The app with the parts that only the API's handlers use. */
@@ -22,6 +23,8 @@ export type ApiApp = App & {
   readonly live: LiveEvents;
   readonly talks: Talks;
   readonly metrics: Metrics;
+  /** Sets the gauges of the whole installation. */
+  readonly measureInstallation: () => Promise<void>;
   /** Null: every read uses the primary. */
   readonly replica: ReadReplica | null;
   /** The token that `/metrics` requires; null: none. */
@@ -44,6 +47,7 @@ export function openApiApp(app: App, { mail, ...settings }: ApiSettings): ApiApp
   return {
     ...app,
     metrics,
+    measureInstallation: openInstallationGauges(app, metrics),
     ...settings,
     mailer: openMailer(mail, app.log),
     tokens: openTokenDirectory(app),

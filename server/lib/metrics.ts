@@ -16,6 +16,18 @@ export type Metrics = {
   readonly callsLive: Gauge<"node">;
   readonly callsWaiting: Gauge<"node">;
   readonly callsWaitedSeconds: Gauge<"node">;
+  readonly databaseUp: Gauge;
+  readonly installation: InstallationGauges;
+};
+
+/** Of the whole installation: the same in every process. */
+type InstallationGauges = {
+  readonly unconfirmed: Gauge;
+  readonly backlogSeconds: Gauge<"work">;
+  readonly endpointsFailing: Gauge;
+  readonly holds: Gauge<"channel" | "reason">;
+  readonly leasesHeld: Gauge<"role">;
+  readonly leaseAcquisitions: Counter<"role">;
 };
 
 /** Opens the process's Prometheus metrics; one registry per server, so that tests can run several. */
@@ -66,6 +78,53 @@ export function openMetrics(): Metrics {
     }),
     ...readMetrics(registry),
     ...nodeGauges(registry),
+    databaseUp: new Gauge({
+      name: "trunkline_database_up",
+      help: "Whether the database answered: 1 or 0",
+      registers,
+    }),
+    installation: installationGauges(registry),
+  };
+}
+
+/** Read from the database on each scrape; backlogs have each kind of work from the start. */
+function installationGauges(registry: Registry): InstallationGauges {
+  const registers = [registry];
+  return {
+    unconfirmed: new Gauge({
+      name: "trunkline_database_unconfirmed",
+      help: "Whether the database was restored or failed over, and workers wait for `trunkline restored`: 1 or 0",
+      registers,
+    }),
+    backlogSeconds: new Gauge({
+      name: "trunkline_backlog_seconds",
+      help: "Seconds that the oldest due work has waited for a worker, by kind: jobs, chat_webhooks, events, callbacks, chat_campaigns or retention",
+      labelNames: ["work"],
+      registers,
+    }),
+    endpointsFailing: new Gauge({
+      name: "trunkline_callback_endpoints_failing",
+      help: "Callback endpoints whose last request failed, or that were disabled because of failures",
+      registers,
+    }),
+    holds: new Gauge({
+      name: "trunkline_holds",
+      help: "Holds that stop messages (channel chat) or calls (voice), by reason",
+      labelNames: ["channel", "reason"],
+      registers,
+    }),
+    leasesHeld: new Gauge({
+      name: "trunkline_leases_held",
+      help: "Leases that a worker holds, by role",
+      labelNames: ["role"],
+      registers,
+    }),
+    leaseAcquisitions: new Counter({
+      name: "trunkline_lease_acquisitions_total",
+      help: "Leases acquired since this process was first scraped, by role",
+      labelNames: ["role"],
+      registers,
+    }),
   };
 }
 

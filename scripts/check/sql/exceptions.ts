@@ -82,6 +82,7 @@ const polls: Readonly<Record<string, string>> = {
     "the poll for queued calls whose trunk cannot be used",
   "server/telephony/trunks/update-trunk.ts": "any account's call that keeps a trunk on its node",
   "server/engine/queue-age.ts": "metrics of the installation",
+  "server/reports/measure-installation.ts": "metrics of the installation",
   "server/chat/holds/throttled-seconds.ts": "metrics of the installation",
   "server/chat/inbound/unread-webhooks.ts": "metrics of the installation",
   "server/accounts/accounts/accounts.ts": "the operator's list of accounts",

@@ -52,7 +52,7 @@ const readReadiness = openSharedReads(fresh_ms, async ({ db, clock, replica }: A
 });
 
 const readMetrics = openSharedReads(fresh_ms, async (app: ApiApp) => {
-  await measureNodes(app, app.metrics);
+  await Promise.all([measureNodes(app, app.metrics), app.measureInstallation()]);
   if (app.replica) {
     app.metrics.replicaUsable.set(app.replica.isUsable() ? 1 : 0);
     app.metrics.replicaStalenessSeconds.set(app.replica.stalenessMs() / 1_000);

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
+import { makeChatNumber } from "../../test/support/chat-factory.ts";
+import { recognizeDatabase } from "../engine/database-identity.ts";
+import { acquireLease } from "../engine/leases.ts";
+import { openMetrics } from "../lib/metrics.ts";
+import { openInstallationGauges } from "./measure-installation.ts";
+
+let api: TestApi;
+let account: TestAccount;
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+after(() => api.close());
+
+const query = (text: string, values: unknown[] = []) => api.app.db.pool.query(text, values);
+const hourAgo = () => new Date(api.clock.now().getTime() - 3_600_000);
+
+/** Opens the gauges of a process; returns a reading of them, each series by its name and labels. */
+function openGauges(app: Parameters<typeof openInstallationGauges>[0] = api.app) {
+  const metrics = openMetrics();
+  const measure = openInstallationGauges(app, metrics);
+  return async () => {
+    await measure();
+    const text = await metrics.registry.metrics();
+    const series = text.split("\n").flatMap((line) => {
+      const [, name, value] = /^trunkline_(\S+) (\S+)$/.exec(line) ?? [];
+      return name ? [[name, Number(value)] as const] : [];
+    });
+    return Object.fromEntries(series) as Record<string, number>;
+  };
+}
+
+test("backlogs grow with what no worker does, and not with what one holds", async () => {
+  const read = openGauges();
+  const { account_id, owner_id } = account;
+  const at = hourAgo();
+  await query(
+    "update accounts set retention_due_at = now() + interval '1 day', recordings_due_at = now() + interval '1 day'",
+  );
+  const quiet = await read();
+  for (const work of ["chat_webhooks", "callbacks", "chat_campaigns", "retention"])
+    assert.equal(quiet[`backlog_seconds{work="${work}"}`], 0, work);
+
+  const number = await makeChatNumber(api.app, account);
+  await query(
+    `insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
+     values ($1, $2, 'sandbox', '[]', $3, $3)`,
+    [account_id, number.id, at],
+  );
+  await query(
+    `insert into callback_endpoints (account_id, kind, url, secret, work_at, failing_since, created_by, created_at, updated_at)
+     values ($1, 'account', 'https://x.example', '', $2, $2, $3, $2, $2)`,
+    [account_id, at, owner_id],
+  );
+  await query("update accounts set retention_due_at = $1", [at]);
+  const waiting = await read();
+  for (const work of ["chat_webhooks", "callbacks", "retention"])
+    assert.equal(Math.floor(waiting[`backlog_seconds{work="${work}"}`]! / 60), 60, work);
+  assert.equal(waiting["callback_endpoints_failing"], 1);
+  const { rows } = await query("select id from callback_endpoints");
+  const lease = await acquireLease(api.app, account_id, `callbacks:${rows[0].id}`);
+  assert.equal((await read())['backlog_seconds{work="callbacks"}'], 0);
+  await lease!.release();
+});
+
+test("a lease that changes its holder is counted, one that is kept is not", async () => {
+  const read = openGauges();
+  const acquired = 'lease_acquisitions_total{role="voice_node"}';
+  const acquire = () => acquireLease(api.app, account.account_id, "voice_node:1");
+  const first = await acquire();
+  assert.equal((await read())[acquired], 0, "it may be old");
+  assert.equal((await read())[acquired], 0);
+  await first!.release();
+  const second = await acquire();
+  const counted = await read();
+  assert.equal(counted[acquired], 1);
+  assert.equal(counted['leases_held{role="voice_node"}'], 1);
+  await second!.release();
+});
+
+test("a database that waits for an operator, and one that does not answer, are reported", async () => {
+  const { db, clock, log } = api.app;
+  const read = openGauges();
+  await recognizeDatabase(db, clock.now());
+  assert.equal((await read())["database_unconfirmed"], 0);
+  await query("update database_identity set changed_at = now()");
+  const changed = await read();
+  assert.deepEqual([changed["database_up"], changed["database_unconfirmed"]], [1, 1]);
+  const pool = { query: () => Promise.reject(new Error("no answer")) };
+  const away = await openGauges({ db: { ...db, pool: pool as never }, clock, log })();
+  assert.deepEqual([away["database_up"], away["database_unconfirmed"]], [0, 0]);
+});

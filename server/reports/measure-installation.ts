@@ -1,0 +1,114 @@
+import type { App } from "../engine/app.ts";
+import { queueAge } from "../engine/queue-age.ts";
+import { statement } from "../lib/database/database.ts";
+import type { Metrics } from "../lib/metrics.ts";
+
+type Found = {
+  is_unconfirmed: boolean;
+  inbox_seconds: number;
+  events_seconds: number;
+  callbacks_seconds: number;
+  unsent_seconds: number;
+  retention_seconds: number;
+  endpoints_failing: number;
+};
+
+const age = (oldest: string) =>
+  `coalesce(greatest(extract(epoch from $1 - (${oldest})), 0), 0)::float8`;
+
+// Each reads one index entry, or what waits, across all accounts. A callback endpoint, or a campaign's number, that a
+// worker holds is being worked on.
+const readInstallation = statement<Found>(`
+  select exists (select from database_identity where changed_at is not null) as is_unconfirmed,
+    ${age("select min(due_at) from chat_inbox")} as inbox_seconds,
+    ${age("select min(occurred_at) from events where seq is null")} as events_seconds,
+    ${age(`select c.work_at from callback_endpoints c where c.enabled and c.work_at <= $1 and not exists (
+      select from leases l where l.account_id = c.account_id and l.name = 'callbacks:' || c.id
+        and l.holder is not null and l.expires_at > clock_timestamp()) order by c.work_at limit 1`)} as callbacks_seconds,
+    ${age(`select c.work_at from chat_campaigns c where c.state = 'running' and c.work_at <= $1 and not exists (
+      select from leases l where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
+        and l.holder is not null and l.expires_at > clock_timestamp()) order by c.work_at limit 1`)} as unsent_seconds,
+    ${age("select least(min(retention_due_at), min(recordings_due_at)) from accounts")} as retention_seconds,
+    (select count(*)::int from callback_endpoints c where c.deleted_at is null
+      and (c.enabled and c.failing_since is not null or c.disabled_reason in ('failing', 'gone'))) as endpoints_failing`);
+
+const readHolds = statement<{ channel: string; reason: string; count: number }>(`
+  select 'chat' as channel, reason, count(*)::int from chat_holds group by reason
+  union all
+  select 'voice', reason, count(*)::int from voice_holds group by reason`);
+
+const readLeases = statement<{
+  account_id: number;
+  name: string;
+  fence: number;
+  is_held: boolean;
+}>(`
+  select account_id, name, fence, expires_at > now() as is_held from leases
+  where expires_at > now() - interval '2 minutes' and not starts_with(name, 'pool:')`);
+
+/** Counts how often leases change their holder, by their fencing tokens at the last reading. */
+export function openLeaseCounter(): (
+  leases: { name: string; account_id: number; fence: number }[],
+) => ReadonlyMap<string, number> {
+  let known: ReadonlyMap<string, number> | null = null;
+  return (leases) => {
+    const before = known;
+    known = new Map(leases.map(({ account_id, name, fence }) => [`${account_id} ${name}`, fence]));
+    const acquired = new Map<string, number>();
+    for (const { account_id, name, fence } of leases) {
+      const role = roleOf(name);
+      // One that is new here was acquired since; those of the first reading may be old.
+      const last = before === null ? fence : (before.get(`${account_id} ${name}`) ?? fence - 1);
+      acquired.set(role, (acquired.get(role) ?? 0) + Math.max(0, fence - last));
+    }
+    return acquired;
+  };
+}
+
+const roleOf = (name: string) => name.split(":")[0]!;
+
+/**
+ * Opens the reading of the gauges of the whole installation, which have the same values in every process. While the
+ * database is unavailable it clears them, reports that, and does not fail.
+ */
+export function openInstallationGauges(
+  { db, clock, log }: Pick<App, "db" | "clock" | "log">,
+  metrics: Metrics,
+): () => Promise<void> {
+  const countLeases = openLeaseCounter();
+  const { installation } = metrics;
+  const measure = async () => {
+    const now = clock.now();
+    const [found] = await readInstallation(db.pool, [now]);
+    installation.unconfirmed.set(found!.is_unconfirmed ? 1 : 0);
+    installation.backlogSeconds.set({ work: "jobs" }, await queueAge(db.query, now));
+    installation.backlogSeconds.set({ work: "chat_webhooks" }, found!.inbox_seconds);
+    installation.backlogSeconds.set({ work: "events" }, found!.events_seconds);
+    installation.backlogSeconds.set({ work: "callbacks" }, found!.callbacks_seconds);
+    installation.backlogSeconds.set({ work: "chat_campaigns" }, found!.unsent_seconds);
+    installation.backlogSeconds.set({ work: "retention" }, found!.retention_seconds);
+    installation.endpointsFailing.set(found!.endpoints_failing);
+    installation.holds.reset();
+    for (const { channel, reason, count } of await readHolds(db.pool, []))
+      installation.holds.set({ channel, reason }, count);
+    const leases = await readLeases(db.pool, []);
+    installation.leasesHeld.reset();
+    for (const { name } of leases.filter(({ is_held }) => is_held))
+      installation.leasesHeld.inc({ role: roleOf(name) });
+    for (const [role, count] of countLeases(leases))
+      installation.leaseAcquisitions.inc({ role }, count);
+  };
+  return async () => {
+    const isAvailable = await measure().then(
+      () => true,
+      (err: unknown) => {
+        log.warn({ err }, "could not measure the installation");
+        return false;
+      },
+    );
+    metrics.databaseUp.set(isAvailable ? 1 : 0);
+    if (isAvailable) return;
+    const { leaseAcquisitions: _, ...gauges } = installation;
+    for (const gauge of Object.values(gauges)) gauge.reset();
+  };
+}

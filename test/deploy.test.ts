@@ -1,0 +1,128 @@
+// The files that operators install must match the service: alert rules and dashboard name metrics that exist.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { parse } from "yaml";
+import { startApi, type TestApi } from "./support/api.ts";
+import { makeAccount } from "./support/account-factory.ts";
+import { makeChatNumber } from "./support/chat-factory.ts";
+import { messageHook, openTestWhatsapp } from "./support/chat-webhooks.ts";
+import { eventually } from "./support/eventually.ts";
+import { sandboxStub } from "./support/sandbox-stub.ts";
+import { makeSandboxTrunk } from "./support/telephony-factory.ts";
+import { hold } from "../server/chat/holds/holds.ts";
+import { acquireLease } from "../server/engine/leases.ts";
+
+const root = join(import.meta.dirname, "..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+type Rule = { alert: string; expr: string; annotations: { summary: string; runbook_url: string } };
+const alerts = parse(read("deploy/prometheus/alerts.yml")) as { groups: { rules: Rule[] }[] };
+const rules = alerts.groups.flatMap((group) => group.rules);
+const dashboard = JSON.parse(read("deploy/grafana/trunkline.json")) as {
+  panels: { title: string; targets: { expr: string; legendFormat: string }[] }[];
+};
+const targets = dashboard.panels.flatMap((panel) => panel.targets);
+
+let api: TestApi;
+/** The labels of each exposed series. */
+const exposed = new Map<string, Set<string>>();
+let text: string;
+
+before(async () => {
+  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp: openTestWhatsapp() } });
+  const account = await makeAccount(api.app);
+  const { account_id } = account;
+  const number = await makeChatNumber(api.app, account);
+  await makeSandboxTrunk(api.app, account);
+  const held = { account_id, scope: "number", subject_id: number.id, reason: "auth" } as const;
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => hold(tx, { ...held, detail: null }, new Date()));
+  const lease = await acquireLease(api.app, account_id, "chat_sender:1");
+  assert.ok(lease);
+  const reply = { id: "wamid.1", from: "919812345678", text: "Hello" };
+  await api.app.webhookReceiver.take("whatsapp", messageHook(number, [reply]));
+  await api.send("GET", "/health/live");
+  await eventually(async () => {
+    text = (await api.send("GET", "/metrics")).text;
+    return text.includes('trunkline_leases_held{role="chat_sender"} 1');
+  });
+  await lease.release();
+  for (const line of text.split("\n").filter((one) => one !== "" && !one.startsWith("#"))) {
+    const [, name, labels = ""] = /^(\w+)(?:\{(.*)\})?/.exec(line)!;
+    const known = exposed.get(name!) ?? new Set();
+    for (const [, label] of labels.matchAll(/(\w+)="/g)) known.add(label!);
+    exposed.set(name!, known);
+  }
+});
+after(() => api.close());
+
+/** Added by Prometheus to each series. */
+const labels_of_targets = ["job", "instance"];
+/** Returns the metrics of an expression, each with the labels that the expression uses. */
+function metricsOf(expr: string): Map<string, Set<string>> {
+  const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) =>
+    list!.split(/,\s*/),
+  );
+  const bare = expr.replaceAll(/\bby \([^)]*\)/g, "").replaceAll(/\[[^\]]*\]/g, "");
+  const found = new Map<string, Set<string>>();
+  // Every name of a metric has an underscore; functions precede a parenthesis.
+  for (const [, name, , matchers = ""] of bare.matchAll(/\b([a-z]+_\w+)\b(?!\()(\{([^}]*)\})?/g)) {
+    const matched = [...matchers.matchAll(/(\w+)\s*(?:=~|=|!=|!~)/g)].map(([, label]) => label!);
+    found.set(name!, new Set([...(found.get(name!) ?? []), ...matched, ...grouped]));
+  }
+  return found;
+}
+
+for (const [what, exprs] of [
+  ["alert", rules.map(({ alert, expr }) => [alert, expr] as const)],
+  ["panel", targets.map(({ expr, legendFormat }) => [legendFormat, expr] as const)],
+] as const) {
+  test(`every ${what} uses metrics and labels that the service exposes`, () => {
+    assert.ok(exprs.length > 10);
+    for (const [name, expr] of exprs) {
+      const metrics = metricsOf(expr);
+      // Prometheus's own.
+      if (expr.startsWith("up{")) continue;
+      assert.ok(metrics.size > 0, `${name}: ${expr}`);
+      for (const [metric, labels] of metrics) {
+        const known = exposed.get(metric);
+        assert.ok(known, `${name}: no metric ${metric}`);
+        for (const label of labels)
+          assert.ok(
+            known.has(label) || labels_of_targets.includes(label),
+            `${name}: ${metric} has no label ${label}`,
+          );
+      }
+    }
+  });
+}
+
+test("every text of an alert or panel names labels of its expression", () => {
+  const texts = [
+    ...rules.map(({ annotations, expr }) => [annotations.summary, expr] as const),
+    ...targets.map(({ legendFormat, expr }) => [legendFormat, expr] as const),
+  ];
+  for (const [line, expr] of texts) {
+    const named = [...line.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(
+      ([, label]) => label!,
+    );
+    for (const label of named)
+      assert.ok(expr.includes(label) || labels_of_targets.includes(label), `${line}: ${expr}`);
+  }
+});
+
+test("every alert links to the paragraph of the guide that says what to do", () => {
+  for (const { alert, annotations } of rules) {
+    const [page, anchor] = annotations.runbook_url.split("#");
+    const headings = [...read(page!).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, "")
+        .replaceAll(" ", "-"),
+    );
+    assert.ok(headings.includes(anchor!), `${alert}: ${annotations.runbook_url}`);
+  }
+});
