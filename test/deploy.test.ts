@@ -1,6 +1,6 @@
-// The files that operators install must match the service: alert rules and dashboard name metrics that exist.
+// The files that operators install must match the service: its metrics, its settings, its programs.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { parse } from "yaml";
@@ -60,7 +60,7 @@ before(async () => {
 after(() => api.close());
 
 /** Added by Prometheus to each series. */
-const labels_of_targets = ["job", "instance"];
+const labels_of_targets = new Set(["job", "instance"]);
 /** Returns the metrics of an expression, each with the labels that the expression uses. */
 function metricsOf(expr: string): Map<string, Set<string>> {
   const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) =>
@@ -92,7 +92,7 @@ for (const [what, exprs] of [
         assert.ok(known, `${name}: no metric ${metric}`);
         for (const label of labels)
           assert.ok(
-            known.has(label) || labels_of_targets.includes(label),
+            known.has(label) || labels_of_targets.has(label),
             `${name}: ${metric} has no label ${label}`,
           );
       }
@@ -110,7 +110,7 @@ test("every text of an alert or panel names labels of its expression", () => {
       ([, label]) => label!,
     );
     for (const label of named)
-      assert.ok(expr.includes(label) || labels_of_targets.includes(label), `${line}: ${expr}`);
+      assert.ok(expr.includes(label) || labels_of_targets.has(label), `${line}: ${expr}`);
   }
 });
 
@@ -124,5 +124,26 @@ test("every alert links to the paragraph of the guide that says what to do", () 
         .replaceAll(" ", "-"),
     );
     assert.ok(headings.includes(anchor!), `${alert}: ${annotations.runbook_url}`);
+  }
+});
+
+test("the units and the image start a program of the repository, with settings that exist", () => {
+  const documented = read(".env.example");
+  const outside = new Set(["NODE_ENV", "TMPDIR"]);
+  for (const [path, start, settings] of [
+    ["deploy/systemd/trunkline-api.service", /^ExecStart=(.+)$/m, /^Environment=(.+)$/gm],
+    ["deploy/systemd/trunkline-worker@.service", /^ExecStart=(.+)$/m, /^Environment=(.+)$/gm],
+    ["deploy/Containerfile", /^CMD \["(.+)"\]$/m, /^ENV (.+)$/gm],
+  ] as const) {
+    const text = read(path);
+    const [program, main] = start.exec(text)![1]!.split(/ |", "/);
+    for (const file of [program!.replace("/opt/trunkline/", ""), main!])
+      assert.ok(existsSync(join(root, file)), `${path}: ${file}`);
+    const names = [...text.matchAll(settings)].flatMap(([, pairs]) =>
+      pairs!.split(" ").map((pair) => pair.split("=")[0]!),
+    );
+    assert.ok(names.includes("DATA_DIR"), path);
+    for (const name of names)
+      assert.ok(outside.has(name) || documented.includes(`# ${name}=`), `${path}: ${name}`);
   }
 });

@@ -61,7 +61,9 @@ test("backlogs grow with what no worker does, and not with what one holds", asyn
   for (const work of ["chat_webhooks", "callbacks", "retention"])
     assert.equal(Math.floor(waiting[`backlog_seconds{work="${work}"}`]! / 60), 60, work);
   assert.equal(waiting["callback_endpoints_failing"], 1);
-  const { rows } = await query("select id from callback_endpoints");
+  const { rows } = await query("select id from callback_endpoints where account_id = $1", [
+    account_id,
+  ]);
   const lease = await acquireLease(api.app, account_id, `callbacks:${rows[0].id}`);
   assert.equal((await read())['backlog_seconds{work="callbacks"}'], 0);
   await lease!.release();

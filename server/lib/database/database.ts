@@ -54,10 +54,7 @@ export function openDatabase(
     max: options.connections ?? 12,
     application_name: options.application ?? "trunkline",
     connectionTimeoutMillis: 5_000,
-    onConnect: async (client) => {
-      await client.query(session_settings);
-      await options.check?.(client);
-    },
+    onConnect: (client) => prepareConnection(client, options.check) as unknown as void,
     // A frozen server must not hold a request indefinitely.
     query_timeout: 12_000,
     keepAlive: true,
@@ -81,6 +78,14 @@ export function openDatabase(
     if (!pool.ending) await pool.end();
   };
   return { query, pool, close };
+}
+
+async function prepareConnection(
+  client: pg.ClientBase,
+  check?: (client: pg.ClientBase) => Promise<void>,
+): Promise<void> {
+  await client.query(session_settings);
+  await check?.(client);
 }
 
 /** Something that runs statements: the pool or a connection (autocommit), or a transaction. */
