@@ -47,7 +47,8 @@ type Ran = Ended & {
 /** The environment of an operator's shell, with these variables. */
 function shell(env: Record<string, string>): Record<string, string> {
   const key = env["DATABASE_URL"] ? { TRUNKLINE_SECRET_KEY: test_secret_key } : {};
-  return { DATA_DIR: data_dir, ...key, ...env };
+  // No fixed port, which another program may have.
+  return { DATA_DIR: data_dir, PORT: "0", ...key, ...env };
 }
 
 /** Runs the command line in this process, which is a hundred times cheaper than its own. */
@@ -593,6 +594,8 @@ test("migrate sets up an empty database, and other commands say that it is missi
 });
 
 test("doctor passes a healthy installation and changes nothing", async () => {
+  // Of another test, without a credential.
+  await api.app.db.pool.query("update chat_numbers set active = false");
   const { code, json } = await run("doctor", "--json");
   assert.equal(code, 0, JSON.stringify(json));
   assert.equal(json.ok, true);
@@ -601,13 +604,18 @@ test("doctor passes a healthy installation and changes nothing", async () => {
     [
       "configuration",
       "data folder",
+      "disks",
+      "port",
+      "synchronization",
       "database",
       "clocks",
       "migrations",
+      "restored database",
       "read replica",
       "owners",
       "workspaces",
       "secrets",
+      "chat numbers",
       "voice nodes",
       "realtime models",
     ],
@@ -680,7 +688,18 @@ test("doctor reports each problem by name", async () => {
   );
   assert.doesNotMatch(text, /hidden/);
   await sql("update voice_nodes set active = false where name = 'unreachable'");
-  assert.match(await found(), /ok {4} {2}voice nodes: /);
+  await sql(`insert into chat_numbers (account_id, name, phone, driver, provider_phone_number_id, business_account_id,
+      rate_per_second, created_at, updated_at)
+    values (${sick.account_id}, 'WhatsApp', '+919876500000', 'whatsapp', '1', '1', 80, now(), now())`);
+  await sql(`insert into database_identity (system_identifier, timeline, seen_at, changed_at)
+    values ('1', '1', now(), now())`);
+  const worse = await found();
+  assert.match(worse, /ok {4} {2}voice nodes: /);
+  assert.match(
+    worse,
+    /FAILED {2}chat numbers: no WhatsApp credential for \+919876500000 of account \d+;/,
+  );
+  assert.match(worse, /FAILED {2}restored database: .*; run: trunkline restored/);
   assert.match(
     text,
     new RegExp(`FAILED {2}owners: accounts without an active owner: ${sick.account_id}`),

@@ -47,7 +47,7 @@ const readLeases = statement<{
   where expires_at > now() - interval '2 minutes' and not starts_with(name, 'pool:')`);
 
 /** Counts how often leases change their holder, by their fencing tokens at the last reading. */
-export function openLeaseCounter(): (
+function openLeaseCounter(): (
   leases: { name: string; account_id: number; fence: number }[],
 ) => ReadonlyMap<string, number> {
   let known: ReadonlyMap<string, number> | null = null;

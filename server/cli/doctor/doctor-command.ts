@@ -8,6 +8,7 @@ import { requireSessions } from "../../lib/database/require-sessions.ts";
 import { openLog } from "../../lib/log.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
 import { checkDataDir } from "./check-data-dir.ts";
+import { checkDisks, checkPort, checkSynchronization } from "./check-machine.ts";
 import type { Command } from "../command.ts";
 import { databaseExists } from "../find-database.ts";
 import type { Session } from "../session.ts";
@@ -34,6 +35,9 @@ async function examine(session: Session): Promise<Finding[]> {
   const findings = [
     finding("configuration", true, whereOf(config.found)),
     await findingOf("data folder", () => checkDataDir(config.found.data_dir)),
+    await findingOf("disks", () => checkDisks(config.found)),
+    await findingOf("port", () => checkPort(config.found)),
+    await findingOf("synchronization", () => checkSynchronization()),
   ];
   if (!databaseExists(config.found))
     return [...findings, finding("database", false, "does not exist yet; run: trunkline migrate")];
@@ -63,10 +67,12 @@ const database_checks: readonly Check[] = [
   { name: "database", run: reach, needed: true },
   { name: "clocks", run: compareClocks },
   { name: "migrations", run: compareSchema, needed: true },
+  { name: "restored database", run: findUnconfirmed },
   { name: "read replica", run: followReplica },
   { name: "owners", run: findOwnerless },
   { name: "workspaces", run: findWithoutDefaults },
   { name: "secrets", run: openSecretsStored },
+  { name: "chat numbers", run: findWithoutCredentials },
   { name: "voice nodes", run: findFaultyNodes },
   { name: "realtime models", run: findRefusedModels },
 ];
@@ -106,6 +112,15 @@ async function compareSchema(session: Session): Promise<string> {
   if (pending.length > 0)
     throw new Error(`not applied: ${pending.join(", ")}; run: trunkline migrate`);
   return "the schema is up to date";
+}
+
+async function findUnconfirmed(session: Session): Promise<string> {
+  const { query } = await session.database();
+  const known = await query.selectFrom("database_identity").select("changed_at").executeTakeFirst();
+  if (known === undefined || known.changed_at === null) return "no operator has to decide";
+  throw new Error(
+    "the database was restored or failed over, and the workers wait; run: trunkline restored (see docs/guides/operation.md)",
+  );
 }
 
 /** Waits for as long as the replica may lag. */
@@ -162,6 +177,24 @@ async function openSecretsStored(session: Session): Promise<string> {
   const problems = await findClosedSecrets(await session.database(), session.secrets());
   if (problems.length > 0) throw new Error(problems.join("; "));
   return "the keys open every stored secret";
+}
+
+/** Reports active WhatsApp numbers that no process with this configuration can send from. */
+async function findWithoutCredentials(session: Session): Promise<string> {
+  const db = await session.database();
+  if (session.config().whatsapp !== null)
+    return "the installation's credential serves every number";
+  const { rows } = await db.pool.query<{ account_id: number; phone: string }>(
+    `select n.account_id, n.phone from chat_numbers n
+     where n.driver = 'whatsapp' and n.active and not exists (
+       select from whatsapp_credentials w where w.account_id = n.account_id)
+     order by n.account_id, n.id limit 20`,
+  );
+  if (rows.length === 0) return "every WhatsApp number has a credential";
+  const listed = rows.map(({ account_id, phone }) => `${phone} of account ${account_id}`);
+  throw new Error(
+    `no WhatsApp credential for ${listed.join(", ")}; set WHATSAPP_ACCESS_TOKEN, or run: trunkline whatsapp credential set`,
+  );
 }
 
 type Asterisk = {
