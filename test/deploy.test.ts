@@ -135,11 +135,11 @@ test("the units and the image start a program of the repository, with settings t
     ["deploy/systemd/trunkline-worker@.service", /^ExecStart=(.+)$/m, /^Environment=(.+)$/gm],
     ["deploy/Containerfile", /^CMD \["(.+)"\]$/m, /^ENV (.+)$/gm],
   ] as const) {
-    const text = read(path);
-    const [program, main] = start.exec(text)![1]!.split(/ |", "/);
+    const content = read(path);
+    const [program, main] = start.exec(content)![1]!.split(/ |", "/);
     for (const file of [program!.replace("/opt/trunkline/", ""), main!])
       assert.ok(existsSync(join(root, file)), `${path}: ${file}`);
-    const names = [...text.matchAll(settings)].flatMap(([, pairs]) =>
+    const names = [...content.matchAll(settings)].flatMap(([, pairs]) =>
       pairs!.split(" ").map((pair) => pair.split("=")[0]!),
     );
     assert.ok(names.includes("DATA_DIR"), path);

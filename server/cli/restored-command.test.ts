@@ -11,7 +11,12 @@ import {
 import { test_secret_key } from "../../test/support/secrets.ts";
 import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { addJob } from "../engine/add-job.ts";
-import { readKnownDatabase, recognizeDatabase, recordWorker } from "../engine/database-identity.ts";
+import {
+  openIdentityCheck,
+  readKnownDatabase,
+  recognizeDatabase,
+  recordWorker,
+} from "../engine/database-identity.ts";
 import { acquireLease } from "../engine/leases.ts";
 import { runCommandLine } from "./run-command-line.ts";
 
@@ -58,6 +63,25 @@ test("a restored database is recognized once: its IDs advance, and its workers w
     assert.equal(await recordWorker(api.app), true);
     assert.equal(await recognizeDatabase(api.app.db, new Date()), false);
   }
+});
+
+test("a process works on with one database, and refuses the connection of another", async () => {
+  const client = (timeline: string) => ({
+    query: async () => ({ rows: [{ system_identifier: "1", timeline }] }),
+  });
+  let changes = 0;
+  const check = openIdentityCheck(() => changes++);
+  for (const timeline of ["1", "1"]) await check(client(timeline) as never);
+  assert.equal(changes, 0);
+  await assert.rejects(check(client("2") as never), { code: "08006" });
+  assert.equal(changes, 1);
+  // A provider that does not reveal it is served all the same.
+  const refused = {
+    query: () => Promise.reject(Object.assign(new Error("no"), { code: "0A000" })),
+  };
+  const another = openIdentityCheck(() => changes++);
+  for (let i = 0; i < 2; i++) await another(refused as never);
+  assert.equal(changes, 1);
 });
 
 test("restored holds what may have been sent: campaigns pause, queued calls end, the first of the queue are in doubt", async () => {
@@ -154,4 +178,8 @@ test("restored refuses while a worker runs, a time that the database knows, and 
     assert.equal((await run("--until", until.toISOString())).code, 2);
   assert.equal((await run("--until", "noon")).code, 2);
   assert.equal(await recordWorker(api.app), false);
+  assert.equal((await run("--nothing-lost")).code, 0);
+  assert.equal(await recordWorker(api.app), true);
+  const idle = await run();
+  assert.deepEqual([idle.code, idle.stderr.includes("stop every process")], [1, true]);
 });

@@ -6,7 +6,7 @@ import {
   pauseRestoredCampaigns,
   type LostTime,
 } from "../chat/campaigns/pause-restored-campaigns.ts";
-import { advanceIds, confirmDatabase, readKnownDatabase } from "../engine/database-identity.ts";
+import { advanceIds, openConfirmation, readKnownDatabase } from "../engine/database-identity.ts";
 import { sql } from "kysely";
 import { statement, type Database, type Tx } from "../lib/database/database.ts";
 import { parseTime } from "../lib/parse-time.ts";
@@ -39,24 +39,29 @@ type Held = {
   notifications_dropped: number;
 };
 
+const worker_seen_ms = 10_000;
+
 async function restored(session: Session, words: Words): Promise<Outcome> {
   const now = session.now();
   const until = readUntil(words.option("until"), now);
   const db = await session.migratedDatabase();
+  const confirm = await openConfirmation(db);
   if (words.flag("nothing-lost")) {
-    await db.query.transaction().execute((tx) => confirmDatabase(tx, now));
+    await db.query.transaction().execute((tx) => confirm(tx, now));
     return { json: { nothing_lost: true }, text: "Nothing is held. The workers start." };
   }
   const { seen_at: since, changed_at } = await readKnownDatabase(db);
   if (until < since)
     throw new UsageError(`--until must be after ${since.toISOString()}, which the database knows`);
+  // An idle worker holds no lease, and records every 2 s that it runs.
+  if (changed_at === null && now.getTime() - since.getTime() < worker_seen_ms) throw workerRuns();
   await awaitNoLeases(db, session.config().lease_seconds);
   const held = await db.query.transaction().execute(async (tx) => {
     await refuseLeases(tx);
     // Of a copy of the disk, which is not recognized, the IDs are not advanced yet.
     if (changed_at === null) await advanceIds(tx);
     const all = await holdEverything(tx, session, { since, until }, now);
-    await confirmDatabase(tx, now);
+    await confirm(tx, now);
     return all;
   });
   const lost = { since: since.toISOString(), until: until.toISOString() };
@@ -85,10 +90,11 @@ async function awaitNoLeases({ pool }: Database, lease_seconds: number): Promise
 /** A sender that runs would give recipients in doubt back to the queue, so no process may have one. */
 async function refuseLeases(tx: Tx): Promise<void> {
   await sql`lock table leases in exclusive mode`.execute(tx);
-  if ((await findLeases(tx, [])).length > 0)
-    throw new Error(
-      "A worker still runs on this database: stop every process of the service first",
-    );
+  if ((await findLeases(tx, [])).length > 0) throw workerRuns();
+}
+
+function workerRuns(): Error {
+  return new Error("A worker runs on this database: stop every process of the service first");
 }
 
 async function holdEverything(tx: Tx, session: Session, lost: LostTime, now: Date): Promise<Held> {

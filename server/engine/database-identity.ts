@@ -13,7 +13,21 @@ const identity_query = `
   select system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline
   from pg_control_system()`;
 
-const readIdentity = statement<DatabaseIdentity>(identity_query);
+/** Of a database that does not reveal it: only the operator knows of a restore or failover. */
+const unknown_identity: DatabaseIdentity = { system_identifier: "unknown", timeline: "unknown" };
+
+/** Insufficient privilege, and not supported: some providers of PostgreSQL restrict these functions. */
+const unrevealed: ReadonlySet<unknown> = new Set(["42501", "0A000"]);
+
+/** Returns the identity of the database; not within a transaction, which an error would end. */
+async function readIdentity(client: Pick<pg.ClientBase, "query">): Promise<DatabaseIdentity> {
+  try {
+    return (await client.query<DatabaseIdentity>(identity_query)).rows[0]!;
+  } catch (error) {
+    if (unrevealed.has((error as { code?: unknown }).code)) return unknown_identity;
+    throw error;
+  }
+}
 
 /**
  * Returns a check for each new connection of a process: the first one defines the database, and a connection to
@@ -22,8 +36,8 @@ const readIdentity = statement<DatabaseIdentity>(identity_query);
 export function openIdentityCheck(onChanged: () => void): (client: pg.ClientBase) => Promise<void> {
   let known: string | null = null;
   return async (client) => {
-    const { rows } = await client.query<DatabaseIdentity>(identity_query);
-    const found = `${rows[0]!.system_identifier} ${rows[0]!.timeline}`;
+    const { system_identifier, timeline } = await readIdentity(client);
+    const found = `${system_identifier} ${timeline}`;
     known ??= found;
     if (found === known) return;
     onChanged();
@@ -48,8 +62,7 @@ const recordIdentity = statement<{ is_first: boolean }>(`
  * its IDs, so that none is given again, and records that an operator has to decide. Returns whether one has to.
  */
 export async function recognizeDatabase(db: Database, now: Date): Promise<boolean> {
-  const [found] = await readIdentity(db.pool, []);
-  const { system_identifier, timeline } = found!;
+  const { system_identifier, timeline } = await readIdentity(db.pool);
   await addIdentity(db.pool, [system_identifier, timeline, now]);
   await db.query.transaction().execute(async (tx) => {
     // The update locks the row, so that no process continues before the IDs are advanced.
@@ -86,13 +99,17 @@ export async function advanceIds(tx: Tx): Promise<void> {
   );
 }
 
-/** Confirms the database as it is: its workers start. */
-export async function confirmDatabase(tx: Tx, now: Date): Promise<void> {
-  const [found] = await readIdentity(tx, []);
-  await tx
-    .updateTable("database_identity")
-    .set({ ...found!, seen_at: now, changed_at: null })
-    .execute();
+/** Returns a function that confirms, in the caller's transaction, the database as it is now: its workers start. */
+export async function openConfirmation(
+  db: Database,
+): Promise<(tx: Tx, now: Date) => Promise<void>> {
+  const found = await readIdentity(db.pool);
+  return async (tx, now) => {
+    await tx
+      .updateTable("database_identity")
+      .set({ ...found, seen_at: now, changed_at: null })
+      .execute();
+  };
 }
 
 const recordSeen = statement(`

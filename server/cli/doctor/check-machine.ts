@@ -38,8 +38,8 @@ export async function checkDisks(
 /** Returns the free space at a path, which need not exist yet. */
 async function freeBytes(path: string): Promise<number> {
   for (let at = resolve(path); ; at = dirname(at)) {
-    const found = await statfs(at).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT" || at === dirname(at)) throw error;
+    const found = await statfs(at).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT" || at === dirname(at)) throw error;
     });
     if (found) return found.bavail * found.bsize;
   }

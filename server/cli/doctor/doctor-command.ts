@@ -117,7 +117,7 @@ async function compareSchema(session: Session): Promise<string> {
 async function findUnconfirmed(session: Session): Promise<string> {
   const { query } = await session.database();
   const known = await query.selectFrom("database_identity").select("changed_at").executeTakeFirst();
-  if (known === undefined || known.changed_at === null) return "no operator has to decide";
+  if ((known?.changed_at ?? null) === null) return "no operator has to decide";
   throw new Error(
     "the database was restored or failed over, and the workers wait; run: trunkline restored (see docs/guides/operation.md)",
   );
