@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { checkMigration, checkMigrations } from "./migrations.ts";
 
 const per_statement = "-- transaction: per statement\n";
@@ -22,32 +22,43 @@ const passing: Readonly<Record<string, string>> = {
     alter table leads add column added_at timestamptz;
     alter table leads alter column score set default 1;`,
   "an index built concurrently": `${per_statement}
-    create unique index concurrently if not exists leads_by_score on leads (account_id, score);
+    create index concurrently if not exists leads_by_score on leads (account_id, score);
+    -- contract since 0069: leads_by_score replaces it.
     drop index concurrently if exists leads_by_old_score;`,
   "a column that becomes not null": `${per_statement}
     alter table leads add column score int;
+    alter table leads alter column score set default 0;
     update leads set score = 0 where score is null and batch_of(leads);
     alter table leads add constraint leads_score_check check (score is not null) not valid;
     alter table leads validate constraint leads_score_check;
     alter table leads alter column score set not null;
     alter table leads drop constraint leads_score_check;`,
-  "a unique constraint from an index": `${per_statement}
+  "a unique constraint of a new column": `${per_statement}
+    alter table leads add column score int;
     create unique index concurrently if not exists leads_once on leads (account_id, score);
     alter table leads add constraint leads_once unique using index leads_once;`,
-  "a foreign key that is validated later": `${per_statement}
+  "a foreign key of a new column that is validated later": `${per_statement}
+    alter table leads add column owner_id bigint;
     alter table leads add constraint leads_owner_fk
-      foreign key (account_id, owner_id) references users not valid;
+      foreign key (account_id, owner_id) references users on delete set null (owner_id) not valid;
     alter table leads validate constraint leads_owner_fk;`,
+  "a check of new columns": `
+    alter table leads add column score int;
+    alter table leads add column kind text;
+    alter table leads add constraint c check (score > 0 or lower(kind) = 'old') not valid;`,
   "rows copied and deleted in batches": `${per_statement}
     insert into scores select account_id, id from leads where batch_of(leads);
     delete from leads where score < 0 and batch_of(leads);`,
-  "a removal with its reason": `
-    -- contract: nothing reads it since version 3.
+  "what takes something away, with a marker": `${per_statement}
+    -- contract since 0069: nothing reads it.
     alter table leads drop column score;
-    -- contract: nothing calls it since version 3.
+    -- Not used again.
+    -- contract since 0069: nothing calls it.
     drop function score_lead;
-    -- contract: the table was never used.
-    alter table scores rename to old_scores;`,
+    -- contract since 0001: no version used the table.
+    alter table scores rename to old_scores;
+    -- contract since 0069: every call has a caller.
+    alter table calls add constraint calls_caller check (caller is not null) not valid;`,
 };
 
 for (const [title, sql] of Object.entries(passing)) {
@@ -137,14 +148,6 @@ const failing: readonly (readonly [title: string, sql: string, problem: RegExp])
   ["a delete at once", `${per_statement}delete from leads;`, /batch_of\(leads\)/],
   ["a copy at once", "insert into scores select * from leads;", /batch_of\(<table>\)/],
   ["batches in one transaction", "update leads set a = 1 where batch_of(leads);", /first line/],
-  ["a dropped column", "alter table leads drop column a;", /-- contract:/],
-  ["a dropped table", "drop table leads;", /-- contract:/],
-  ["a renamed column", "alter table leads rename a to b;", /-- contract:/],
-  [
-    "a renamed table after another reason",
-    "-- contract: x\ndrop table a;\nalter table b rename to c;",
-    /^3: /,
-  ],
   ["a transaction of its own", "begin; commit;", /TransactionStmt is not a statement/],
   ["a rewrite", "vacuum full leads;", /VacuumStmt is not a statement/],
   ["a switch of logging", "alter table leads set unlogged;", /not an alteration/],
@@ -154,6 +157,49 @@ const failing: readonly (readonly [title: string, sql: string, problem: RegExp])
     /backslash escapes/,
   ],
 ];
+
+/** The previous version notices them. */
+const contracts: Readonly<Record<string, string>> = {
+  "a dropped column": "alter table leads drop column a;",
+  "a dropped table": "drop table leads;",
+  "a dropped type": "drop type a;",
+  "a dropped function": "drop function old_function(int);",
+  "a dropped index": `${per_statement}drop index concurrently if exists x;`,
+  "a dropped constraint": "alter table leads drop constraint c;",
+  "a dropped default": "alter table leads alter column a drop default;",
+  "a renamed column": "alter table leads rename a to b;",
+  "a renamed table after the marker of another statement":
+    "-- contract since 0069: x\ndrop table a;\nalter table b rename to c;",
+  "a renamed table with a reason only": "-- contract: x\nalter table b rename to c;",
+  "a column that may become null": "alter table leads alter column a drop not null;",
+  "a check of an existing column": "alter table leads add constraint c check (a > 0) not valid;",
+  "a check of a new and an existing column":
+    "alter table leads add column a int; alter table leads add constraint c check (a > b) not valid;",
+  "a new column not null whose default is not set":
+    "alter table leads add column a int; alter table leads add constraint c check (a is not null) not valid;",
+  "a reference of an existing column":
+    "alter table leads add constraint c foreign key (a) references x on delete cascade not valid;",
+  "a reference that keeps rows from being deleted":
+    "alter table leads add column a int; alter table leads add constraint c foreign key (a) references x not valid;",
+  "a unique index of existing columns": `${per_statement}create unique index concurrently if not exists x on leads (a);`,
+  "a unique index of a new column with a default": `${per_statement}alter table leads add column a int default 0;
+    create unique index concurrently if not exists x on leads (a);`,
+};
+
+for (const [title, sql] of Object.entries(contracts)) {
+  test(`${title} needs a marker`, () => {
+    const problems = checkMigration(sql);
+    assert.equal(problems.length, 1, problems.join("\n"));
+    assert.match(problems[0]!, /one release after .* `-- contract since <number>: <reason>` above/);
+    assert.deepEqual(checkMigration(sql, { contracts: false }), []);
+  });
+}
+
+test("a function that has a file is not dropped, even with a marker, because the previous version calls it", () => {
+  const sql = "-- contract since 0069: x\ndrop function score_lead(int);";
+  const [problem] = checkMigration(sql, { functions: new Set(["score_lead"]) });
+  assert.match(problem!, /^2: .* give the changed function a new name/);
+});
 
 test("several subcommands and a constraint without a name fail on a new table too", () => {
   const sql = `create table tags (account_id bigint);
@@ -180,13 +226,41 @@ test("names the line of the statement below its comments", () => {
   assert.match(checkMigration(sql).join(), /^5: changes all rows of leads/);
 });
 
-test("does not check the migrations before it was introduced", (t) => {
+/** Checks migrations in a repository of their own. */
+function checkFiles(t: TestContext, migrations: Readonly<Record<string, string>>): string[] {
   const root = mkdtempSync(join(tmpdir(), "migrations-"));
   t.after(() => rmSync(root, { recursive: true }));
-  mkdirSync(join(root, "migrations"));
-  const files = ["migrations/0069-old.sql", "migrations/0070-new.sql"];
-  for (const file of files) writeFileSync(join(root, file), "drop table leads;");
-  const problems = checkMigrations(root, files);
-  assert.equal(problems.length, 1);
-  assert.match(problems[0]!, /^migrations\/0070-new\.sql:1: /);
+  mkdirSync(join(root, "migrations/functions"), { recursive: true });
+  for (const [name, sql] of Object.entries(migrations))
+    writeFileSync(join(root, "migrations", name), sql);
+  return checkMigrations(
+    root,
+    Object.keys(migrations).map((name) => `migrations/${name}`),
+  );
+}
+
+test("does not check the migrations before it was introduced, nor for markers those before these were", (t) => {
+  const problems = checkFiles(t, {
+    "0069-old.sql": "create index x on leads (a);",
+    "0070-new.sql": "create index x on leads (a);",
+    "0075-old.sql": "drop table leads;",
+    "0076-new.sql": "drop table leads;",
+  });
+  assert.equal(problems.length, 2);
+  assert.match(problems[0]!, /^migrations\/0070-new\.sql:1: .*blocks writes/);
+  assert.match(problems[1]!, /^migrations\/0076-new\.sql:1: .*contract since/);
+});
+
+test("a marker names an earlier migration", (t) => {
+  const drop = (since: string) => `-- contract since ${since}: x\ndrop table leads;`;
+  const problems = checkFiles(t, {
+    "0075-score.sql": "alter table leads add column a int;",
+    "0079-earlier.sql": drop("0075"),
+    "0080-same.sql": drop("0080"),
+    "0081-missing.sql": `\n${drop("0078")}`,
+  });
+  assert.deepEqual(problems, [
+    "migrations/0080-same.sql:1: 0080 is not the number of an earlier migration",
+    "migrations/0081-missing.sql:2: 0078 is not the number of an earlier migration",
+  ]);
 });

@@ -11,6 +11,8 @@ export type Migration = {
   readonly former_checksum: string | undefined;
   /** Each statement runs in a transaction of its own, because the file's first line says so. */
   readonly per_statement: boolean;
+  /** The newest migration of the oldest version that may run beside it, as a number; null if every version may. */
+  readonly contract_since: string | null;
 };
 
 /** The first line of a migration whose statements run each in a transaction of its own. */
@@ -24,8 +26,14 @@ export function readMigrations(dir: string): Migration[] {
   >;
   return migrationNames(dir).map((name) => {
     const sql = readFileSync(join(dir, name), "utf8");
-    const per_statement = isPerStatement(sql);
-    return { name, sql, checksum: checksumOf(sql), former_checksum: former[name], per_statement };
+    return {
+      name,
+      sql,
+      checksum: checksumOf(sql),
+      former_checksum: former[name],
+      per_statement: isPerStatement(sql),
+      contract_since: contractsSince(sql).toSorted().at(-1) ?? null,
+    };
   });
 }
 
@@ -39,6 +47,14 @@ export function migrationNames(dir: string): string[] {
 /** Returns whether a migration declares that its statements run each in a transaction of its own. */
 export function isPerStatement(sql: string): boolean {
   return sql.startsWith(per_statement_line);
+}
+
+/** Above a statement that takes away what the previous version used: the migration of the version that ended the use. */
+const contract_marker = /--\s*contract since (\d{4}):\s*\S/g;
+
+/** Returns the numbers of the migrations that the markers `-- contract since <number>: <reason>` of the SQL name. */
+export function contractsSince(sql: string): string[] {
+  return Array.from(sql.matchAll(contract_marker), ([, number]) => number!);
 }
 
 /** Returns the SHA-256 of a text in hexadecimal. */
