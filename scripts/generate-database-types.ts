@@ -17,7 +17,7 @@ try {
   const settings = [
     ["--dialect", "postgres"],
     ["--url", databaseUrl(template_database)],
-    ["--exclude-pattern", "{migrations,migration_steps,schema_functions}"],
+    ["--exclude-pattern", "{migrations,migration_contracts,migration_steps,schema_functions}"],
     ["--type-mapping", JSON.stringify(typescriptTypes)],
     ["--log-level", "error"],
     ["--out-file", join(root, "server/lib/database/database-types.ts")],

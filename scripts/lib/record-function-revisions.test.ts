@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { recordFunctionRevisions } from "./record-function-revisions.ts";
 
-test("a new function gets revision 1, a changed one the next; the check fails and writes nothing until then", async () => {
+test("a new function gets revision 1, a changed one the next, and a removed one must be dropped; the check fails and writes nothing until then", async () => {
   const dir = await mkdtemp(join(tmpdir(), "trunkline-functions-"));
   try {
     await mkdir(join(dir, "functions"));
@@ -27,6 +27,11 @@ test("a new function gets revision 1, a changed one the next; the check fails an
 
     await change("first.sql", "select 2;");
     await rm(join(dir, "functions", "second.sql"));
+    assert.throws(
+      () => recordFunctionRevisions(dir, { check: false }),
+      /function second has no file: drop it in a numbered migration/,
+    );
+    await writeFile(join(dir, "0001-second.sql"), "drop function second(int);");
     recordFunctionRevisions(dir, { check: false });
     assert.deepEqual(await revisions(), ["first 2"]);
   } finally {

@@ -123,6 +123,7 @@ const impersonal: Columns = {
   lead_imports: "failure state",
   lead_timeline: "kind",
   leases: "name",
+  migration_contracts: "migration since",
   migration_steps: "checksum migration position",
   migrations: "checksum name",
   phone_numbers: "number",

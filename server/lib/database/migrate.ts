@@ -3,6 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { applyStatements, create_steps_table, deleteSteps } from "./apply-statements.ts";
 import { MigrationError } from "./migration-error.ts";
+import { compareMigrations, create_contracts_table, recordContract } from "./compare-migrations.ts";
 import { migrationNames, readMigrations, type Migration } from "./migration-files.ts";
 import { migrating_application, takeLock } from "./migration-lock.ts";
 import { inTransaction, type MigrationRun } from "./migration-run.ts";
@@ -34,9 +35,10 @@ type Options = {
  * Applies the missing migrations in order and then the changed functions; returns the names of the applied
  * files. On an empty database everything up to the first migration that runs per statement is one transaction;
  * otherwise each migration is, and the functions join the last. Safe when several processes start at once;
- * takes no lock when nothing is missing. A killed run is resumed by the next. Throws MigrationError if an
- * applied migration has changed since, if the database is newer than this version, if PostgreSQL is older than
- * 15, or if other sessions hold a lock for longer than `wait_ms`; PoolerError behind a pooler that is not in session mode.
+ * takes no lock when nothing is missing. A killed run is resumed by the next. Changes nothing if a newer version has
+ * migrated the database. Throws MigrationError if an applied migration has changed since, if the newer schema lacks what
+ * this version needs, if PostgreSQL is older than 15, or if other sessions hold a lock for longer than `wait_ms`;
+ * PoolerError behind a pooler that is not in session mode.
  */
 export async function migrate(
   url: string,
@@ -76,10 +78,10 @@ export async function migrate(
 export async function pendingMigrations(client: Pick<pg.ClientBase, "query">): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>("select name from migrations");
   const applied = new Set(rows.map((row) => row.name));
-  return [
-    ...migrationNames(migrations_dir).filter((name) => !applied.has(name)),
-    ...(await pendingFunctions(client, migrations_dir)),
-  ];
+  const missing = migrationNames(migrations_dir).filter((name) => !applied.delete(name));
+  // A newer version may have dropped functions that this one no longer calls.
+  const is_newer = applied.size > 0;
+  return is_newer ? missing : [...missing, ...(await pendingFunctions(client, migrations_dir))];
 }
 
 async function requireVersion(client: pg.Client): Promise<void> {
@@ -99,17 +101,19 @@ async function pidOf(client: pg.Client): Promise<number> {
   return rows[0]!.pid;
 }
 
-/** Returns whether nothing is missing, without a lock: a frozen migrating process stops no other start. */
+/** Returns whether there is nothing to apply, without a lock: a frozen migrating process stops no other start. */
 async function isCurrent(
   client: pg.Client,
   migrations: readonly Migration[],
   functions: readonly SqlFunction[],
 ): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean }>(
-    "select to_regclass('migrations') is not null and to_regclass('schema_functions') is not null as exists",
+    `select to_regclass('migrations') is not null and to_regclass('migration_contracts') is not null
+       and to_regclass('schema_functions') is not null as exists`,
   );
   if (!rows[0]!.exists) return false;
-  if ((await missingMigrations(client, migrations)).length > 0) return false;
+  const { missing, is_newer } = await compareMigrations(client, migrations);
+  if (missing.length > 0 || is_newer) return is_newer;
   return (await changedFunctions(client, functions)).length === 0;
 }
 
@@ -121,8 +125,9 @@ async function applyMissing(
   const { client } = reporting;
   await client.query(`create table if not exists migrations (
     name text primary key, checksum text not null, applied_at timestamptz not null default now());
-    ${create_steps_table}`);
-  const missing = await missingMigrations(client, migrations);
+    ${create_steps_table}; ${create_contracts_table}`);
+  const { missing, is_newer } = await compareMigrations(client, migrations);
+  if (is_newer) return [];
   const database_is_empty = missing.length === migrations.length;
   // There, each step takes an instant.
   const run = database_is_empty ? { ...reporting, report: () => {} } : reporting;
@@ -164,38 +169,6 @@ function nameOf(group: readonly Migration[]): string {
   return first === last ? `migration ${first}` : `migrations ${first} to ${last}`;
 }
 
-async function missingMigrations(
-  client: pg.Client,
-  migrations: readonly Migration[],
-): Promise<Migration[]> {
-  const { rows } = await client.query<{ name: string; checksum: string }>(
-    "select name, checksum from migrations",
-  );
-  refuseDrift(migrations, rows);
-  const applied = new Set(rows.map((row) => row.name));
-  return migrations.filter((migration) => !applied.has(migration.name));
-}
-
-function refuseDrift(
-  migrations: readonly Migration[],
-  applied: { name: string; checksum: string }[],
-): void {
-  const known = new Map(migrations.map((migration) => [migration.name, migration]));
-  for (const { name, checksum } of applied) {
-    const migration = known.get(name);
-    if (!migration) {
-      throw new MigrationError(
-        `the database has migration ${name}, which this version does not know: it is older than the database`,
-      );
-    }
-    if (checksum !== migration.checksum && checksum !== migration.former_checksum) {
-      throw new MigrationError(
-        `migration ${name} has changed since it was applied; never edit a migration, add a new one`,
-      );
-    }
-  }
-}
-
 /** Runs and records the migrations of a group in the caller's transaction; those per statement have already run. */
 async function applyAll(run: MigrationRun, group: readonly Migration[]): Promise<void> {
   for (const migration of group) {
@@ -206,6 +179,7 @@ async function applyAll(run: MigrationRun, group: readonly Migration[]): Promise
         migration.name,
         migration.checksum,
       ]);
+      await recordContract(run.client, migration);
     } catch (error) {
       throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
         cause: error,

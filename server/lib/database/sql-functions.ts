@@ -42,8 +42,7 @@ export function readRevisions(migrations_dir: string): FunctionRevisions {
 
 /**
  * Defines missing and changed functions in the caller's transaction, and returns their files. Throws
- * MigrationError if the database has a newer revision of a function, a function without a file, or one with a
- * signature that its file does not define.
+ * MigrationError if the database has a function with a signature that its file does not define.
  */
 export async function applyFunctions(
   client: pg.Client,
@@ -64,8 +63,8 @@ export async function applyFunctions(
 }
 
 /**
- * Returns the functions that the database lacks or has from another file. Throws MigrationError if the database
- * has a newer revision of a function or one without a file.
+ * Returns the functions that the database lacks or has from another file; none if a newer version has defined one.
+ * Ignores functions without a file, which newer versions call.
  */
 export async function changedFunctions(
   client: pg.Client,
@@ -74,12 +73,12 @@ export async function changedFunctions(
   const { rows } = await client.query<AppliedFunction>(
     `select name, revision, checksum from schema_functions f
      where exists (select from pg_proc p
-       where p.pronamespace = current_schema()::regnamespace and p.proname = f.name)
-     order by name`,
+       where p.pronamespace = current_schema()::regnamespace and p.proname = f.name)`,
   );
-  refuseNewer(functions, rows);
-  const applied = new Map(rows.map((row) => [row.name, row.checksum]));
-  return functions.filter(({ name, checksum }) => applied.get(name) !== checksum);
+  const applied = new Map(rows.map((row) => [row.name, row]));
+  if (functions.some(({ name, revision }) => revision < (applied.get(name)?.revision ?? 0)))
+    return [];
+  return functions.filter(({ name, checksum }) => applied.get(name)?.checksum !== checksum);
 }
 
 /** Returns the files of functions that the database lacks or has in an older revision. */
@@ -94,23 +93,6 @@ export async function pendingFunctions(
   return Object.entries(readRevisions(migrations_dir))
     .filter(([name, { revision }]) => (applied.get(name) ?? 0) < revision)
     .map(([name]) => fileOf(name));
-}
-
-function refuseNewer(functions: readonly SqlFunction[], applied: AppliedFunction[]): void {
-  const known = new Map(functions.map(({ name, revision }) => [name, revision]));
-  for (const { name, revision } of applied) {
-    const own = known.get(name);
-    if (own === undefined) {
-      throw new MigrationError(
-        `the database has function ${name}, which has no file in this version: either this version is older than the database, or a numbered migration must drop the function`,
-      );
-    }
-    if (own < revision) {
-      throw new MigrationError(
-        `the database has revision ${revision} of function ${name}, this version has ${own}: it is older than the database`,
-      );
-    }
-  }
 }
 
 async function apply(client: pg.Client, fn: SqlFunction): Promise<void> {
