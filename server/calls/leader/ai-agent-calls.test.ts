@@ -281,6 +281,44 @@ test("a caller who hangs up before the AI agent has understood the request for n
   await assertNeverCalledAgain(number);
 });
 
+test("AI agents talk on while an operator changes the trunk and deactivates the node, which places no further call and is released after its last one", async () => {
+  const { query } = api.app.db;
+  const node_id = await makeNode(api.app, { connected: true });
+  const own = await makeTrunk(api.app, [node_id], { share: { calls_max: 1 } });
+  const notify = () => api.app.notifications.send("call_work", `${node_id}:0`);
+  const setActive = async (active: boolean) => {
+    await query.updateTable("voice_nodes").set({ active }).where("id", "=", node_id).execute();
+    notify();
+  };
+  const two = await launch(talk(), [phone(), phone()], { trunk_id: own });
+  await eventually(async () => (await stored(two))?.stage === "talking");
+  const first = stub.last();
+  await eventually(() => first.items.size === 1);
+  assert.equal(dialed.length, 1);
+
+  const share = { calls_max: 10 };
+  await query.updateTable("trunk_nodes").set(share).where("node_id", "=", node_id).execute();
+  notify();
+  await eventually(async () => dialed.length === 2 && (await stored(two))?.stage === "talking");
+  const second = stub.last();
+  await eventually(() => second.items.size === 1);
+  await setActive(false);
+  const waiting = await launch(talk(), [phone()], { trunk_id: own });
+  for (const line of [first, second]) line.say(brief);
+  await settled(two, "answered 1", "answered 1");
+  for (const { ended_reason } of (await record(two)).calls)
+    assert.equal(ended_reason, "ai_agent_ended");
+  await eventually(async () => {
+    const node = query.selectFrom("voice_nodes").select("connected_at").where("id", "=", node_id);
+    return (await node.executeTakeFirstOrThrow()).connected_at === null;
+  });
+  assert.deepEqual(await states(waiting), ["waiting 0"]);
+
+  stub.script({ answer: () => brief });
+  await setActive(true);
+  await settled(waiting, "answered 1");
+});
+
 /** Says a word and ends the call. */
 const brief = { say: "Goodbye", tone_ms: 20, call: { name: "end_call", args: {} } };
 

@@ -5,12 +5,7 @@ import { splitTimeZones } from "../../../lib/phone-time-zones/phone-time-zones.t
 import type { Call } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
-import {
-  claimRecipients,
-  findDialable,
-  type DialableCampaign,
-  type NodeLimits,
-} from "../node/leader-statements.ts";
+import { claimRecipients, findDialable, type DialableCampaign } from "../node/leader-statements.ts";
 import { isTrunkAllowed } from "./call-blockers.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import { carrier_sets_caller_id } from "./trunk-line.ts";
@@ -23,7 +18,7 @@ export type Dialer = {
   dial(): Promise<{ readonly placed: boolean; readonly next_in_ms: number }>;
 };
 
-export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
+export function openDialer(leader: Leader): Dialer {
   /** Campaigns with due recipients, rotating over accounts and over the campaigns of each. */
   let queue: readonly DialableCampaign[] = [];
   let is_stale = true;
@@ -46,7 +41,7 @@ export function openDialer(leader: Leader, limits: NodeLimits): Dialer {
           const { account_id, trunk_id } = campaign;
           if (served.has(account_id)) continue;
           const trunk = leader.trunks.get(trunk_id);
-          const room = trunk && roomOn(leader, limits, trunk);
+          const room = trunk && roomOn(leader, trunk);
           if (room) next_in_ms = Math.min(next_in_ms, room.next_in_ms);
           if (room?.take === 0) continue;
           const take = Math.min(room?.take ?? 0, leader.gate.room(campaign));

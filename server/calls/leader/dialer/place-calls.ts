@@ -5,7 +5,6 @@ import {
   adoptCallsOfNode,
   claimCalls,
   type Claimed,
-  type NodeLimits,
   type TrunkShare,
 } from "../node/leader-statements.ts";
 import { blockerAtClaim } from "./call-blockers.ts";
@@ -24,16 +23,12 @@ export type Placed = {
 };
 
 /** Claims calls of the account once for each trunk with free slots. */
-export async function placeCalls(
-  leader: Leader,
-  limits: NodeLimits,
-  account_id: number,
-): Promise<Placed> {
+export async function placeCalls(leader: Leader, account_id: number): Promise<Placed> {
   let calls = 0;
   let more = false;
   let next_in_ms = Infinity;
   for (const [trunk_id, trunk] of leader.trunks) {
-    const room = roomOn(leader, limits, trunk);
+    const room = roomOn(leader, trunk);
     if (room.take > 0) {
       const taken = await serializeClaim(leader, () =>
         claimSome(leader, account_id, trunk_id, room.take),
@@ -51,21 +46,20 @@ export async function placeCalls(
 /** Returns how many calls may be claimed over the trunk now, and when its rate limit admits the next. */
 export function roomOn(
   leader: Leader,
-  limits: NodeLimits,
   trunk: TrunkShare,
 ): { readonly take: number; readonly next_in_ms: number } {
   const paces = [leader.pace, leader.trunk_paces.get(trunk.id)!];
   const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk.id).length;
-  const places = Math.min(limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
+  const places = Math.min(leader.limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
   const take = Math.min(claim_max, places, ...paces.map((pace) => pace.room()));
   const in_ms = Math.max(...paces.map((pace) => pace.roomIn_ms()));
   return { take: Math.max(0, take), next_in_ms: places > 0 ? in_ms : Infinity };
 }
 
 /** Whether the node and the trunk have a place for an incoming call, which no rate limit delays. */
-export function hasPlace({ calls, calls_max }: Leader, trunk: TrunkShare): boolean {
+export function hasPlace({ calls, limits }: Leader, trunk: TrunkShare): boolean {
   const on_trunk = [...calls.values()].filter((live) => live.trunk.id === trunk.id).length;
-  return calls.size < calls_max && on_trunk < trunk.calls_max;
+  return calls.size < limits.calls_max && on_trunk < trunk.calls_max;
 }
 
 /** Runs claims and adoptions one at a time: a call just claimed must not look orphaned. */

@@ -34,8 +34,9 @@ export type Leading = {
 };
 
 /**
- * Runs until a stop is requested, the lease is lost, the node is changed, or another process takes over the
- * switch (`replaced`). Live calls continue at the switch; the next node leader adopts them.
+ * Runs until a stop is requested, the lease is lost, the switch has another address, the node is deactivated and its
+ * calls have ended, or another process takes over the switch (`replaced`). Live calls continue at the switch; the next
+ * node leader adopts them.
  */
 export async function leadNode(
   app: App,
@@ -53,7 +54,7 @@ export async function leadNode(
   // At once, not after the iteration: without the lease it must not reconnect and replace the next leader.
   lease.lost.addEventListener("abort", () => void leader.session.close(), { once: true });
   try {
-    while (!over.aborted && !work.isChanged()) {
+    while (!over.aborted && !work.isOver()) {
       try {
         await work.iterate();
       } catch (err) {
@@ -99,7 +100,7 @@ async function openLeader(
     // This process leads only nodes whose driver it has.
     session: app.voiceDrivers[node.driver]!.open(node, onEvent, lease.mayProceed),
     times,
-    calls_max: limits.calls_max,
+    limits,
     calls: new Map(),
     claiming: Promise.resolve(),
     serializeAgentChoice: openSerializeAgentChoice(),
@@ -123,7 +124,7 @@ async function openLeader(
     reconcileIn: (ms) => work.reconcileIn(ms),
     wake: () => work.wake(),
   };
-  const work = openNodeWork(leader, limits);
+  const work = openNodeWork(leader);
   return { leader, work };
 }
 

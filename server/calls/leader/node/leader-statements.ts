@@ -23,8 +23,9 @@ export type NodeLimits = {
   readonly calls_max: number;
   readonly active: boolean;
   readonly trunks: readonly TrunkShare[];
-  /** Changes whenever an operator changes the node or its trunks. */
-  readonly version: string;
+  readonly has_live_calls: boolean;
+  /** How to reach the switch. */
+  readonly connection: string;
 };
 
 /** The node's limits, and for what its leader has to look. */
@@ -45,11 +46,13 @@ export async function readNodeState(app: App, nodeId: number): Promise<NodeState
   const rows = await findNodeState(app.db.pool, [nodeId, app.clock.now()]);
   const dataOf = (kind: StateRow["kind"]) =>
     rows.filter((row) => row.kind === kind).map(({ data }) => data);
-  const [node] = dataOf("node") as Pick<NodeLimits, "calls_per_second" | "calls_max" | "active">[];
+  const [node] = dataOf("node") as Omit<NodeLimits, "trunks" | "connection">[];
   if (!node) return null;
+  const { calls_per_second, calls_max, active, has_live_calls, ...connection } = node;
   const trunks = (dataOf("trunk") as TrunkShare[]).toSorted((one, other) => one.id - other.id);
+  const limits = { calls_per_second, calls_max, active, has_live_calls, trunks };
   return {
-    limits: { ...node, trunks, version: JSON.stringify([node, trunks]) },
+    limits: { ...limits, connection: JSON.stringify(connection) },
     has_calls: dataOf("calls").length > 0,
     has_commands: dataOf("commands").length > 0,
     has_campaigns: dataOf("campaigns").length > 0,
@@ -64,7 +67,10 @@ type StateRow = {
 const findNodeState = statement<StateRow>(`
   select 'node' as kind, to_json(n) as data
   from (
-    select calls_per_second, calls_max, active, updated_at from voice_nodes where id = $1) n
+    select v.calls_per_second, v.calls_max, v.active, v.ari_url, v.ari_user, v.ari_password, v.ari_app, v.cdr_path,
+      v.sounds_dir,
+      exists (select from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended')) as has_live_calls
+    from voice_nodes v where v.id = $1) n
   union all
   select 'trunk', to_json(t)
   from (

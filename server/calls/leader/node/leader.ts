@@ -8,7 +8,7 @@ import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
 import type { CircuitBreaker } from "../dialer/circuit-breaker.ts";
 import type { ContentGate } from "../dialer/content-gate.ts";
-import type { TrunkShare } from "./leader-statements.ts";
+import type { NodeLimits, TrunkShare } from "./leader-statements.ts";
 import type { Pace } from "./pace.ts";
 import type { SerializeAgentChoice } from "../events/serialize-agent-choice.ts";
 import type { CommitTransition } from "../events/commit-transitions.ts";
@@ -74,8 +74,8 @@ export type Leader = {
   readonly driver: VoiceDriverName;
   readonly session: VoiceSession;
   readonly times: LeaderTimes;
-  /** The most calls on the node at once. */
-  readonly calls_max: number;
+  /** As the operator set them last, like the trunks and the rates of the paces. */
+  limits: NodeLimits;
   /** By the call's name. */
   readonly calls: Map<string, LiveCall>;
   /** The end of the queue of claims and adoptions: a call just claimed must not look orphaned. */

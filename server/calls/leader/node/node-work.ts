@@ -5,6 +5,7 @@ import { openDialer, type Dialer } from "../dialer/open-dialer.ts";
 import { endLostCalls } from "./end-lost-calls.ts";
 import { isNodeLost, type Leader } from "./leader.ts";
 import { findWaiting, readNodeState, type NodeLimits } from "./leader-statements.ts";
+import { openPace } from "./pace.ts";
 import { executeUserCommands } from "../commands/execute-user-commands.ts";
 import { adoptOrphanedCalls, placeCalls } from "../dialer/place-calls.ts";
 import { resumeCall } from "../events/handle-event.ts";
@@ -25,24 +26,25 @@ export type NodeWork = {
   notifyCampaigns(): void;
   /** An operator may have changed the node. */
   notifyChange(): void;
-  isChanged(): boolean;
+  /** Whether the node needs no leader any more, or one with another connection. */
+  isOver(): boolean;
 };
 
-export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
+export function openNodeWork(leader: Leader): NodeWork {
   const { app, node_id, times } = leader;
   /** Accounts with queued calls. */
   const waiting = new Set<number>();
-  const dialer = openDialer(leader, limits);
+  const dialer = openDialer(leader);
   let polled_ms = -Infinity;
   let reconcile_at_ms = Infinity;
   let has_commands = true;
-  let is_changed = false;
+  let is_over = false;
   let sleeping = Promise.withResolvers<void>();
 
   const poll = async () => {
     polled_ms = performance.now();
     const state = await readNodeState(app, node_id);
-    is_changed = state?.limits.version !== limits.version;
+    is_over = !applyLimits(leader, state?.limits ?? null);
     if (state?.has_commands) has_commands = true;
     if (state?.has_campaigns) dialer.refresh();
     if (!state?.has_calls) return;
@@ -61,11 +63,9 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
         has_commands = false;
         await executeUserCommands(leader);
       }
-      const may_place = leader.is_connected && limits.active;
-      const { placed, next_in_ms } = may_place
-        ? await placeAndDial(leader, limits, waiting, dialer)
-        : none;
-      if (placed || is_changed) return;
+      const may_place = leader.is_connected && leader.limits.active;
+      const { placed, next_in_ms } = may_place ? await placeAndDial(leader, waiting, dialer) : none;
+      if (placed || is_over) return;
       await work.sleep(Math.min(next_in_ms, reconcile_at_ms - performance.now()));
     },
     sleep: (ms) => settledWithin(sleeping.promise, ms),
@@ -90,7 +90,7 @@ export function openNodeWork(leader: Leader, limits: NodeLimits): NodeWork {
       polled_ms = -Infinity;
       work.wake();
     },
-    isChanged: () => is_changed,
+    isOver: () => is_over,
   };
   return work;
 }
@@ -108,11 +108,10 @@ const none = { placed: false, next_in_ms: poll_ms };
 /** Click-to-calls go first: an agent waits for them. */
 async function placeAndDial(
   leader: Leader,
-  limits: NodeLimits,
   waiting: Set<number>,
   dialer: Dialer,
 ): Promise<typeof none> {
-  const calls = await placeAll(leader, limits, waiting);
+  const calls = await placeAll(leader, waiting);
   const dials = await dialer.dial();
   return {
     placed: calls.placed || dials.placed,
@@ -125,17 +124,13 @@ async function placeAndDial(
  * placed calls goes to the back. Returns whether any call was placed, and when the rate limit admits the next;
  * a slot that becomes free calls `wake`.
  */
-async function placeAll(
-  leader: Leader,
-  limits: NodeLimits,
-  waiting: Set<number>,
-): Promise<typeof none> {
+async function placeAll(leader: Leader, waiting: Set<number>): Promise<typeof none> {
   let { placed, next_in_ms } = none;
   const passed_over: number[] = [];
   for (const account_id of Array.from(waiting)) {
     // A notification in the meantime adds it again.
     waiting.delete(account_id);
-    const taken = await placeCalls(leader, limits, account_id);
+    const taken = await placeCalls(leader, account_id);
     if (taken.calls > 0) placed = true;
     else if (taken.more) passed_over.push(account_id);
     if (taken.calls > 0 && taken.more) waiting.add(account_id);
@@ -150,4 +145,26 @@ async function placeAll(
 async function accountsWaiting({ app, node_id }: Leader): Promise<number[]> {
   const found = await findWaiting(app.db.pool, [node_id, app.clock.now()]);
   return found.map(({ account_id }) => account_id);
+}
+
+/**
+ * Applies an operator's changes to the running node leader: another one could not continue its conversations with AI
+ * agents. Returns false if the leader has to end.
+ */
+function applyLimits(leader: Leader, limits: NodeLimits | null): boolean {
+  if (limits?.connection !== leader.limits.connection) return false;
+  if (!limits.active && !limits.has_live_calls) return false;
+  leader.limits = limits;
+  leader.trunks = new Map(limits.trunks.map((share) => [share.id, share]));
+  leader.pace.setRate(limits.calls_per_second);
+  for (const { id, calls_per_second } of limits.trunks) {
+    const pace = leader.trunk_paces.get(id);
+    if (pace) pace.setRate(calls_per_second);
+    else
+      leader.trunk_paces.set(
+        id,
+        openPace(calls_per_second, () => performance.now()),
+      );
+  }
+  return true;
 }
