@@ -47,24 +47,34 @@ function choose(random: () => number): [Phone, string, Record<string, number>] {
 /** With more open calls the load waits, so that a busy machine can finish them. */
 const open_max = 100;
 
-/** Submits `per_second` calls a second until it is stopped; fewer while too many are open. */
+/** Submits calls of every outcome at the fixture's phones. */
 export function startCallLoad(
   fixture: CallDrillFixture,
   per_second: number,
   random: () => number,
 ): CallLoad {
+  const countOpen = () => fixture.count("stage <> 'ended'");
+  return startCalls(() => fixture.call(...choose(random)), countOpen, per_second);
+}
+
+/** Submits `per_second` calls a second until it is stopped; fewer while too many are open. `submit` returns the status. */
+export function startCalls(
+  submit: () => Promise<number>,
+  countOpen: () => Promise<number>,
+  per_second: number,
+): CallLoad {
   const stopping = new AbortController();
   const statuses = new Map<number, number>();
   const pending = new Set<Promise<void>>();
-  const submit = async () => {
-    const status = await fixture.call(...choose(random));
+  const submitOne = async () => {
+    const status = await submit();
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   };
   let open = 0;
   const watchOpen = async () => {
     while (!stopping.signal.aborted) {
       // Unknown while the database is unavailable.
-      open = await fixture.count("stage <> 'ended'").catch(() => 0);
+      open = await countOpen().catch(() => 0);
       await pause(100);
     }
   };
@@ -73,7 +83,7 @@ export function startCallLoad(
       next_ms = Math.max(next_ms + 1_000 / per_second, performance.now());
       await pause(Math.max(0, next_ms - performance.now()));
       if (open >= open_max) continue;
-      const one: Promise<void> = submit().finally(() => pending.delete(one));
+      const one: Promise<void> = submitOne().finally(() => pending.delete(one));
       pending.add(one);
     }
     await Promise.all(pending);

@@ -22,6 +22,7 @@ import {
   type StubSettings,
 } from "../support/provider-stub/settings.ts";
 import type { StubCounts } from "../support/provider-stub/start-provider-stub.ts";
+import type { LoadBalancer } from "../support/load-balancer.ts";
 import { spawnService, startService, type ServiceProcess } from "../support/service-process.ts";
 
 /** The provider stub as a process; its control.ts describes the control requests. */
@@ -48,8 +49,8 @@ export type ChatDrillFixture = {
   readonly posts_webhooks: boolean;
   /** Starts another API process, which ends with the fixture. */
   startApi(): Promise<ServiceProcess>;
-  /** Spawns a worker; does not wait until it is ready. */
-  startWorker(): Promise<Worker>;
+  /** Spawns a worker, perhaps of the version in another folder; does not wait until it is ready. */
+  startWorker(version?: string): Promise<Worker>;
   /** Returns the workers that have started: they have more connections than the one they migrate with. */
   findWorking(workers: readonly Worker[]): Promise<Worker[]>;
   /** Returns the worker that sent within the last second, by its connections' statements; null if none did. */
@@ -88,7 +89,7 @@ export function phonesOf(count: number, from = 0): string[] {
 
 /**
  * Starts the stub and the API and creates an account with credit, a number at the stub and an approved
- * template. `env` goes to every process of the service.
+ * template. `env` goes to every process of the service. With a load balancer, requests and webhooks go through it.
  */
 export async function openChatDrillFixture(
   options: {
@@ -96,6 +97,11 @@ export async function openChatDrillFixture(
     stub?: Partial<StubSettings>;
     env?: Record<string, string>;
     rate_per_second?: number;
+    balancer?: LoadBalancer;
+    /** The folder of the version of the first API process. */
+    version?: string;
+    /** Returns an account with credit, if the fixture is not to create it. */
+    account?: (api: ServiceProcess) => Promise<TestAccount>;
   } = {},
 ): Promise<ChatDrillFixture> {
   const database = options.database_url ? null : await cloneDatabase();
@@ -110,16 +116,21 @@ export async function openChatDrillFixture(
     ...options.env,
   };
   const apis: ServiceProcess[] = [];
-  const startApi = async () => {
-    const started_api = await startService({ ...env, ROLES: "api", DATABASE_URL: database_url });
+  const startApi = async (version?: string) => {
+    const started_api = await startService(
+      { ...env, ROLES: "api", DATABASE_URL: database_url },
+      version,
+    );
     apis.push(started_api);
+    options.balancer?.add(started_api.url);
     return started_api;
   };
-  const api = await startApi();
+  const api = await startApi(options.version);
+  const url = options.balancer?.url ?? api.url;
   const posts_webhooks = options.stub?.callback_url !== null;
   if (posts_webhooks)
-    await stub.control("POST", "settings", { callback_url: `${api.url}/hooks/whatsapp` });
-  const account = await openAccount(database_url);
+    await stub.control("POST", "settings", { callback_url: `${url}/hooks/whatsapp` });
+  const account = await (options.account?.(api) ?? openAccount(database_url));
   const query = openQuery(database_url);
   let started = 0;
   const workers: (Worker & { isCrashed(): boolean })[] = [];
@@ -127,14 +138,16 @@ export async function openChatDrillFixture(
   const request = async (method: string, path: string, json?: unknown) => {
     const headers = { "idempotency-key": `drill-${Math.random()}` };
     const body = json === undefined ? {} : { json };
-    const answer = await api.send(method, path, { token: account.token, headers, ...body });
+    const answer = await send(url, method, path, { token: account.token, headers, ...body });
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;
   };
-  const startWorker = async () => {
+  const startWorker = async (version?: string) => {
     const name = `worker-${++started}`;
-    const url = `${database_url}?application_name=${name}`;
-    const service = await spawnService({ ...env, ROLES: "worker", DATABASE_URL: url });
+    const service = await spawnService(
+      { ...env, ROLES: "worker", DATABASE_URL: `${database_url}?application_name=${name}` },
+      version,
+    );
     const isAlive = () => service.child.exitCode === null && service.child.signalCode === null;
     let isStopRequested = false;
     const kill = (signal: NodeJS.Signals) => {
@@ -168,7 +181,7 @@ export async function openChatDrillFixture(
     number_id: number.body.id,
     template_id,
     posts_webhooks,
-    startApi,
+    startApi: () => startApi(),
     startWorker,
     async setRate(rate_per_second) {
       await request("PATCH", `/api/v1/chat/numbers/${number.body.id}`, { rate_per_second });
@@ -311,7 +324,7 @@ async function fetchTemplate(
   assert.equal(answer.status, 200, answer.text);
   await request("POST", "/api/v1/chat/templates/sync", { chat_number_id });
   const templates = await request("GET", "/api/v1/chat/templates");
-  return templates.body.data[0].id;
+  return templates.body.data.find(({ name }: { name: string }) => name === template_name).id;
 }
 
 function openQuery(connectionString: string): ChatDrillFixture["query"] {

@@ -23,11 +23,17 @@ export type ServiceProcess = {
   dispose(): Promise<void>;
 };
 
-const main = join(import.meta.dirname, "../../server/main.ts");
+const this_version = join(import.meta.dirname, "../..");
 
-/** Starts `server/main.ts` with these settings on a free port; resolves when it is ready. */
-export async function startService(env: Record<string, string>): Promise<ServiceProcess> {
-  const service = await spawnService(env);
+/**
+ * Starts `server/main.ts` with these settings on a free port; resolves when it is ready. `version` is the folder of
+ * another version.
+ */
+export async function startService(
+  env: Record<string, string>,
+  version = this_version,
+): Promise<ServiceProcess> {
+  const service = await spawnService(env, version);
   await eventually(async () => {
     if (service.child.exitCode !== null)
       throw new Error(`it ended at the start:\n${service.output()}`);
@@ -39,11 +45,12 @@ export async function startService(env: Record<string, string>): Promise<Service
 /** Starts it without waiting, for starts that are expected to fail. */
 export async function spawnService(
   env: Record<string, string>,
+  version = this_version,
 ): Promise<ServiceProcess & { child: ChildProcess }> {
   const port = await nextPort();
   const ownDir = env["DATA_DIR"] === undefined;
   const data_dir = env["DATA_DIR"] ?? scratchFolder("trunkline-service-");
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [join(version, "server/main.ts")], {
     env: {
       PATH: process.env["PATH"],
       // Drills start many processes, which share compiled code.
