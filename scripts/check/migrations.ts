@@ -148,7 +148,7 @@ function indexProblem(index: IndexStmt, state: MigrationState): Problem | null {
     return {
       text: "an index on an existing table blocks writes: use `create index concurrently if not exists` in a migration per statement",
     };
-  // Nulls are distinct: the previous version leaves a new column null.
+  // Nulls are distinct, and the previous version does not set a new column.
   const isNull = (column: string) => state.added.get(`${table}.${column}`)?.has_default === false;
   if (!index.unique || columnsOf(index.indexParams).some(isNull)) return null;
   return {
