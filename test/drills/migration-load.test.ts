@@ -22,6 +22,7 @@ const migrations = {
   "9901-score.sql": "alter table leads add column score int;",
   "9902-scores.sql": `-- transaction: per statement
     alter table leads alter column score set default 0;
+    -- contract since 9901: the default satisfies it.
     alter table leads add constraint leads_score_check check (score is not null) not valid;
     update leads set score = 1 where score is null and batch_of(leads);
     alter table leads validate constraint leads_score_check;
