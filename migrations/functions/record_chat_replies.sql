@@ -1,6 +1,6 @@
 -- Records replies once each, with the recipient they answer: the one named by the reply, else the last
 -- message from this number to that person, in any spelling of the phone or an alias, or by BSUID, within a day.
--- Records their events. Returns the new ones.
+-- Counts them for reports and records their events. Returns the new ones.
 create or replace function record_chat_replies(p_account_id bigint, p_number_id bigint, p_replies json)
 returns setof chat_replies
 language plpgsql
@@ -45,6 +45,16 @@ begin
     order by r.provider_message_id
     on conflict (account_id, provider_message_id) do nothing
     returning *
+  ), reported as (
+    insert into chat_report_counts as n (account_id, campaign_id, chat_number_id, begins_at, slot, replies, opt_outs)
+    select p_account_id, r.campaign_id, p_number_id, date_bin('15 minutes', r.received_at, 'epoch'), 'inbound', count(*),
+      count(*) filter (where r.opted_out)
+    from recorded r
+    where r.campaign_id is not null
+    group by 2, 4
+    order by 2, 4
+    on conflict (account_id, campaign_id, begins_at, slot, chat_number_id) do update set
+      replies = n.replies + excluded.replies, opt_outs = n.opt_outs + excluded.opt_outs
   ), events as (
     insert into events (account_id, type, occurred_at, data)
     select p_account_id, 'chat.reply.received', r.received_at, json_build_object(

@@ -21,7 +21,9 @@ declare
 begin
   with failed as materialized (
     -- Locked in the order in which delivery statuses lock them.
-    select r.id, r.state, r.charged from chat_recipients r
+    select r.id, r.state, r.charged, r.dispatched_at,
+      date_bin('15 minutes', coalesce(r.dispatched_at, r.accepted_at, r.ended_at), 'epoch') as quarter
+    from chat_recipients r
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id
       and (r.state in ('refused', 'undelivered') or (r.state = 'skipped' and r.error = 'campaign_failed')
         or (r.state = 'unresolved' and p_may_duplicate))
@@ -34,6 +36,16 @@ begin
       error_code = null, error = null, retry_error = null, accepted_at = null, sent_at = null, ended_at = null
     from failed f
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = f.id
+  ), reported as (
+    -- Those that were never dispatched are again the rest of the campaign's total.
+    insert into chat_report_counts as n (account_id, campaign_id, chat_number_id, begins_at, slot, failed, pending)
+    select p_account_id, p_campaign_id, c.chat_number_id, f.quarter, 'controls', -count(*), count(f.dispatched_at)
+    from failed f
+    join chat_campaigns c on c.account_id = p_account_id and c.id = p_campaign_id
+    group by c.chat_number_id, f.quarter
+    order by f.quarter
+    on conflict (account_id, campaign_id, begins_at, slot, chat_number_id) do update set
+      failed = n.failed + excluded.failed, pending = n.pending + excluded.pending
   )
   select count(*) filter (where f.state = 'refused'), count(*) filter (where f.state = 'undelivered'),
     count(*) filter (where f.state = 'skipped'), count(*) filter (where f.state = 'unresolved'), count(*),

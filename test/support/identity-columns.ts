@@ -93,6 +93,7 @@ const impersonal: Columns = {
   chat_campaigns: "failure mm_lite plan state trimmed",
   chat_counts: "slot",
   chat_minutes: "slot",
+  chat_report_counts: "slot",
   chat_flows: "name opening",
   chat_holds: "detail reason scope",
   chat_inbox: "driver",

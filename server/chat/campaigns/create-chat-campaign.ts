@@ -254,6 +254,7 @@ async function insertCampaign(
       created_by: actor.user_id,
       created_at: now,
       started_at: order.scheduled_at ? null : now,
+      report_counted: true,
     })
     .execute();
 }

@@ -375,6 +375,7 @@ export interface ChatCampaigns {
   purged_at: Date | null;
   purged_replies: Generated<number>;
   purged_to: Generated<number>;
+  report_counted: Generated<boolean>;
   reservation_id: number;
   retried: Generated<number>;
   scheduled_at: Date | null;
@@ -505,6 +506,22 @@ export interface ChatReplies {
   recipient_id: number | null;
   text: string | null;
   type: string;
+}
+
+export interface ChatReportCounts {
+  account_id: number;
+  begins_at: Date;
+  campaign_id: number;
+  chat_number_id: number;
+  credits: Generated<number>;
+  delivered: Generated<number>;
+  failed: Generated<number>;
+  opt_outs: Generated<number>;
+  pending: Generated<number>;
+  read: Generated<number>;
+  replies: Generated<number>;
+  sent: Generated<number>;
+  slot: string;
 }
 
 export interface ChatRoutes {
@@ -1237,6 +1254,7 @@ export interface DB {
   chat_numbers: ChatNumbers;
   chat_recipients: ChatRecipients;
   chat_replies: ChatReplies;
+  chat_report_counts: ChatReportCounts;
   chat_routes: ChatRoutes;
   chat_templates: ChatTemplates;
   chat_transitions: ChatTransitions;
