@@ -29,6 +29,7 @@ import { due_events, relayEvents } from "./engine/relay-events.ts";
 import { purgeLeases } from "./engine/purge-leases.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
 import { dueJobs, workJobs, type JobHandlers } from "./engine/work-jobs.ts";
+import { countDueCampaigns } from "./reports/count-campaigns.ts";
 import { foldDueCalls } from "./reports/fold-calls.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
 import { erasePerson } from "./retention/erase-person.ts";
@@ -279,7 +280,8 @@ function seldomLoops(app: App): Loop[] {
     runLoop(app, {
       name: "report-counts",
       poll_ms: 60_000,
-      iterate: (stopping) => foldDueCalls(app, stopping),
+      iterate: async (stopping) =>
+        (await foldDueCalls(app, stopping)) + (await countDueCampaigns(app, stopping)),
     }),
     runLoop(app, {
       name: "retention",

@@ -11,11 +11,17 @@ import { emptyDatabase } from "../../test/support/database.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import {
   makeAccount,
+  makeCredits,
   makeToken,
   unique,
   type TestAccount,
 } from "../../test/support/account-factory.ts";
 import { makeCall } from "../../test/support/call-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../test/support/chat-factory.ts";
 import { makeTrunk } from "../../test/support/telephony-factory.ts";
 import { test_secret_key } from "../../test/support/secrets.ts";
 import { findVoiceNode } from "../telephony/nodes/find-voice-node.ts";
@@ -447,13 +453,19 @@ test("an operator grants credit, which the account can use immediately and finds
 });
 
 test("an operator rebuilds the counts of reports, of one account or all", async () => {
-  const { account_id: id, owner_id } = await makeAccount(api.app);
+  const sender = await makeAccount(api.app);
+  const { account_id: id, owner_id } = sender;
+  await makeCredits(api.app, sender, { chat: 1 });
+  const number = await makeChatNumber(api.app, sender);
+  const template = await makeChatTemplate(api.app, sender, number);
+  await makeChatCampaign(api.app, sender, number, template, [{ phone: "919800000000" }]);
   const queued_at = new Date(Date.now() - 3 * 86_400_000);
   const call = { stage: "ended", status: "busy", queued_at };
   await makeCall(api.app, { account_id: id, owner_id }, { call });
   const { data } = await done("reports", "rebuild", "--account", String(id));
   assert.equal(data.length, 1);
   assert.equal(data[0].account, id);
+  assert.equal(data[0].campaigns, 1);
   assert.ok(data[0].days >= 2, JSON.stringify(data));
   const all = await done("reports", "rebuild");
   assert.deepEqual(

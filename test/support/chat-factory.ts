@@ -144,6 +144,7 @@ export async function makeChatCampaign(
         created_by: owner_id,
         created_at: now,
         started_at: now,
+        report_counted: true,
       })
       .returning("id")
       .executeTakeFirstOrThrow();

@@ -66,6 +66,7 @@ const polls: Readonly<Record<string, string>> = {
   "server/engine/work-jobs.ts": "the workers' poll for due jobs",
   "server/engine/worker-share.ts": "the leases of a role, which a process shares with others",
   "server/live/read-events-page.ts": "the heads of all accounts with open streams",
+  "server/reports/count-campaigns.ts": "the poll for campaigns of earlier versions to count",
   "server/reports/fold-calls.ts": "the poll for accounts with days to fold",
   "server/retention/due-accounts.ts": "the poll for accounts with a due retention period",
   "server/voice/campaigns/complete-campaigns.ts": "the poll for campaigns that may end",
