@@ -195,6 +195,7 @@ async function chatCampaign(owner: TestAccount, recipients: number): Promise<num
      from chat_recipients where account_id = $1 and campaign_id = $2 order by id limit 3`,
     [account_id, id, number.id, app.clock.now()],
   );
+  await app.db.pool.query("select count_chat_campaign($1, $2)", [account_id, id]);
   assert.equal(await completeCampaigns(app, account_id, [id]), 1);
   return id;
 }

@@ -210,6 +210,7 @@ async function fill(owner: TestAccount) {
       now,
     ],
   );
+  await query("select count_chat_campaign($1, $2)", [account_id, read_campaign.id]);
   const node_id = await makeNode(api.app, { connected: true });
   const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
   const waiting = await makeCall(api.app, owner, {

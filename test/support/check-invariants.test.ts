@@ -12,6 +12,7 @@ import {
   checkCampaignCredits,
   checkCampaigns,
   checkNoLiveCustomersLeft,
+  checkMessageReports,
   checkNothingDispatching,
   checkProviderIds,
 } from "./check-invariants.ts";
@@ -55,6 +56,11 @@ const violations: [string, string, typeof checkCampaigns][] = [
     "a message that no sender sends",
     "update chat_recipients set state = 'dispatching', accepted_at = null where id = (select max(id) from chat_recipients)",
     checkNothingDispatching,
+  ],
+  [
+    "a message in another quarter-hour of reports",
+    "update chat_report_counts set begins_at = begins_at - interval '15 minutes'",
+    checkMessageReports,
   ],
 ];
 

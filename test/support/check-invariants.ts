@@ -2,7 +2,7 @@
 // that violate it. Within a transaction, it sees the transaction's changes.
 import assert from "node:assert/strict";
 import type pg from "pg";
-import { recipientStates } from "../../server/chat/recipients/recipient-states.ts";
+import { countOfState, recipientStates } from "../../server/chat/recipients/recipient-states.ts";
 import { recipient_states as voiceStates } from "../../server/voice/campaigns/campaign-record-schema.ts";
 
 type Queryable = Pick<pg.ClientBase, "query">;
@@ -125,6 +125,7 @@ export async function checkCampaigns(db: Queryable): Promise<void> {
   await checkProviderIds(db);
   await checkCampaignCredits(db);
   await checkNothingDispatching(db);
+  await checkMessageReports(db);
 }
 
 /** Checks what always holds: a campaign's counts match its recipients by state and sum to its total. */
@@ -201,6 +202,41 @@ export async function checkNothingDispatching(db: Queryable): Promise<void> {
     db,
     "recipients that are still dispatching",
     `select account_id, campaign_id, id, dispatched_at from chat_recipients where state = 'dispatching'`,
+  );
+}
+
+/** Checks what always holds: the counts of reports equal the recipients and replies, by number and quarter-hour. */
+export async function checkMessageReports(db: Queryable): Promise<void> {
+  const states = (count: "sent" | "failed" | "pending") =>
+    recipientStates
+      .filter((state) => countOfState[state] === count)
+      .map((state) => `'${state}'`)
+      .join(", ");
+  await assertNone(
+    db,
+    "campaigns whose counts for reports differ from their recipients and replies",
+    `select f.account_id, f.campaign_id, f.chat_number_id, f.at, sum(sent) as sent, sum(delivered) as delivered,
+       sum(read) as read, sum(failed) as failed, sum(pending) as pending, sum(credits) as credits,
+       sum(replies) as replies, sum(opt_outs) as opt_outs
+     from (
+       select account_id, campaign_id, chat_number_id, begins_at as at, sent, delivered, read, failed, pending, credits,
+         replies, opt_outs
+       from chat_report_counts
+       union all
+       select r.account_id, r.campaign_id, c.chat_number_id,
+         date_bin('15 minutes', coalesce(r.dispatched_at, r.accepted_at, r.ended_at), 'epoch'),
+         -(r.state in (${states("sent")}))::int, -(r.state in ('delivered', 'read'))::int, -(r.state = 'read')::int,
+         -(r.state in (${states("failed")}))::int, -(r.state in (${states("pending")}))::int, -r.charged::int, 0, 0
+       from chat_recipients r join chat_campaigns c on c.account_id = r.account_id and c.id = r.campaign_id
+       union all
+       select account_id, campaign_id, chat_number_id, date_bin('15 minutes', received_at, 'epoch'),
+         0, 0, 0, 0, 0, 0, -1, -opted_out::int
+       from chat_replies) f
+     join chat_campaigns c on c.account_id = f.account_id and c.id = f.campaign_id
+     where c.report_counted and c.purged_at is null and f.at is not null
+     group by 1, 2, 3, 4
+     having (sum(sent), sum(delivered), sum(read), sum(failed), sum(pending), sum(credits), sum(replies), sum(opt_outs))
+       <> (0, 0, 0, 0, 0, 0, 0, 0)`,
   );
 }
 

@@ -25,7 +25,9 @@ export function openStatementsRead(pool: pg.Pool) {
     let isOpen = false;
     const sendCounted = async (query: unknown, values: unknown): Promise<pg.QueryResult> => {
       const text = typeof query === "string" ? query : (query as { text: string }).text;
-      const control = /^\s*(begin|start|commit|rollback)/i.exec(text)?.[1]?.toLowerCase();
+      const control = /^\s*(begin|start|commit|rollback|set)\b/i.exec(text)?.[1]?.toLowerCase();
+      // A setting reads nothing, and the isolation level must precede every query.
+      if (control === "set") return send(query, values);
       if (control) {
         isOpen = control === "begin" || control === "start";
         return send(query, values);
