@@ -28,6 +28,7 @@ begin
     when p_setting = 'messages' then v_account.retention_messages_days
     when p_setting = 'idempotency_keys' then v_account.retention_idempotency_keys_days
     when p_setting = 'audit' then v_account.retention_audit_days
+    when p_setting = 'ledger' then v_account.retention_ledger_days
     else v_account.retention_calls_days end;
   v_before := p_now - v_days * interval '24 hours';
   if v_days is null then
@@ -42,6 +43,8 @@ begin
     return query select * from purge_idempotency_keys(p_account_id, v_before, p_rows_max);
   elsif p_setting = 'audit' then
     return query select * from purge_audit_entries(p_account_id, v_before, p_rows_max);
+  elsif p_setting = 'ledger' then
+    return query select * from fold_ledger(p_account_id, v_before, v_account.time_zone, p_rows_max, p_now);
   elsif p_setting = 'voice_recipients' then
     return query select * from purge_voice_recipients(p_account_id, v_before, p_rows_max, p_now);
   else

@@ -15,8 +15,8 @@ export async function closeReservation(
   const closed = await sql`
     update credit_reservations r set closed_at = coalesce(r.closed_at, ${now}::timestamptz)
     where r.account_id = ${accountId} and r.id = ${reservationId}
-      and 0 = (
-        select sum(case when t.type = 'reserve' then t.amount else -t.amount end)
+      and 0 = r.folded_reserved - r.folded_captured - r.folded_released + (
+        select coalesce(sum(case when t.type = 'reserve' then t.amount else -t.amount end), 0)
         from credit_transfers t
         where t.account_id = ${accountId} and t.reservation_id = ${reservationId}
           and t.type in ('reserve', 'capture', 'release'))

@@ -57,7 +57,11 @@ export const CreditTransferResponse = Type.Object(
     from: ledgerAccount("The ledger account that is debited"),
     to: ledgerAccount("The ledger account that is credited"),
     at: timestamp("UTC"),
-    reservation_id: nullable(id("Null for a grant")),
+    reservation_id: nullable(
+      id(
+        "Null for a grant, and for the sum of a day that the account's ledger_days no longer keeps singly",
+      ),
+    ),
     subject: nullable(
       Type.String({ description: "What the reservation is for, such as chat_campaign:17" }),
     ),

@@ -8,6 +8,9 @@ import type { CreditKind, CreditsResponse } from "./credit-schema.ts";
 export async function findCredits(db: Kysely<DB>, accountId: number): Promise<CreditsResponse> {
   const { rows } = await sql<{ kind: CreditKind; available: number; reserved: number }>`
     select b.kind, b.available, coalesce((
+      select sum(r.folded_reserved - r.folded_captured - r.folded_released) from credit_reservations r
+      where r.account_id = ${accountId} and r.kind = b.kind and r.closed_at is null
+    ), 0)::bigint + coalesce((
       select sum(case when t.type = 'reserve' then t.amount else -t.amount end)
       from credit_reservations r
       join credit_transfers t on t.account_id = r.account_id and t.reservation_id = r.id
@@ -55,15 +58,19 @@ export async function findReservation(
   id: number,
 ): Promise<ReservationSums> {
   const { rows } = await sql<ReservationSums>`
-    select
-      coalesce(sum(amount) filter (where type = 'reserve'), 0)::bigint as reserved,
-      coalesce(sum(amount) filter (where type = 'capture'), 0)::bigint as captured,
-      coalesce(sum(amount) filter (where type = 'release'), 0)::bigint as released,
-      coalesce(sum(amount) filter (where type = 'refund'), 0)::bigint as refunded
-    from credit_transfers
-    where account_id = ${accountId} and reservation_id = ${id}`.execute(db);
-  // A reservation is created together with its first transfer.
-  const sums = rows[0]!;
-  if (sums.reserved === 0) throw notFound();
+    select r.folded_reserved + t.reserved as reserved, r.folded_captured + t.captured as captured,
+      r.folded_released + t.released as released, r.folded_refunded + t.refunded as refunded
+    from credit_reservations r
+    cross join (
+      select
+        coalesce(sum(amount) filter (where type = 'reserve'), 0)::bigint as reserved,
+        coalesce(sum(amount) filter (where type = 'capture'), 0)::bigint as captured,
+        coalesce(sum(amount) filter (where type = 'release'), 0)::bigint as released,
+        coalesce(sum(amount) filter (where type = 'refund'), 0)::bigint as refunded
+      from credit_transfers
+      where account_id = ${accountId} and reservation_id = ${id}) t
+    where r.account_id = ${accountId} and r.id = ${id}`.execute(db);
+  const [sums] = rows;
+  if (!sums) throw notFound();
   return sums;
 }

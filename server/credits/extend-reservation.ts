@@ -14,7 +14,7 @@ export async function extendReservation(
 ): Promise<void> {
   const { kind } = await tx
     .updateTable("credit_reservations")
-    .set({ closed_at: null })
+    .set({ closed_at: null, folded_at: null })
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .returning("kind")

@@ -1,6 +1,7 @@
 // What retention deletes and what it keeps.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import { sql } from "kysely";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { makeEndpoint, makeEvents, relay } from "../../test/support/callback-factory.ts";
 import { makeNode, makeTrunk } from "../../test/support/telephony-factory.ts";
@@ -23,6 +24,10 @@ import {
 } from "../../test/support/account-factory.ts";
 import { voiceSandboxStub } from "../../test/support/sandbox-stub.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
+import { closeReservation } from "../credits/close-reservation.ts";
+import { extendReservation } from "../credits/extend-reservation.ts";
+import { reserveCredits } from "../credits/reserve-credits.ts";
+import { spendCredit } from "../credits/spend-credit.ts";
 import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { applyRetention } from "./apply-retention.ts";
@@ -52,7 +57,7 @@ after(() => api.close());
 afterEach(() =>
   api.app.db.pool.query(`update accounts set retention_events_days = null,
     retention_messages_days = null, retention_calls_days = null, retention_recordings_days = null,
-    retention_idempotency_keys_days = null, retention_audit_days = null`),
+    retention_idempotency_keys_days = null, retention_audit_days = null, retention_ledger_days = null`),
 );
 
 const many = <Row>(n: number, row: Row): Row[] => Array.from({ length: n }, () => row);
@@ -419,4 +424,123 @@ test("deletes expired entries of the audit trail in small steps, and keeps newer
   assert.deepEqual(await applyAll(), [1_000, 100]);
   assert.equal(await rowsOf("audit_entries", mine), 1_100);
   assert.equal(await rowsOf("audit_entries", other), 2_200);
+});
+
+/** Reserves call credit, captures all but one of it one by one, and releases that. */
+async function spendCall({ account_id }: TestAccount, amount: number): Promise<void> {
+  const { db, clock } = api.app;
+  const now = clock.now();
+  await db.query.transaction().execute(async (tx) => {
+    const subject = unique("call");
+    const id = await reserveCredits(tx, { account_id, kind: "call", subject, amount }, now);
+    await sql`select settle_credits(${account_id}, ${id}, 1, 0, 0, ${now})
+      from generate_series(1, ${amount - 1}::int)`.execute(tx);
+    await sql`select settle_credits(${account_id}, ${id}, 0, 1, 0, ${now})`.execute(tx);
+    await closeReservation(tx, account_id, id, now);
+  });
+}
+
+const spendMessage = ({ account_id }: TestAccount) =>
+  api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      spendCredit(
+        tx,
+        { account_id, kind: "chat", subject: unique("chat_message") },
+        api.clock.now(),
+      ),
+    );
+
+/** The sum of each day of the account, kind and type. */
+async function ledgerDays({ account_id }: TestAccount): Promise<unknown> {
+  const { rows } = await api.app.db.pool.query(
+    `select kind, type, date_trunc('day', at, 'Asia/Kolkata') as day, sum(amount)::int as amount
+     from credit_transfers where account_id = $1 group by 1, 2, 3 order by 1, 2, 3`,
+    [account_id],
+  );
+  return rows;
+}
+
+test("folds the ledger by day, in small steps: balance, sums of days and campaigns' credit stay exact", async () => {
+  const mine = await account({ ledger_days: 365 });
+  const other = await account();
+  const { account_id } = mine;
+  await api.app.db.query
+    .updateTable("accounts")
+    .set({ time_zone: "Asia/Kolkata" })
+    .where("account_id", "=", account_id)
+    .execute();
+  await makeCredits(api.app, mine, { chat: 100, call: 2_000 });
+  const campaign = await chatCampaign(mine, 5);
+  await spendCall(mine, 1_200);
+  await spendMessage(mine);
+  await spendMessage(other);
+  // 18:30 UTC is midnight in Kolkata.
+  api.clock.advance(12 * 3_600_000);
+  await spendCall(mine, 3);
+  const open = await api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      reserveCredits(
+        tx,
+        { account_id, kind: "call", subject: unique("call"), amount: 7 },
+        api.clock.now(),
+      ),
+    );
+  api.clock.advance(366 * day_ms);
+  await spendCall(mine, 4);
+  const path = `/api/v1/chat/campaigns/${campaign}`;
+  const read = async () => [
+    await get(mine, "/api/v1/credits"),
+    await get(mine, path),
+    await ledgerDays(mine),
+  ];
+  const before_fold = await read();
+  const grants = await rowsOf("credit_transfers", mine, "type = 'grant'");
+
+  assert.deepEqual(await applyAll(), [1_000, 209]);
+  assert.deepEqual(await read(), before_fold);
+  const old = `type <> 'grant' and at < '${daysAgo(1).toISOString()}'`;
+  // Of chat: reserve and capture; of calls on two days: reserve, capture and release; the open reservation.
+  assert.equal(await rowsOf("credit_transfers", mine, old), 2 + 2 * 3 + 1);
+  assert.equal(await rowsOf("credit_transfers", mine, "type = 'grant'"), grants);
+  const { rows } = await api.app.db.pool.query<{ id: number; subject: string; folded: boolean }>(
+    `select id, subject, folded_at is not null as folded from credit_reservations
+     where account_id = $1 order by id`,
+    [account_id],
+  );
+  assert.deepEqual(
+    rows.map(({ id, folded }) => [folded, id === open]),
+    [
+      [true, false],
+      [false, true],
+      [false, false],
+    ],
+  );
+  assert.equal(await rowsOf("credit_transfers", other, "reservation_id is not null"), 2);
+  await checkLedger(api.app.db.pool);
+  await checkCampaigns(api.app.db.pool);
+
+  // A retry reopens the campaign's reservation.
+  const now = api.clock.now();
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => extendReservation(tx, { account_id, id: rows[0]!.id, amount: 2 }, now));
+  const { chat } = await get(mine, "/api/v1/credits");
+  assert.equal(chat.reserved, 2);
+  await assert.rejects(
+    api.app.db.query
+      .transaction()
+      .execute((tx) => closeReservation(tx, account_id, rows[0]!.id, now)),
+    /still has credit/,
+  );
+  await api.app.db.pool.query("select settle_credits($1, $2, 0, 2, 0, $3)", [
+    account_id,
+    rows[0]!.id,
+    now,
+  ]);
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => closeReservation(tx, account_id, rows[0]!.id, now));
+  await checkLedger(api.app.db.pool);
 });

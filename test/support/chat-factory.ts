@@ -121,7 +121,7 @@ export async function makeChatCampaign(
     .executeTakeFirstOrThrow();
   return app.db.query.transaction().execute(async (tx) => {
     const plan = makeTemplatePlan(template as never);
-    const subject = unique("chat_campaign");
+    const subject = `chat_campaign:${unique("test")}`;
     const reservation_id = await reserveCredits(
       tx,
       { account_id, kind: "chat", subject, amount: recipients.length },

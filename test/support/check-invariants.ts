@@ -60,10 +60,10 @@ async function checkCreditReservations(db: Queryable): Promise<void> {
      from credit_reservations r
      cross join lateral (
        select
-         coalesce(sum(amount) filter (where type = 'reserve'), 0) as reserved,
-         coalesce(sum(amount) filter (where type = 'capture'), 0) as captured,
-         coalesce(sum(amount) filter (where type = 'release'), 0) as released,
-         coalesce(sum(amount) filter (where type = 'refund'), 0) as refunded,
+         r.folded_reserved + coalesce(sum(amount) filter (where type = 'reserve'), 0) as reserved,
+         r.folded_captured + coalesce(sum(amount) filter (where type = 'capture'), 0) as captured,
+         r.folded_released + coalesce(sum(amount) filter (where type = 'release'), 0) as released,
+         r.folded_refunded + coalesce(sum(amount) filter (where type = 'refund'), 0) as refunded,
          count(*) filter (where t.kind <> r.kind) as of_another_kind
        from credit_transfers t where t.account_id = r.account_id and t.reservation_id = r.id
      ) s
@@ -178,12 +178,13 @@ export async function checkCampaignCredits(db: Queryable): Promise<void> {
     "campaigns whose credit does not match their recipients",
     `select c.account_id, c.id, c.state, c.total, t.*, r.*
      from chat_campaigns c
+     left join credit_reservations v on v.account_id = c.account_id and v.id = c.reservation_id
      cross join lateral (
        select
-         coalesce(sum(amount) filter (where type = 'reserve'), 0)::int as reserved,
-         coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
-         coalesce(sum(amount) filter (where type = 'release'), 0)::int as released,
-         coalesce(sum(amount) filter (where type = 'refund'), 0)::int as refunded
+         (coalesce(v.folded_reserved, 0) + coalesce(sum(amount) filter (where type = 'reserve'), 0))::int as reserved,
+         (coalesce(v.folded_captured, 0) + coalesce(sum(amount) filter (where type = 'capture'), 0))::int as captured,
+         (coalesce(v.folded_released, 0) + coalesce(sum(amount) filter (where type = 'release'), 0))::int as released,
+         (coalesce(v.folded_refunded, 0) + coalesce(sum(amount) filter (where type = 'refund'), 0))::int as refunded
        from credit_transfers
        where account_id = c.account_id and reservation_id = c.reservation_id) t
      cross join lateral (
@@ -307,11 +308,13 @@ export async function checkCallCredits(db: Queryable): Promise<void> {
      left join credit_reservations r on r.account_id = c.account_id and r.id = c.reservation_id
      cross join lateral (
        select
-         coalesce(sum(amount) filter (where type = 'reserve'), 0)::int as reserved,
-         coalesce(sum(amount) filter (where type = 'capture'), 0)::int as captured,
-         coalesce(sum(amount) filter (where type = 'release'), 0)::int as released
+         (coalesce(r.folded_reserved, 0) + coalesce(sum(amount) filter (where type = 'reserve'), 0))::int as reserved,
+         (coalesce(r.folded_captured, 0) + coalesce(sum(amount) filter (where type = 'capture'), 0))::int as captured,
+         (coalesce(r.folded_released, 0) + coalesce(sum(amount) filter (where type = 'release'), 0))::int as released
        from credit_transfers where account_id = c.account_id and reservation_id = c.reservation_id) t
      where case when c.direction = 'inbound' then c.cost <> 0 or r.id is not null
+       -- The reservation of a call is deleted when it is folded.
+       when r.id is null and a.retention_ledger_days is not null then false
        else r.id is null or r.subject <> 'call:' || c.id
        or t.captured <> c.cost
        or (c.stage = 'ended') is distinct from (r.closed_at is not null)

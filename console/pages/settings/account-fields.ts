@@ -116,6 +116,7 @@ export const setting_sections: readonly SettingSection[] = [
       days("events_days", "Events and their deliveries"),
       days("idempotency_keys_days", "Idempotency keys"),
       days("audit_days", "The audit trail (at least 365)"),
+      days("ledger_days", "Single entries of the credit ledger (at least 365)"),
     ],
   },
 ];

@@ -151,6 +151,7 @@ const retention = {
     "Idempotency keys with their responses, but those of chat campaigns; null: no limit",
   ),
   audit_days: days("Entries of the audit trail; null: no limit", 365),
+  ledger_days: days("Credit transfers, before they are added up by day; null: no limit", 365),
 };
 
 const credit_low = (kind: string) =>

@@ -83,6 +83,7 @@ test("an account reads itself and nothing else", async () => {
       events_days: 30,
       idempotency_keys_days: null,
       audit_days: null,
+      ledger_days: null,
     },
     storage: { used_bytes: 0, megabytes_max: 50_000 },
   });
@@ -200,6 +201,7 @@ test("retention periods are 1 to 3650 days or unlimited, change field by field a
     events_days: null,
     idempotency_keys_days: null,
     audit_days: null,
+    ledger_days: null,
   };
   assert.deepEqual(changed.body.retention, kept);
   const next = await patch({ retention: { recordings_days: 1 } }, own.token);

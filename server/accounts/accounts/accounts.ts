@@ -73,6 +73,7 @@ function accountRows(db: Kysely<DB>) {
       "retention_events_days",
       "retention_idempotency_keys_days",
       "retention_audit_days",
+      "retention_ledger_days",
       "storage_megabytes",
       sql<number>`storage_used(account_id)`.as("storage_used_bytes"),
     ]);
@@ -127,6 +128,7 @@ function accountResponse(row: Row): AccountResponse {
       events_days: row.retention_events_days,
       idempotency_keys_days: row.retention_idempotency_keys_days,
       audit_days: row.retention_audit_days,
+      ledger_days: row.retention_ledger_days,
     },
     storage: { used_bytes: row.storage_used_bytes, megabytes_max: row.storage_megabytes },
   };

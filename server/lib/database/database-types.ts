@@ -57,6 +57,7 @@ export interface Accounts {
   retention_due_at: Generated<Date>;
   retention_events_days: Generated<number | null>;
   retention_idempotency_keys_days: number | null;
+  retention_ledger_days: number | null;
   retention_messages_days: number | null;
   retention_recordings_days: number | null;
   storage_megabytes: Generated<number>;
@@ -623,6 +624,11 @@ export interface CreditReservations {
   account_id: number;
   closed_at: Date | null;
   created_at: Date;
+  folded_at: Date | null;
+  folded_captured: Generated<number>;
+  folded_refunded: Generated<number>;
+  folded_released: Generated<number>;
+  folded_reserved: Generated<number>;
   id: Generated<number>;
   kind: string;
   subject: string;
