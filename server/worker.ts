@@ -1,22 +1,10 @@
-// The explicit list of background loops and job handlers.
-import { clearEndpoint } from "./callbacks/endpoints/clear-endpoint.ts";
+// The explicit list of background loops.
 import { due_deliverers, openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
-import { replayEvents } from "./callbacks/replays/replay-events.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
 import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { due_nodes, openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
 import { applyWebhooks, due_webhooks } from "./chat/inbound/apply-webhooks.ts";
-import { endExpiredRestriction } from "./chat/inbound/end-restriction.ts";
-import { notifyCall } from "./chat/single-messages/notify-call.ts";
-import { endThrottling } from "./chat/numbers/end-throttling.ts";
-import { wakeCampaigns } from "./chat/campaigns/wake-campaigns.ts";
 import { due_senders, openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
-import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
-import { startCampaign } from "./chat/campaigns/start-campaign.ts";
-import { syncTemplatesDaily } from "./chat/templates/sync-templates.ts";
-import { drainCampaign } from "./chat/campaigns/drain-campaign.ts";
-import { recordCallOutcome } from "./crm/leads/record-call-outcome.ts";
-import { recordMissedCall } from "./crm/leads/record-missed-call.ts";
 import { open_imports, runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import { openAccountPlaces, type AccountPlaces } from "./engine/account-places.ts";
 import type { App } from "./engine/app.ts";
@@ -28,75 +16,20 @@ import { pollWork, type Polled } from "./engine/poll-work.ts";
 import { due_events, relayEvents } from "./engine/relay-events.ts";
 import { purgeLeases } from "./engine/purge-leases.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
-import { dueJobs, workJobs, type JobHandlers } from "./engine/work-jobs.ts";
+import { dueJobs, workJobs } from "./engine/work-jobs.ts";
+import { job_queues } from "./job-queues.ts";
 import { countDueCampaigns } from "./reports/count-campaigns.ts";
 import { foldDueCalls } from "./reports/fold-calls.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
-import { erasePerson } from "./retention/erase-person.ts";
 import { purgeRecordings } from "./retention/purge-recordings.ts";
 import { completeCampaigns, open_campaigns } from "./voice/campaigns/complete-campaigns.ts";
-import { decodeFile } from "./voice/files/decode-file.ts";
 import { moveStrandedCampaigns } from "./voice/campaigns/move-stranded-campaigns.ts";
 import { open_scripts, synthesizeScripts } from "./voice/campaigns/synthesize-scripts.ts";
-import { startVoiceCampaign } from "./voice/campaigns/start-voice-campaign.ts";
-import { drainVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
 
 export type BackgroundWork = {
   /** Ends each loop after its current transaction. */
   stop(): Promise<void>;
 };
-
-type JobQueue = {
-  readonly name: string;
-  readonly handlers: JobHandlers;
-  /** Jobs of the queue that run at once in this process, and those of one account. */
-  readonly loops: number;
-  readonly account_loops: number;
-};
-
-/** Long work and work that others wait for have queues of their own; one account never has all loops of one. */
-export const job_queues: readonly JobQueue[] = [
-  {
-    name: "audio-jobs",
-    loops: 2,
-    account_loops: 1,
-    handlers: { "voice.decode_file": decodeFile },
-  },
-  {
-    name: "erasures",
-    loops: 2,
-    account_loops: 1,
-    handlers: { "retention.erase_person": erasePerson },
-  },
-  {
-    name: "campaign-jobs",
-    loops: 2,
-    account_loops: 1,
-    handlers: {
-      "chat.start_campaign": startCampaign,
-      "voice.start_campaign": startVoiceCampaign,
-      "chat.wake_campaigns": wakeCampaigns,
-      "chat.end_throttling": endThrottling,
-      "chat.end_restriction": endExpiredRestriction,
-    },
-  },
-  {
-    name: "jobs",
-    loops: 4,
-    account_loops: 2,
-    handlers: {
-      "chat.drain_campaign": drainCampaign,
-      "chat.settle_unknown": settleUnknown,
-      "chat.sync_templates": syncTemplatesDaily,
-      "chat.notify_call": notifyCall,
-      "voice.drain_campaign": drainVoiceCampaign,
-      "crm.record_call": recordCallOutcome,
-      "crm.record_missed_call": recordMissedCall,
-      "callbacks.clear_endpoint": clearEndpoint,
-      "callbacks.replay": replayEvents,
-    },
-  },
-];
 
 export type WorkerSettings = SenderSettings & {
   readonly leases: LeaseTimes;

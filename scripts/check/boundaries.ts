@@ -11,6 +11,7 @@ export const ladder: Ladder = [
   ["main", "cli"],
   ["print-welcome"],
   ["worker", "api", "seed-demo"],
+  ["job-queues"],
   ["console"],
   ["config"],
   ["live", "people", "reports", "retention"],

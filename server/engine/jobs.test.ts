@@ -7,7 +7,7 @@ import { passTime } from "../../test/support/pass-time.ts";
 import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import { systemRandom } from "../lib/random.ts";
-import { job_queues } from "../worker.ts";
+import { job_queues } from "../job-queues.ts";
 import { openAccountPlaces } from "./account-places.ts";
 import { addJob, job_kinds, notifyJob, type NewJob } from "./add-job.ts";
 import type { App } from "./app.ts";

@@ -8,7 +8,8 @@ import type { Call, Leg } from "../../state-machine/call.ts";
 import { mayCallCustomer } from "../../customer-hours.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
-import { isCampaignOpen, type Claimed, type TrunkShare } from "../node/leader-statements.ts";
+import { isCampaignOpen, type Claimed } from "../node/leader-statements.ts";
+import type { TrunkShare } from "../node/node-state.ts";
 
 /** A later call is not placed: its node was unavailable, or the queue was too long. */
 export const late_ms_max = 3_600_000;

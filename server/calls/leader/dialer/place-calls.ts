@@ -1,12 +1,8 @@
 // Claims calls that are due, as many as the node and its trunks have slots for.
 import { callName, type Call } from "../../state-machine/call.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
-import {
-  adoptCallsOfNode,
-  claimCalls,
-  type Claimed,
-  type TrunkShare,
-} from "../node/leader-statements.ts";
+import { adoptCallsOfNode, claimCalls, type Claimed } from "../node/leader-statements.ts";
+import type { TrunkShare } from "../node/node-state.ts";
 import { blockerAtClaim } from "./call-blockers.ts";
 import { resolveLine } from "./trunk-line.ts";
 

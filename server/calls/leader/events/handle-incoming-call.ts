@@ -12,7 +12,7 @@ import {
   findCalledNumber,
   type CalledNumber,
 } from "../node/incoming-statements.ts";
-import type { TrunkShare } from "../node/leader-statements.ts";
+import type { TrunkShare } from "../node/node-state.ts";
 import { mayProceed, type Leader } from "../node/leader.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
 

@@ -8,7 +8,7 @@ import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
 import type { CircuitBreaker } from "../dialer/circuit-breaker.ts";
 import type { ContentGate } from "../dialer/content-gate.ts";
-import type { NodeLimits, TrunkShare } from "./leader-statements.ts";
+import type { NodeLimits, TrunkShare } from "./node-state.ts";
 import type { Pace } from "./pace.ts";
 import type { SerializeAgentChoice } from "../events/serialize-agent-choice.ts";
 import type { CommitTransition } from "../events/commit-transitions.ts";
