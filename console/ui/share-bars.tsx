@@ -1,14 +1,16 @@
 import { formatCount, formatShare } from "./numbers.ts";
 
-/** Counts as bars, each as a share of a whole. */
+/** Counts as bars, each as a share of a whole; `of` says what the whole is. */
 export function ShareBars({
   rows,
   whole,
+  of,
 }: {
   readonly rows: readonly { readonly label: string; readonly count: number }[];
   readonly whole: number;
+  readonly of?: string;
 }) {
-  return (
+  const bars = (
     <dl className="flex flex-col gap-4">
       {rows.map(({ label, count }) => (
         <div key={label} className="grid grid-cols-[8rem_1fr_auto] items-center gap-3">
@@ -26,5 +28,12 @@ export function ShareBars({
         </div>
       ))}
     </dl>
+  );
+  if (of === undefined) return bars;
+  return (
+    <>
+      {bars}
+      <p className="text-muted text-xs">{of}</p>
+    </>
   );
 }

@@ -33,7 +33,8 @@ export const call_metrics: readonly Metric<Omit<CallReportRow, "campaign_id">>[]
   count("Calls", ({ calls }) => calls, false),
   count("Answered", ({ answered }) => answered, false),
   {
-    header: "Answer rate",
+    // A campaign's own page counts the people; a report counts each attempt.
+    header: "Answer rate per call",
     text: ({ answered, calls, in_progress }) => formatShare(answered, calls - in_progress),
     wide: true,
   },

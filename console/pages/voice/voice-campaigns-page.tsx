@@ -49,7 +49,7 @@ const columns: readonly Column<VoiceCampaign>[] = [
     header: "Answer rate",
     numeric: true,
     wide: true,
-    cell: ({ answered, total, pending }) => formatShare(answered, total - pending),
+    cell: ({ answered, called }) => formatShare(answered, called),
   },
   { header: "Calls", numeric: true, wide: true, cell: ({ attempts }) => formatCount(attempts) },
   {

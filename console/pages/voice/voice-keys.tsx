@@ -1,24 +1,25 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { queryClient } from "../../api/query-client.ts";
-import {
-  menuQuery,
-  voiceFileQuery,
-  voiceKeysQuery,
-  type Menu,
-  type VoiceCampaign,
-} from "../../api/voice.ts";
+import { voiceKeysQuery, type VoiceCampaign } from "../../api/voice.ts";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { useMay } from "../../ui/permission.ts";
 import { ShareBars } from "../../ui/share-bars.tsx";
+import { key_options } from "./content/file-words.ts";
 import { KeysGraph } from "./keys-graph.tsx";
+import { useMenuOf } from "./use-campaign-content.ts";
 
 const special: Readonly<Record<string, string>> = {
   timeout: "No key",
   invalid: "Not a choice",
   entered: "Digits entered",
 };
+
+/** As on a telephone; what is no key comes last. */
+function placeOfKey(key: string | null): number {
+  const place = key_options.findIndex(({ value }) => value === key);
+  return place === -1 ? key_options.length : place;
+}
 
 /** What callers pressed: at each node of the menu, or while the recording played. */
 export function VoiceKeys({ campaign }: { readonly campaign: VoiceCampaign }) {
@@ -48,7 +49,9 @@ export function VoiceKeys({ campaign }: { readonly campaign: VoiceCampaign }) {
           const offered = Object.keys(step && "keys" in step ? step.keys : {})
             .filter((key) => pressed.every((one) => one.key !== key))
             .map((key) => ({ key, callers: 0 }));
-          const keys = [...pressed, ...offered];
+          const keys = [...pressed, ...offered].toSorted(
+            (a, b) => placeOfKey(a.key) - placeOfKey(b.key),
+          );
           return (
             <section key={node} className="flex min-w-0 flex-col gap-3">
               {node !== null && (
@@ -72,14 +75,4 @@ export function VoiceKeys({ campaign }: { readonly campaign: VoiceCampaign }) {
       </div>
     </Panel>
   );
-}
-
-/** Returns the campaign's menu as it is now, if it has one that may be read. */
-function useMenuOf({ call_type, voice_file_id }: VoiceCampaign): Menu | undefined {
-  const reads = useMay("voice.content.read");
-  const manages = useMay("voice.content.manage");
-  const enabled = call_type === "obd_ivr" && (reads || manages);
-  const { data: file } = useQuery({ ...voiceFileQuery(voice_file_id), enabled });
-  const menu_id = file?.menu_id ?? null;
-  return useQuery({ ...menuQuery(menu_id ?? 0), enabled: menu_id !== null }).data;
 }

@@ -5,13 +5,16 @@ import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { ShareBars } from "../../ui/share-bars.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { percentDone } from "../campaigns/percent-done.ts";
+import { useReachesAgent } from "./use-campaign-content.ts";
 
 const seconds_of_minute = 60;
 
 /** How far the campaign is, how many people answer, and what it costs. */
 export function VoiceStats({ campaign }: { readonly campaign: VoiceCampaign }) {
-  const { total, pending, in_progress, answered, rejected, duplicates } = campaign;
+  const { total, pending, in_progress, answered, called, rejected, duplicates } = campaign;
   const { abandoned, live_answers, attempts, cost, talk_seconds } = campaign;
+  const reaches_agent = useReachesAgent(campaign);
+  const minutes = Math.round(talk_seconds / seconds_of_minute);
   const percent = percentDone(total, pending);
   const left_out = rejected + duplicates;
   return (
@@ -33,19 +36,21 @@ export function VoiceStats({ campaign }: { readonly campaign: VoiceCampaign }) {
       </Stat>
       <Stat
         label="Answer rate"
-        hint={`${formatCount(answered)} answered; calls placed: ${formatCount(attempts)}`}
+        hint={`${formatCount(answered)} of ${formatCount(called)} people called; calls placed: ${formatCount(attempts)}`}
       >
-        {formatShare(answered, total - pending)}
+        {formatShare(answered, called)}
       </Stat>
-      <Stat
-        label="Abandoned"
-        hint={`${formatCount(abandoned)} of ${formatCount(live_answers)} asked for an agent and got none`}
-      >
-        {formatShare(abandoned, live_answers)}
-      </Stat>
+      {(reaches_agent || abandoned > 0) && (
+        <Stat
+          label="Abandoned"
+          hint={`${formatCount(abandoned)} of ${formatCount(live_answers)} answered calls asked for an agent and got none`}
+        >
+          {formatShare(abandoned, live_answers)}
+        </Stat>
+      )}
       <Stat
         label="Credits used"
-        hint={`${formatCount(Math.round(talk_seconds / seconds_of_minute))} minutes of talk`}
+        hint={`${formatCount(minutes)} ${minutes === 1 ? "minute" : "minutes"} of talk`}
       >
         {formatCount(cost)}
       </Stat>
@@ -53,24 +58,34 @@ export function VoiceStats({ campaign }: { readonly campaign: VoiceCampaign }) {
   );
 }
 
-/** What became of the recipients. */
+/** What became of the people who were called, and how many were not called. */
 export function VoiceOutcome({ campaign }: { readonly campaign: VoiceCampaign }) {
+  const { called } = campaign;
   const rows = [
     { label: "Answered", count: campaign.answered, always: true },
     { label: "Machine", count: campaign.machine },
     { label: "Busy", count: campaign.busy },
     { label: "No answer", count: campaign.no_answer, always: true },
     { label: "Failed", count: campaign.failed, always: true },
-    { label: "Suppressed", count: campaign.suppressed },
-    { label: "Skipped", count: campaign.skipped },
-    { label: "Cancelled", count: campaign.cancelled },
   ];
+  const not_called = [
+    { label: "suppressed", count: campaign.suppressed },
+    { label: "skipped", count: campaign.skipped },
+    { label: "cancelled", count: campaign.cancelled },
+  ].filter(({ count }) => count > 0);
   return (
     <Panel title="Outcome">
       <ShareBars
-        whole={campaign.total - campaign.pending}
+        whole={called}
         rows={rows.filter(({ count, always = false }) => always || count > 0)}
+        of={`Of the ${formatCount(called)} ${called === 1 ? "person" : "people"} called.`}
       />
+      {not_called.length > 0 && (
+        <p className="text-muted">
+          Not called:{" "}
+          {not_called.map(({ label, count }) => `${formatCount(count)} ${label}`).join(", ")}.
+        </p>
+      )}
     </Panel>
   );
 }

@@ -115,6 +115,10 @@ export const VoiceCampaignRecord = Type.Object(
     rejected: count("Rows that were not valid"),
     duplicates: count("Rows with the number of an earlier row"),
     attempts: count("Calls placed"),
+    called: count("Recipients who were called: answered + machine + busy + no_answer + failed"),
+    answer_rate: nullable(
+      Type.Number({ description: "answered / called; null while nobody has been called" }),
+    ),
     live_answers: count("Calls that a person answered"),
     abandoned: count(
       "Calls that a person answered and who asked for an agent, and that ended without one",

@@ -94,6 +94,8 @@ test("a campaign is read by either id with exactly its fields, and its counts ar
     rejected: 4,
     duplicates: 3,
     attempts: 7,
+    called: 6,
+    answer_rate: 1 / 3,
     cost: 9,
     live_answers: 0,
     abandoned: 0,

@@ -208,7 +208,8 @@ function callableFromOf(
 
 function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCampaignRecord {
   const iso = (time: Date | null) => time?.toISOString() ?? null;
-  const { synthesizing, waiting, calling, answered, machine, busy, no_answer } = row;
+  const { synthesizing, waiting, calling, answered, machine, busy, no_answer, failed } = row;
+  const called = answered + machine + busy + no_answer + failed;
   const waiting_for = waitReasonOf(row, window, now);
   return {
     id: row.public_id,
@@ -233,13 +234,15 @@ function recordOf(row: CampaignRow, window: CallingWindow, now: Date): VoiceCamp
     machine,
     busy,
     no_answer,
-    failed: row.failed,
+    failed,
     suppressed: row.suppressed,
     skipped: row.skipped,
     cancelled: row.cancelled,
     rejected: row.rejected,
     duplicates: row.duplicates,
     attempts: row.attempts,
+    called,
+    answer_rate: called > 0 ? answered / called : null,
     live_answers: row.live_answers,
     abandoned: row.abandoned,
     abandonment_rate: row.live_answers > 0 ? row.abandoned / row.live_answers : null,
