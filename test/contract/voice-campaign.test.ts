@@ -439,6 +439,7 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
     rejected: 0,
     duplicates: 1,
     suppressed: 1,
+    suppressed_samples: ["919876543211"],
     rejects: [{ row: 7, value: "9876543210", reason: "has the number of an earlier row" }],
     credits: { needed: 5, available: 100_000, sufficient: true },
     starts_at: "2030-01-05T03:30:00.000Z",
@@ -449,8 +450,10 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
         time_zones: ["Asia/Calcutta"],
         recipients: 5,
         callable_from: "2030-01-05T03:30:00.000Z",
+        at_night: false,
       },
     ],
+    daytime_from: "2030-01-05T03:30:00.000Z",
     calls_per_second: 2,
   };
   const answer = await own.api.send("POST", preview_path, { token, json });

@@ -99,7 +99,7 @@ function ListFields({ composer, written }: Props) {
         hint={
           rows.length === 0
             ? `One a line. ${written} Further columns can fill variables.`
-            : `${formatCount(rows.length)} ${rows.length === 1 ? "recipient" : "recipients"}${has_heading ? " under a heading" : ""}, with the number in “${columns[phone_column]}”.${national_count > 0 ? ` ${nationalNote}` : ""}`
+            : `${formatCount(rows.length)} ${rows.length === 1 ? "line" : "lines"}${has_heading ? " under a heading" : ""}, with the number in “${columns[phone_column]}”.${national_count > 0 ? ` ${nationalNote}` : ""}`
         }
         onChange={({ target }) => change({ list: target.value })}
         className="font-mono"

@@ -16,7 +16,8 @@ export type LeftOut = {
 };
 
 type Props = {
-  readonly total: number;
+  /** How many people are reached. */
+  readonly reached: number;
   readonly left_out: readonly LeftOut[];
   readonly credits: { readonly needed: number; readonly available: number };
   /** What the cost covers, or why the credit does not suffice. */
@@ -29,6 +30,8 @@ type Props = {
   readonly list: "/chat/campaigns" | "/voice/campaigns";
   /** The words of the button that does it. */
   readonly action: string;
+  /** Danger: a better choice stands above. */
+  readonly action_kind?: "primary" | "danger";
   readonly blocked: boolean;
   readonly send: {
     readonly error: Error | null;
@@ -42,19 +45,22 @@ type Props = {
 
 /** What a campaign would do, and the button that does it. */
 export function DryRunPanel({ send, ...props }: Props) {
-  const { total, credits, starts_at, finishes_at } = props;
+  const { reached, left_out, credits, starts_at, finishes_at } = props;
+  const listed = left_out.reduce((sum, { count }) => sum + count, reached);
   const result = useRef<HTMLDivElement>(null);
   useEffect(() => result.current?.focus(), []);
   return (
     <div ref={result} tabIndex={-1} className="outline-none">
       <Panel title="Dry run">
         <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[auto_1fr]">
-          <dt className="text-muted">Recipients</dt>
-          <dd className="text-lg font-semibold tabular-nums">{formatCount(total)}</dd>
+          <dt className="text-muted">On the list</dt>
+          <dd className="tabular-nums">{formatCount(listed)}</dd>
           <dt className="text-muted">Left out</dt>
           <dd>
-            <LeftOutList left_out={props.left_out} />
+            <LeftOutList left_out={left_out} />
           </dd>
+          <dt className="text-muted">Will be reached</dt>
+          <dd className="text-lg font-semibold tabular-nums">{formatCount(reached)}</dd>
           <dt className="text-muted">Cost</dt>
           <dd>
             {formatCount(credits.needed)} of {formatCount(credits.available)} credits
@@ -77,7 +83,7 @@ export function DryRunPanel({ send, ...props }: Props) {
         <SendError error={send.error} list={props.list} />
         <div className="flex flex-wrap gap-2">
           <Button
-            kind="primary"
+            kind={props.action_kind ?? "primary"}
             busy={send.isPending || send.isSuccess}
             disabled={props.blocked}
             onClick={() => send.mutate()}

@@ -52,7 +52,9 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
     change(changed as Partial<Draft>),
   );
   const ready = { draft, ...recipients, onProgress: setUploaded };
-  const dryRun = useMutation({ mutationFn: () => preview(ready) });
+  const dryRun = useMutation({
+    mutationFn: (changed: Partial<Draft>) => preview({ ...ready, draft: { ...draft, ...changed } }),
+  });
   const send = useMutation({
     mutationFn: () => kind.send(ready),
     onSuccess: async (created) => {
@@ -76,10 +78,12 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
     errors: dryRun.error instanceof ApiProblem ? dryRun.error.errors : missing,
     send,
     reset,
-    check() {
+    /** Makes the dry run, of a changed draft if given. */
+    check(changed: Partial<Draft> = {}) {
       const found = missingIn(ready);
+      change(changed);
       setMissing(found);
-      if (found.length === 0) dryRun.mutate();
+      if (found.length === 0) dryRun.mutate(changed);
     },
     change,
     discard() {

@@ -1,5 +1,6 @@
 // What can be set of an account, by the section of the API that it belongs to.
 import type { FormField } from "../../ui/form-fields.tsx";
+import { zoneName } from "../../ui/zone-name.ts";
 
 export type SettingSection = {
   readonly title: string;
@@ -26,7 +27,10 @@ export const setting_sections: readonly SettingSection[] = [
         label: "Time zone",
         kind: "text",
         note: "Such as Asia/Kolkata. Times without a zone are meant in it.",
-        options: Intl.supportedValuesOf("timeZone").map((value) => ({ value, label: value })),
+        options: Intl.supportedValuesOf("timeZone").map((zone) => {
+          const name = zoneName(zone);
+          return { value: name, label: name };
+        }),
       },
       {
         name: "country_code",

@@ -18,8 +18,11 @@ import { requireTrunk } from "./internal/require-trunk.ts";
 import { zones_shown_max, type VoiceCampaignPreview } from "./voice-campaign-schema.ts";
 import { withRecipients, type VoiceCampaignRequest } from "./with-recipients.ts";
 
-/** How many rejected rows are shown. */
+/** How many rejected rows, and suppressed numbers, are shown. */
 const samples_max = 20;
+
+/** The calling window of an account that sets none. */
+const default_window = { night_calling: false, calling_from: "09:00", calling_to: "21:00" };
 
 /** Previews a launch by JSON or form. Refuses the same requests as createVoiceCampaign. */
 export async function previewVoiceCampaign(
@@ -31,7 +34,12 @@ export async function previewVoiceCampaign(
   const db = app.db.query;
   return withRecipients(app, account, request, now, async (order, recipients) => {
     const { shares } = await requireTrunk(db, account.id, app.random());
-    const { suppressed, callable } = await countRecipients(app, account.id, recipients, now);
+    const { suppressed, suppressed_samples, callable } = await countRecipients(
+      app,
+      account.id,
+      recipients,
+      now,
+    );
     const summary = recipients.summary();
     const { valid: total, invalid: rejected, duplicate: duplicates, rejects } = summary;
     if (total === 0) throw noRecipients(order.source.send_to, summary);
@@ -41,16 +49,19 @@ export async function previewVoiceCampaign(
     const window = await readWindow(db, account.id);
     const from = order.scheduled_at ?? now;
     const { starts_at, finishes_at } = scheduleOf(window, callable, calls_per_second, from);
+    const zones = zonesOf(window, callable, calls_per_second, from);
     return {
       total,
       rejected,
       duplicates,
       suppressed,
+      suppressed_samples,
       rejects: samplesOf(rejects),
       credits: { needed, available, sufficient: available >= needed },
       starts_at: starts_at?.toISOString() ?? null,
       finishes_at: finishes_at?.toISOString() ?? null,
-      zones: zonesOf(window, callable, from),
+      zones,
+      daytime_from: daytimeFrom(window, zones, from)?.toISOString() ?? null,
       calls_per_second,
     };
   });
@@ -62,20 +73,26 @@ async function countRecipients(
   accountId: number,
   recipients: RecipientSource<unknown>,
   now: Date,
-): Promise<{ suppressed: number; callable: ReadonlyMap<string, number> }> {
+): Promise<{
+  suppressed: number;
+  suppressed_samples: string[];
+  callable: ReadonlyMap<string, number>;
+}> {
   let suppressed = 0;
+  const suppressed_samples: string[] = [];
   const callable = new Map<string, number>();
   for await (const chunk of recipients.lines(null)) {
     const phones = Buffer.from(chunk).toString("latin1").trimEnd().split("\n");
     const among = await suppressedAmong(db.pool, accountId, call_outreach, phones, now);
     suppressed += among.size;
+    suppressed_samples.push(...[...among].slice(0, samples_max - suppressed_samples.length));
     for (const phone of phones) {
       if (among.has(phone)) continue;
       const zones = phoneTimeZones(phone);
       callable.set(zones, (callable.get(zones) ?? 0) + 1);
     }
   }
-  return { suppressed, callable };
+  return { suppressed, suppressed_samples, callable };
 }
 
 /** Returns when the first recipient may be called, and when the last could have been; null if one never may. */
@@ -102,16 +119,58 @@ function scheduleOf(
   };
 }
 
-/** Returns where the most recipients are, and from when each may be called. */
-function zonesOf(window: CallingWindow, callable: ReadonlyMap<string, number>, from: Date) {
+/** Returns where the most recipients are, from when each may be called, and whether that is at night. */
+function zonesOf(
+  window: CallingWindow,
+  callable: ReadonlyMap<string, number>,
+  calls_per_second: number,
+  from: Date,
+) {
   return [...callable]
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, zones_shown_max)
     .map(([joined, recipients]) => {
       const time_zones = splitTimeZones(joined);
       const at = customerCallableFrom(window, time_zones, from);
-      return { time_zones, recipients, callable_from: at?.toISOString() ?? null };
+      const length_ms = msFor(recipients, calls_per_second);
+      const at_night = at !== null && isAtNight(window, time_zones, at, length_ms);
+      return { time_zones, recipients, callable_from: at?.toISOString() ?? null, at_night };
     });
+}
+
+/** The window of an account that sets none, by the clocks of the customers; in no known zone, by the account's. */
+const daytime = (window: CallingWindow, time_zones: readonly string[]): CallingWindow => ({
+  ...default_window,
+  time_zone: time_zones[0] ?? window.time_zone,
+});
+
+/** Returns whether calls from `at` on are over sooner by the account's window than they would be by day alone. */
+function isAtNight(
+  window: CallingWindow,
+  time_zones: readonly string[],
+  at: Date,
+  length_ms: number,
+): boolean {
+  const end = callableFor(window, time_zones, at, length_ms);
+  const end_by_day = callableFor(daytime(window, time_zones), time_zones, at, length_ms);
+  return end !== null && (end_by_day === null || end < end_by_day);
+}
+
+/** Returns when it is day in all zones and the window is open; null if that is never, or not within some days. */
+function daytimeFrom(
+  window: CallingWindow,
+  zones: VoiceCampaignPreview["zones"],
+  from: Date,
+): Date | null {
+  const everywhere = zones.flatMap(({ time_zones }) => time_zones);
+  let at: Date | null = from;
+  for (let tries = 0; at && tries < 10; tries++) {
+    const open = customerCallableFrom(window, everywhere, at);
+    const by_day = open && customerCallableFrom(daytime(window, everywhere), everywhere, open);
+    if (open?.getTime() === by_day?.getTime()) return open;
+    at = by_day;
+  }
+  return null;
 }
 
 function msFor(calls: number, calls_per_second: number): number {

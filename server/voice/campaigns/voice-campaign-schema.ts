@@ -165,16 +165,19 @@ export const VoiceReject = Type.Object(
 );
 export type VoiceReject = Static<typeof VoiceReject>;
 
-/** A dry run of a launch. */
 /** How many places of numbers a preview names. */
 export const zones_shown_max = 20;
 
+/** A dry run of a launch. */
 export const VoiceCampaignPreview = Type.Object(
   {
     total: Type.Integer({ description: "Recipients the campaign would have" }),
     rejected: Type.Integer({ description: "Rows that are not valid" }),
     duplicates: Type.Integer({ description: "Rows with the number of an earlier row" }),
     suppressed: Type.Integer({ description: "Recipients that are suppressed now" }),
+    suppressed_samples: Type.Array(Type.String(), {
+      description: "The first suppressed numbers: digits with country code",
+    }),
     rejects: Type.Array(VoiceReject, { description: "The first rejected rows" }),
     credits: Type.Object({
       needed: Type.Integer({ description: "For the first pulse of one attempt per recipient" }),
@@ -202,8 +205,17 @@ export const VoiceCampaignPreview = Type.Object(
         callable_from: nullable(
           timestamp("UTC: when they may first be called; null if the window never opens for them"),
         ),
+        at_night: Type.Boolean({
+          description:
+            "Whether first attempts may reach them outside 09:00 to 21:00 by a clock there, because the account's calling window allows it",
+        }),
       }),
       { description: `By where the numbers are, most first, at most ${zones_shown_max}` },
+    ),
+    daytime_from: nullable(
+      timestamp(
+        "UTC: when the calling window is open and it is 09:00 to 21:00 in all of these zones; null if it never is in all",
+      ),
     ),
     calls_per_second: Type.Integer({ description: "Of the trunk" }),
   },

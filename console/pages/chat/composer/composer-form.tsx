@@ -9,6 +9,7 @@ import { isSandbox } from "../../../ui/sandbox-note.tsx";
 import { SandboxNumbers } from "../../../ui/sandbox-numbers.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
+import { zoneName } from "../../../ui/zone-name.ts";
 import { AudienceFields } from "../../campaigns/audience-fields.tsx";
 import type { Composer } from "./use-composer.ts";
 
@@ -59,7 +60,7 @@ export function ComposerForm({ composer }: { readonly composer: Composer }) {
           type="datetime-local"
           value={draft.scheduled_at}
           error={errorOf("scheduled_at")}
-          hint={`In the account's time zone (${account.time_zone}). Leave it empty to begin at once.`}
+          hint={`In the account's time zone (${zoneName(account.time_zone)}). Leave it empty to begin at once.`}
           onValueChange={(scheduled_at) => change({ scheduled_at })}
         />
       </Panel>

@@ -20,7 +20,7 @@ export function ComposerPage() {
       isChecking={dryRun.isPending}
       isNew={isNew}
       isContinued={isContinued}
-      onCheck={check}
+      onCheck={() => check()}
       onDiscard={discard}
     />
   );

@@ -10,7 +10,7 @@ import type { Composer } from "./use-composer.ts";
 export type Preview = Answer<"previewChatCampaign">;
 
 const left_out = {
-  invalid: "No valid phone number with its country code",
+  invalid: "Not a phone number",
   duplicate: "More than once in the list",
   blacklisted: "Suppressed: they asked for no messages",
 } as const;
@@ -29,7 +29,7 @@ export function DryRun({
   return (
     <DryRunPanel
       {...preview}
-      total={total_contacts}
+      reached={total_contacts}
       left_out={(["invalid", "duplicate", "blacklisted"] as const).map((reason) => ({
         reason: left_out[reason],
         count: trimmed[reason],

@@ -10,6 +10,7 @@ import { isSandbox } from "../../../ui/sandbox-note.tsx";
 import { SandboxNumbers } from "../../../ui/sandbox-numbers.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
+import { zoneName } from "../../../ui/zone-name.ts";
 import { AudienceFields } from "../../campaigns/audience-fields.tsx";
 import { ContentFields } from "./content-fields.tsx";
 import { errorOf, type VoiceComposer } from "./use-voice-composer.ts";
@@ -75,7 +76,7 @@ function TimeFields({ composer }: Props) {
         type="datetime-local"
         value={draft.scheduled_at}
         error={errorOf(composer, "scheduled_at")}
-        hint={`In the account's time zone (${time_zone}). Leave it empty to begin at once. Nobody is called outside the account's calling hours, where they are.`}
+        hint={`In the account's time zone (${zoneName(time_zone)}). Leave it empty to begin at once. The dry run says when people are called, by the clocks where they are.`}
         onValueChange={(scheduled_at) => change({ scheduled_at })}
       />
       <div className="grid gap-4 sm:grid-cols-2">

@@ -18,7 +18,7 @@ export function VoiceComposerPage() {
       isChecking={dryRun.isPending}
       isNew={isNew}
       isContinued={isContinued}
-      onCheck={check}
+      onCheck={() => check()}
       onDiscard={discard}
     />
   );

@@ -1,33 +1,36 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Answer } from "../../../api/answer.ts";
+import { Button } from "../../../ui/button.tsx";
 import { formatCount } from "../../../ui/numbers.ts";
 import { CallsSandboxNote } from "../../../ui/sandbox-note.tsx";
+import { zoneName } from "../../../ui/zone-name.ts";
 import { DryRunPanel } from "../../campaigns/dry-run-panel.tsx";
 import type { VoiceComposer } from "./use-voice-composer.ts";
 
+const shell = getRouteApi("/shell");
+
 type Preview = Answer<"previewVoiceCampaign">;
+type Reject = Preview["rejects"][number];
+
+const isDuplicate = ({ reason }: Reject) => reason === "has the number of an earlier row";
+const isNoNumber = ({ reason }: Reject) => reason.startsWith("must be a number");
 
 /** What the campaign would do, and the button that does it. */
 export function VoiceDryRun({
-  composer: { send, reset },
+  composer,
   preview,
 }: {
   readonly composer: VoiceComposer;
   readonly preview: Preview;
 }) {
-  const { total, suppressed, rejected, duplicates, rejects, credits, calls_per_second } = preview;
+  const { total, suppressed, credits, calls_per_second, zones } = preview;
   const callable = total - suppressed;
+  const at_night = zones.some((zone) => zone.at_night);
   return (
     <DryRunPanel
       {...preview}
-      left_out={[
-        {
-          reason: "Not valid",
-          count: rejected,
-          examples: rejects.map(({ row, value, reason }) => `row ${row}: ${value} ${reason}`),
-        },
-        { reason: "More than once in the list", count: duplicates },
-        { reason: "Suppressed: they asked for no calls", count: suppressed },
-      ]}
+      reached={callable}
+      left_out={leftOut(preview)}
       about_credits={
         <p className={credits.sufficient ? "text-muted text-xs" : "text-danger"}>
           {credits.sufficient
@@ -36,19 +39,45 @@ export function VoiceDryRun({
         </p>
       }
       list="/voice/campaigns"
-      action={`Call ${formatCount(callable)} ${callable === 1 ? "person" : "people"}`}
+      action={`Call ${formatCount(callable)} ${callable === 1 ? "person" : "people"}${at_night ? " at night" : ""}`}
+      action_kind={at_night ? "danger" : "primary"}
       blocked={callable === 0}
-      send={send}
-      onChange={reset}
+      send={composer.send}
+      onChange={composer.reset}
     >
       <CallsSandboxNote />
-      <LocalHours zones={preview.zones} />
+      <LocalHours zones={zones} />
+      <NightWarning composer={composer} preview={preview} />
       <p className="text-muted">
         Up to {formatCount(calls_per_second)} {calls_per_second === 1 ? "call" : "calls"} a second,
         at the trunk's pace.
       </p>
     </DryRunPanel>
   );
+}
+
+function leftOut({ rejected, duplicates, rejects, suppressed, suppressed_samples }: Preview) {
+  const wrong = rejects.filter((reject) => !isDuplicate(reject));
+  return [
+    {
+      reason: wrong.every(isNoNumber) ? "Not a phone number" : "Not valid",
+      count: rejected,
+      examples: wrong.map((reject) => {
+        const value = reject.value === "" ? `row ${reject.row}` : reject.value;
+        return isNoNumber(reject) ? value : `${value} ${reject.reason}`;
+      }),
+    },
+    {
+      reason: "More than once in the list",
+      count: duplicates,
+      examples: rejects.filter(isDuplicate).map(({ value }) => value),
+    },
+    {
+      reason: "Suppressed: they asked for no calls",
+      count: suppressed,
+      examples: suppressed_samples.map((phone) => `+${phone}`),
+    },
+  ];
 }
 
 /** When people may be called by the clocks where they are. */
@@ -61,12 +90,12 @@ function LocalHours({ zones }: Pick<Preview, "zones">) {
         {zones.map(({ time_zones, recipients, callable_from }) => (
           <li key={time_zones.join()}>
             {formatCount(recipients)} in{" "}
-            {time_zones.length === 0 ? "an unknown place" : time_zones.join(" or ")}
+            {time_zones.length === 0 ? "an unknown place" : time_zones.map(zoneName).join(" or ")}
             <span className="text-muted">
               ,{" "}
               {callable_from === null
                 ? "never callable at these hours"
-                : localTime(callable_from, time_zones[0])}
+                : `from ${localTime(callable_from, time_zones[0])}`}
             </span>
           </li>
         ))}
@@ -75,7 +104,57 @@ function LocalHours({ zones }: Pick<Preview, "zones">) {
   );
 }
 
-/** The first time at which they may be called, by a clock there. */
+/** Warns of calls at night where people are, and offers to wait for the day. */
+function NightWarning({
+  composer: { check },
+  preview: { zones, starts_at, daytime_from },
+}: {
+  readonly composer: VoiceComposer;
+  readonly preview: Preview;
+}) {
+  const { time_zone } = shell.useRouteContext().me.account;
+  const night = zones.filter(({ at_night }) => at_night);
+  if (night.length === 0) return null;
+  const people = night.reduce((sum, { recipients }) => sum + recipients, 0);
+  const waits = daytime_from !== null && daytime_from !== starts_at;
+  return (
+    <section
+      aria-label="Calls at night"
+      className="bg-warning-soft flex flex-col items-start gap-2 rounded-xl p-4"
+    >
+      <p className="text-warning font-medium">
+        {formatCount(people)} {people === 1 ? "person" : "people"} would be called at night
+      </p>
+      <p>
+        It is outside 9:00 to 21:00 where they are. The account's{" "}
+        <Link to="/settings/account" className="underline">
+          settings
+        </Link>{" "}
+        allow calls at this time.
+      </p>
+      {waits && (
+        <Button
+          kind="primary"
+          onClick={() => check({ scheduled_at: timeIn(time_zone, daytime_from) })}
+        >
+          Begin on {localTime(daytime_from, night[0]!.time_zones[0])}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** An instant as the field of the beginning has it. */
+function timeIn(timeZone: string, at: string): string {
+  const format = new Intl.DateTimeFormat("sv-SE", {
+    dateStyle: "short",
+    timeStyle: "short",
+    timeZone,
+  });
+  return format.format(new Date(at)).replace(" ", "T");
+}
+
+/** A time by a clock in a zone. */
 function localTime(at: string, timeZone: string | undefined): string {
   const format = new Intl.DateTimeFormat(undefined, {
     weekday: "short",
@@ -83,5 +162,5 @@ function localTime(at: string, timeZone: string | undefined): string {
     minute: "2-digit",
     ...(timeZone === undefined ? {} : { timeZone }),
   });
-  return `from ${format.format(new Date(at))}${timeZone === undefined ? "" : " there"}`;
+  return `${format.format(new Date(at))}${timeZone === undefined ? "" : " there"}`;
 }
