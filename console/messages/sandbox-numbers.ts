@@ -13,6 +13,7 @@ export const chat_behaviors: readonly Behavior[] = [
 
 export const call_behaviors: readonly Behavior[] = [
   ["777701", "answers and presses 1"],
+  ["777702", "answers and presses 2; so do 777700 to 777709 with their last digit"],
   ["777209", "answers and presses 9"],
   ["777480", "does not answer"],
   ["777486", "is busy"],

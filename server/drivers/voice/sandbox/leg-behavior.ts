@@ -93,8 +93,12 @@ const failures: Readonly<Record<string, BehaviorFactory>> = {
   "603": failing("declined", 21, 603),
 };
 
+/** 700 to 709 press their last digit. */
+const keys = Object.fromEntries("0123456789".split("").map((key) => [`70${key}`, pressing(key)]));
+
 const behaviors: Readonly<Record<string, BehaviorFactory>> = {
   ...failures,
+  ...keys,
   "020": () => ({
     kind: "refused",
     ending: { outcome: "unreachable", cause: 20, sip_status: null, by: "far_end" },
@@ -102,7 +106,6 @@ const behaviors: Readonly<Record<string, BehaviorFactory>> = {
   "101": pressing("*", "1"),
   "205": (talk) => answers(talk, { answered_by: "machine" }),
   "209": pressing("9"),
-  "701": pressing("1"),
   "800": () => ({
     kind: "fails",
     rings_ms,

@@ -305,6 +305,15 @@ test("a campaign's customer who is bridged with an agent hangs up like any custo
   ]);
 });
 
+test("a number that ends in 77770 and a digit presses that digit", async () => {
+  for (const key of "0123456789") {
+    const { time, events, session } = await answering(`91987677770${key}`);
+    await session.play("customer", "menu", audio(2));
+    time.advance(3_000);
+    assert.deepEqual(events(), [`2s digit customer ${key}`, "3s played menu"]);
+  }
+});
+
 test("the number decides whether AMD detects a machine or a person", async () => {
   for (const [number, who] of [
     ["919876777205", "machine"],
