@@ -12,17 +12,22 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await trial.getByLabel("Value of {{name}}").fill("Ada");
   await expect(trial).toContainText("Hello Ada! Press 1 to talk to us");
 
-  // A step that leads nowhere is wrong at its place.
+  // A step that leads nowhere is wrong at its place, once it is left.
   await page.getByLabel("Another step").selectOption("Say something");
   await page.getByRole("button", { name: "Add step" }).click();
   const added = page.getByRole("region", { name: /^play/ });
   await expect(added).toBeFocused();
-  await expect(added).toContainText(
-    "This step is never reached: let a key or another step lead to it.",
-  );
-  await expect(trial).toContainText("Correct the errors");
-  await added.getByLabel("Name of this step").fill("hours");
-  await added.getByLabel("Says").click();
+  await expect(trial).toContainText("Complete the steps");
+  const never = "This step is never reached: let a key or another step lead to it.";
+  await expect(added).not.toContainText(never);
+  const step_name = added.getByLabel("Name of this step");
+  await step_name.fill("Opening hours");
+  await page.getByLabel("Name of the menu").click();
+  const misnamed = page.getByRole("region", { name: /^Opening hours/ });
+  await expect(misnamed.getByLabel("Name of this step")).toHaveAccessibleDescription(/no spaces/);
+  await misnamed.getByLabel("Name of this step").fill("hours");
+  await misnamed.getByLabel("Says").click();
+  await expect(page.getByRole("region", { name: /^hours/ })).toContainText(never);
   const hours = page.getByRole("region", { name: /^hours/ });
   await expect(hours.getByLabel("Says")).toBeFocused();
   await page.keyboard.type("We are open until six.");
@@ -31,6 +36,13 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await welcome.getByRole("button", { name: "Add a key" }).click();
   await expect(welcome.getByLabel("Key 2 leads to")).toBeFocused();
   await welcome.getByLabel("Key 2 leads to").selectOption("hours");
+  await expect(trial).toContainText("Hello Ada!");
+  await welcome.getByRole("button", { name: "Add a key" }).click();
+  await welcome.getByLabel("Key 3 leads to").selectOption("New step");
+  await expect(page.getByRole("region", { name: /^play/ })).toBeFocused();
+  await expect(welcome.getByLabel("Key 3 leads to")).toHaveValue("play");
+  await page.getByRole("button", { name: "Remove play" }).click();
+  await welcome.getByRole("button", { name: "Remove key 3" }).click();
   await expect(trial).toContainText("Hello Ada!");
   // The drawing follows.
   const arrow = (to: string) => page.getByLabel(`Edge from welcome to ${to}`);
@@ -68,7 +80,9 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await page.getByRole("button", { name: "Call 1 person" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
   const keys = page.getByRole("region", { name: "Keys pressed" });
-  await expect(keys).toContainText(/Key 11.*Key 90/);
+  await expect(keys).toContainText(/Key 11.*Key 20.*Key 90/);
+  // It transfers nobody.
+  await expect(page.getByText("Abandoned")).toHaveCount(0);
   await expect(keys.getByText("1: 1×", { exact: true })).toBeVisible();
   expect(problems).toEqual([]);
 });

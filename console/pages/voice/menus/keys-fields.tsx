@@ -7,6 +7,9 @@ import { key_options } from "../content/file-words.ts";
 /** What is wrong with a way that leads nowhere. */
 export const no_target = "Choose the next step.";
 
+/** A choice beside the steps; no step has this name. */
+const new_step = "+";
+
 type Keys = Readonly<Record<string, string>>;
 
 /** Where each key leads. */
@@ -15,12 +18,15 @@ export function KeysFields({
   targets,
   errorOf,
   onChange,
+  onNewStep,
 }: {
   readonly keys: Keys;
   readonly targets: readonly string[];
   /** The error of a field of the node. */
   readonly errorOf: (field: string) => string | undefined;
   readonly onChange: (keys: Keys) => void;
+  /** Adds a step, to which the key leads. */
+  readonly onNewStep: (key: string) => void;
 }) {
   const list = useRef<HTMLFieldSetElement>(null);
   const free = key_options.find(({ value }) => !Object.hasOwn(keys, value));
@@ -45,7 +51,7 @@ export function KeysFields({
           targets={targets}
           error={errorOf(`keys.${key}`)}
           onRename={(to) => rename(key, to)}
-          onTarget={(to) => onChange({ ...keys, [key]: to })}
+          onTarget={(to) => (to === new_step ? onNewStep(key) : onChange({ ...keys, [key]: to }))}
           onRemove={() => remove(key)}
         />
       ))}
@@ -104,7 +110,10 @@ function KeyFields({
           label={`Key ${at} leads to`}
           name={`keys.${at}`}
           placeholder="Choose"
-          options={targets.map((name) => ({ value: name, label: name }))}
+          options={[
+            ...targets.map((name) => ({ value: name, label: name })),
+            { value: new_step, label: "New step" },
+          ]}
           value={target}
           error={error && target === "" ? no_target : error}
           onChange={({ target: { value } }) => onTarget(value)}

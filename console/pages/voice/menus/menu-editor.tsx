@@ -8,7 +8,14 @@ import { SelectField } from "../../../ui/select-field.tsx";
 import { ShowCurl } from "../../../ui/show-curl.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { UnsavedChanges } from "../../../ui/unsaved-changes.tsx";
-import { addNode, changeNode, removeNode, renameNode, type NodeType } from "./menu-draft.ts";
+import {
+  addNode,
+  changeNode,
+  removeNode,
+  renameNode,
+  type MenuDraft,
+  type NodeType,
+} from "./menu-draft.ts";
 import { LazyMenuGraph } from "./lazy-menu-graph.tsx";
 import { NodeCard } from "./node-card.tsx";
 import { node_words } from "./node-words.ts";
@@ -51,8 +58,14 @@ export function MenuEditor({ menu }: { readonly menu: Menu | null }) {
   );
 }
 
-function Steps({ editor: { draft, change, trial, errorOf } }: { readonly editor: Editor }) {
+function Steps({ editor }: { readonly editor: Editor }) {
+  const { draft, change, trial, errorOf, leave, leaveAll } = editor;
   const names = Object.keys(draft.nodes);
+  const showAdded = ([changed, name]: readonly [MenuDraft, string]) => {
+    change(changed);
+    // After the card is in the page.
+    requestAnimationFrame(() => showNode(name));
+  };
   return (
     <section aria-label="Steps" className="flex flex-col gap-3">
       <h2 className="font-semibold">Steps</h2>
@@ -69,19 +82,20 @@ function Steps({ editor: { draft, change, trial, errorOf } }: { readonly editor:
             errorOf(field === undefined ? `nodes.${name}` : `nodes.${name}.${field}`)
           }
           onChange={(changed) => change(changeNode(draft, name, changed))}
+          onLeave={() => leave(at)}
+          onNewStep={(leadTo) => {
+            const [added, step] = addNode(draft, "play");
+            showAdded([changeNode(added, name, leadTo(step)), step]);
+          }}
           onRename={(to) => change(renameNode(draft, name, to))}
           onStart={() => change({ ...draft, start: name })}
-          onRemove={() => change(removeNode(draft, name))}
+          onRemove={() => {
+            leaveAll();
+            change(removeNode(draft, name));
+          }}
         />
       ))}
-      <AddStep
-        onAdd={(type) => {
-          const [changed, name] = addNode(draft, type);
-          change(changed);
-          // After the card is in the page.
-          requestAnimationFrame(() => showNode(name));
-        }}
-      />
+      <AddStep onAdd={(type) => showAdded(addNode(draft, type))} />
     </section>
   );
 }

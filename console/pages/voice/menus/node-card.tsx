@@ -20,6 +20,10 @@ export type NodeCardProps = {
   /** The error of a field of this node; of the node itself without a field. */
   readonly errorOf: (field?: string) => string | undefined;
   readonly onChange: (change: Partial<DraftNode>) => void;
+  /** Reports that the focus left the card. */
+  readonly onLeave: () => void;
+  /** Adds a step, to which `leadTo` leads this one. */
+  readonly onNewStep: (leadTo: (step: string) => Partial<DraftNode>) => void;
   readonly onRename: (to: string) => void;
   readonly onStart: () => void;
   readonly onRemove: () => void;
@@ -27,17 +31,25 @@ export type NodeCardProps = {
 
 const wide_kinds: ReadonlySet<NodeField["kind"]> = new Set(["prompt", "keys", "transfer"]);
 
+const name_error =
+  "Use letters, digits, _ and -, no spaces, beginning with a letter: shop_timings.";
+
 /** One node of a menu with everything that can be set of it. */
 export function NodeCard(props: NodeCardProps) {
   const { name, node, isStart, isCurrent, errorOf } = props;
   const { label, fields } = node_words[node.type];
   const heading = useId();
-  const error = errorOf();
+  const error_of_node = errorOf();
+  const isMisnamed = error_of_node?.startsWith("must be named") ?? false;
+  const error = isMisnamed ? undefined : error_of_node;
   return (
     <section
       id={`node-${name}`}
       tabIndex={-1}
       aria-labelledby={heading}
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) props.onLeave();
+      }}
       className={`bg-panel flex scroll-mt-4 flex-col gap-4 rounded-xl border p-4 outline-none ${isCurrent ? "border-accent ring-accent ring-2" : error === undefined ? "border-line" : "border-danger"}`}
     >
       <div className="flex flex-wrap items-center justify-between gap-2">
@@ -71,6 +83,7 @@ export function NodeCard(props: NodeCardProps) {
           label="Name of this step"
           name="node_name"
           defaultValue={name}
+          error={isMisnamed ? name_error : undefined}
           onBlur={({ target }) => props.onRename(target.value.trim())}
         />
         {fields.map((field) => (
@@ -92,6 +105,7 @@ function FieldOf({
   targets,
   errorOf,
   onChange,
+  onNewStep,
 }: NodeCardProps & { readonly field: NodeField }) {
   switch (field.kind) {
     case "prompt":
@@ -146,6 +160,7 @@ function FieldOf({
           targets={targets}
           errorOf={errorOf}
           onChange={(keys) => onChange({ keys: { ...keys } })}
+          onNewStep={(key) => onNewStep((step) => ({ keys: { ...node.keys, [key]: step } }))}
         />
       );
     case "transfer":

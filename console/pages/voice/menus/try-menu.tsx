@@ -74,7 +74,7 @@ export function TryMenu({
           onValueChange={(value) => onVariable(name, value)}
         />
       ))}
-      {trial === null && <p className="text-muted">Correct the errors to try the menu.</p>}
+      {trial === null && <p className="text-muted">Complete the steps to try the menu.</p>}
       {trial && <Place trial={trial} step={presses.length} />}
       <Keypad disabled={isOver} onPress={onPress} />
       {!isOver && <Button onClick={() => onPress("wait")}>{waits[trial.doing]}</Button>}

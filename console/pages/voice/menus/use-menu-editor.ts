@@ -20,8 +20,13 @@ export function useMenuEditor(menu: Menu | null) {
     save.reset();
   };
   const trial = useTrial(draft);
+  // Errors of a step wait until someone leaves it or tries to save, so that nobody is corrected while writing.
+  const [left, setLeft] = useState<ReadonlySet<number>>(new Set());
+  const names = Object.keys(draft.nodes);
+  const leaveAll = () => setLeft(new Set(names.keys()));
   const save = useMutation({
     mutationFn: () => saveMenu(menu?.id ?? null, draft),
+    onMutate: leaveAll,
     onSuccess: async ({ id }) => {
       setIsChanged(false);
       toasts.add({ title: "Saved for campaigns launched from now on" });
@@ -32,17 +37,28 @@ export function useMenuEditor(menu: Menu | null) {
   const violations = [save.error, trial.error].flatMap((error) =>
     error instanceof ApiProblem ? error.errors : [],
   );
+  const isShown = (field: string) => {
+    const node = nodeOf(field);
+    return node === undefined || left.has(names.indexOf(node));
+  };
+  const shown = violations.filter(({ field }) => isShown(field));
   return {
     draft,
     change,
     isChanged,
     save,
     trial,
-    errorOf: (field: string) => violations.find((one) => one.field === field)?.reason,
+    /** Shows the errors of a step, by its place, from now on. */
+    leave: (at: number) => setLeft((old) => new Set([...old, at])),
+    leaveAll,
+    errorOf: (field: string) => shown.find((one) => one.field === field)?.reason,
     /** Nodes of which any field is wrong. */
-    wrong: new Set(violations.flatMap(({ field }) => /^nodes\.([^.]+)/.exec(field)?.[1] ?? [])),
+    wrong: new Set(shown.flatMap(({ field }) => nodeOf(field) ?? [])),
   };
 }
+
+/** The node that a field belongs to. */
+const nodeOf = (field: string): string | undefined => /^nodes\.([^.]+)/.exec(field)?.[1];
 
 function saveMenu(id: number | null, { name, start, nodes }: MenuDraft) {
   const json = { name, start, nodes: { ...nodes } };
