@@ -15,12 +15,11 @@ export function CampaignControls({ campaign }: { readonly campaign: CampaignDeta
   const may = useMay("chat.campaigns.manage");
   const change = useMutation({ mutationFn: (run: (id: number) => Promise<void>) => run(id) });
   if (!may || !open_statuses.has(status)) return null;
-  const isPausedByHand = holds.some(({ reason }) => reason === "manual");
   const canResume = holds.some(({ reason }) => reason === "manual" || reason === "error_threshold");
   return (
     <div className="flex flex-col items-end gap-2">
       <div className="flex flex-wrap gap-2">
-        {!isPausedByHand && (
+        {status !== "paused" && (
           <Button busy={change.isPending} onClick={() => change.mutate(pauseCampaign)}>
             Pause
           </Button>

@@ -19,11 +19,10 @@ export function VoiceControls({ campaign }: { readonly campaign: VoiceCampaign }
   const may = useMay("voice.campaigns.manage");
   const change = useMutation({ mutationFn: (run: (id: number) => Promise<void>) => run(id) });
   if (!may || !open_statuses.has(status)) return null;
-  const isPausedByHand = holds.some(({ reason }) => reason === "manual");
   return (
     <div className="flex flex-col items-end gap-2">
       <div className="flex flex-wrap gap-2">
-        {!isPausedByHand && (
+        {status !== "paused" && (
           <Button busy={change.isPending} onClick={() => change.mutate(pauseVoiceCampaign)}>
             Pause
           </Button>
