@@ -46,12 +46,12 @@ export function CampaignReasons({ campaign }: { readonly campaign: CampaignDetai
 function LeftOut({ trimmed }: Pick<CampaignDetail, "trimmed">) {
   const { invalid, duplicate, blacklisted } = trimmed;
   const causes = [
-    [invalid, "no possible number"],
-    [duplicate, "there twice"],
+    [invalid, "not a phone number"],
+    [duplicate, "more than once in the list"],
     [blacklisted, "suppressed"],
   ] as const;
   const words = causes.flatMap(([count, cause]) =>
-    count > 0 ? [`${formatCount(count)} ${cause}`] : [],
+    count > 0 ? [`${cause} (${formatCount(count)})`] : [],
   );
   if (words.length === 0) return null;
   return <p className="text-muted">Left out before the start: {words.join(", ")}.</p>;

@@ -79,7 +79,7 @@ function Rest({ campaign }: { readonly campaign: CampaignDetail }) {
   return (
     <Stat
       label="Not delivered"
-      hint={`${formatShare(failed_count, total_contacts)} of all recipients`}
+      hint={`${formatShare(failed_count, total_contacts)} of all ${formatCount(total_contacts)} recipients`}
     >
       {formatCount(failed_count)}
     </Stat>
