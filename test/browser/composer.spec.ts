@@ -57,7 +57,7 @@ test("a campaign is composed, checked by a dry run and sent, and a reload keeps 
   const dryRun = page.getByRole("region", { name: "Dry run" });
   await expect(dryRun).toContainText("This is a sandbox: no message");
   await expect(dryRun).toContainText("More than once in the list: 1");
-  await expect(dryRun).toContainText("No valid phone number with its country code: 1");
+  await expect(dryRun).toContainText("Not a phone number: 1");
   await page.getByRole("button", { name: "Send to 2", exact: true }).click();
   await expect(page.getByRole("heading", { name: "Spring", level: 1 })).toBeFocused();
   await expect(page.getByText("2 of 2")).toBeVisible();
@@ -80,7 +80,7 @@ test("a file that only the server can read is checked, and sent once, with the c
   await expect(page.getByRole("complementary", { name: "Preview" })).toContainText("Zoë");
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   const dryRun = page.getByRole("region", { name: "Dry run" });
-  await expect(dryRun).toContainText("No valid phone number with its country code: 1");
+  await expect(dryRun).toContainText("Not a phone number: 1");
   await expect(dryRun).toContainText("José");
   await page.getByRole("button", { name: "Send to 2", exact: true }).dblclick();
   await expect(page.getByRole("heading", { name: "From a file", level: 1 })).toContainText(
@@ -110,6 +110,20 @@ test("a campaign whose answer is lost is sent once when it is sent again", async
   await expect(page.getByRole("heading", { name: "Once", level: 1 })).toBeFocused();
   await page.getByRole("link", { name: "Campaigns", exact: true }).click();
   await expect(page.getByRole("row", { name: /Once/ })).toHaveCount(1);
+});
+
+test("a draft is discarded only after a question", async ({ openPage, page }) => {
+  await openPage("/chat/campaigns/new");
+  const name = page.getByLabel("Campaign name");
+  await name.fill("Not yet");
+  const dialog = page.getByRole("dialog", { name: "Discard this draft?" });
+  await page.getByRole("button", { name: "Discard draft" }).click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect(name).toHaveValue("Not yet");
+  await page.getByRole("button", { name: "Discard draft" }).click();
+  await dialog.getByRole("button", { name: "Discard" }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(name).toHaveValue("");
 });
 
 test("each violation of a campaign is at its field, and the first has the focus", async ({
@@ -156,16 +170,13 @@ test("every pasted number is a recipient, however numbers are written and separa
   await openPage("/chat/campaigns/new");
   const numbers = page.getByLabel("Numbers");
   const lists = [
-    ["+91 98765 43210\n+91 98765 43211", "2 recipients, with the number in “Column 1”."],
-    ["919876543210, 919876543211; 919876543212", "3 recipients, with the number in “Column 1”."],
-    ["919876543210, 919876543211, 919876543212", "3 recipients, with the number in “Column 1”."],
-    ["919876543210,\n919876543211, 919876543212", "3 recipients, with the number in “Column 1”."],
-    ["Ada,919876543210\nGrace,919876543211", "2 recipients, with the number in “Column 2”."],
-    ["phone,name\n919876543210,Ada", "1 recipient under a heading, with the number in “phone”."],
-    [
-      "919876543210,1234567890\n919876543211,1234567891",
-      "2 recipients, with the number in “Column 1”.",
-    ],
+    ["+91 98765 43210\n+91 98765 43211", "2 lines, with the number in “Column 1”."],
+    ["919876543210, 919876543211; 919876543212", "3 lines, with the number in “Column 1”."],
+    ["919876543210, 919876543211, 919876543212", "3 lines, with the number in “Column 1”."],
+    ["919876543210,\n919876543211, 919876543212", "3 lines, with the number in “Column 1”."],
+    ["Ada,919876543210\nGrace,919876543211", "2 lines, with the number in “Column 2”."],
+    ["phone,name\n919876543210,Ada", "1 line under a heading, with the number in “phone”."],
+    ["919876543210,1234567890\n919876543211,1234567891", "2 lines, with the number in “Column 1”."],
   ] as const;
   for (const [list, text] of lists) {
     await numbers.fill(list);

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Page } from "../../ui/page.tsx";
 
 /** A composer: its form with what people get beside it, and last the dry run. */
@@ -35,9 +36,13 @@ export function ComposerLayout({
       text={isContinued && !isNew ? `You continue the draft that you began. ${text}` : text}
       actions={
         !isNew && (
-          <Button kind="quiet" onClick={onDiscard}>
-            Discard draft
-          </Button>
+          <ConfirmDialog
+            title="Discard this draft?"
+            text="What you filled in is deleted. This cannot be undone."
+            action="Discard"
+            trigger={<Button kind="quiet">Discard draft</Button>}
+            act={async () => onDiscard()}
+          />
         )
       }
     >
