@@ -20,14 +20,19 @@ test("a menu campaign is composed, checked by a dry run, called and watched unti
   await expect(page.getByLabel("Campaign name")).toHaveValue("Delivery day");
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   const dry_run = page.getByRole("region", { name: "Dry run" });
-  await expect(dry_run).toContainText("Not valid: 1");
-  await expect(dry_run).toContainText("3 in Asia/Calcutta");
+  await expect(dry_run).toContainText("Not a phone number: 1");
+  await expect(dry_run).toContainText("3 in Asia/Kolkata");
   await expect(dry_run).toContainText("More than once in the list: 1");
+  await expect(dry_run).toContainText(/On the list5.*Will be reached3/);
   await dry_run.getByRole("button", { name: "Show as curl" }).click();
   await expect(dry_run).toContainText("--form 'file=@\"recipients.csv\"'");
   await dry_run.getByRole("button", { name: "Call 3 people" }).click();
   await expect(page.getByRole("heading", { name: "Delivery day", level: 1 })).toBeFocused();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+  await expect(page.getByText("1 of 3 people called; calls placed: 3")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Outcome" })).toContainText("33.3%");
+  // Its menu can transfer to agents.
+  await expect(page.getByText("Abandoned")).toBeVisible();
   const not_reached = page.getByRole("region", { name: "Not reached" });
   await expect(not_reached.getByRole("link", { name: "Busy" })).toBeVisible();
   const keys = page.getByRole("region", { name: "Keys pressed" });
@@ -64,10 +69,34 @@ test("a large file is read by the columns that were chosen, whatever they are ca
   );
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   const dry_run = page.getByRole("region", { name: "Dry run" });
-  await expect(dry_run).toContainText("Not valid: 1");
+  await expect(dry_run).toContainText("Not a phone number: 1");
   await dry_run.getByRole("button", { name: "Call 2 people" }).click();
   await expect(page.getByRole("heading", { name: "Guests", level: 1 })).toBeFocused();
   await expect(page.getByRole("table", { name: "Recipients" })).toContainText("+919876777801");
+});
+
+test("calls at night are warned of where people are, and wait for the day at a click", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/campaigns/new");
+  await page.getByLabel("Campaign name").fill("By day");
+  await page.getByLabel("Content").selectOption("Demo message");
+  await page.getByLabel("Numbers").fill("9876777801");
+  // 00:55 in India; the account is in UTC and may call at any time.
+  const at_night = `${new Date().getUTCFullYear() + 1}-03-01T19:25`;
+  await page.getByLabel("Begin").fill(at_night);
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  const warning = page.getByRole("region", { name: "Calls at night" });
+  await expect(warning).toContainText("1 person would be called at night");
+  await expect(page.getByRole("button", { name: "Call 1 person at night" })).toBeVisible();
+  await warning.getByRole("button", { name: /^Begin on .* there$/ }).click();
+  await expect(page.getByRole("button", { name: "Call 1 person", exact: true })).toBeVisible();
+  await expect(warning).toHaveCount(0);
+  await page.getByRole("button", { name: "Change" }).click();
+  await expect(page.getByLabel("Begin")).toHaveValue(/-03-02T03:30$/);
+  expect(problems).toEqual([]);
 });
 
 test("a running campaign is paused, resumed and cancelled, and its content is tried by a test call", async ({
@@ -89,6 +118,7 @@ test("a running campaign is paused, resumed and cancelled, and its content is tr
   await page.getByRole("button", { name: "Pause" }).click();
   await expect(heading).toContainText("Paused");
   await expect(page.getByRole("region", { name: "Paused: Paused by a person" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Pause" })).toHaveCount(0);
   await page.getByRole("button", { name: "Resume" }).click();
   await expect(heading).toContainText("Running");
   await page.getByRole("button", { name: "Cancel" }).click();

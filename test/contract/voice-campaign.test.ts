@@ -489,6 +489,28 @@ test("a preview reports the recipients, cost and schedule of a launch by JSON an
   await own.api.close();
 });
 
+test("a preview reports calls at night where people are, and from when it is day there", async () => {
+  const own = await startVoiceApi({ databaseUrl: voice.api.database_url });
+  const { token } = own.account;
+  await setCalling(own.api.app, own.account, { night_calling: true, time_zone: "UTC" });
+  const number = Array.from({ length: 50 }, (_, i) => 9_876_543_200 + i).join(",");
+  const json = own.body({ number });
+  const previewAt = async (now: string) => {
+    own.api.clock.set(now);
+    const { body } = await own.api.send("POST", preview_path, { token, json });
+    return [body.starts_at, body.zones[0].at_night, body.daytime_from];
+  };
+  // 00:55 in India, which is 05:30 ahead.
+  const midnight = "2030-01-01T19:25:00.000Z";
+  assert.deepEqual(await previewAt(midnight), [midnight, true, "2030-01-02T03:30:00.000Z"]);
+  const noon = "2030-01-02T06:30:00.000Z";
+  assert.deepEqual(await previewAt(noon), [noon, false, noon]);
+  // Not all of them are called in the last millisecond of the day.
+  const late = "2030-01-02T15:29:59.999Z";
+  assert.deepEqual(await previewAt(late), [late, true, late]);
+  await own.api.close();
+});
+
 test("a test call is a campaign of one number with the given variables and has the response of a launch", async () => {
   const { token } = voice.account;
   const call = (more: object) =>

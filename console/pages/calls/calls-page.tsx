@@ -74,7 +74,7 @@ export function CallsPage() {
         </>
       }
     >
-      <Filters />
+      <Filters campaign={table.rows[0]?.campaign_name ?? null} />
       <FormError error={calls.error} />
       {calls.isSuccess && table.rows.length === 0 ? (
         <EmptyState
@@ -92,7 +92,7 @@ export function CallsPage() {
   );
 }
 
-function Filters() {
+function Filters({ campaign }: { readonly campaign: string | null }) {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const change = (changed: CallFilter) => void navigate({ search: { ...filter, ...changed } });
@@ -125,7 +125,7 @@ function Filters() {
           className={buttonClass()}
           onClick={() => change({ campaign_id: undefined })}
         >
-          Only campaign {filter.campaign_id} ×
+          Only {campaign === null ? "one campaign" : `“${campaign}”`} ×
         </button>
       )}
     </div>

@@ -12,7 +12,9 @@ export function useMinutesLeft(received_at: string | undefined): number {
     return () => clearInterval(timer);
   }, []);
   if (received_at === undefined) return 0;
-  return Math.max(0, Math.ceil((Date.parse(received_at) + window_ms - now) / minute_ms));
+  // The browser's clock may be behind the server's.
+  const left_ms = Math.min(window_ms, Date.parse(received_at) + window_ms - now);
+  return Math.max(0, Math.ceil(left_ms / minute_ms));
 }
 
 /** Says how long: "23 h 59 min left to answer". */
