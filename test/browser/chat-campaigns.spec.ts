@@ -55,7 +55,7 @@ test("on the sandbox's phone a customer reads the message, and STOP takes the wa
   await expect(phone.getByText("STOP", { exact: true })).toBeVisible();
   // What comes after the campaign's end is shown too.
   const funnel = page.getByRole("region", { name: "Outcome" });
-  await expect(funnel).toContainText(/Read1 100%Replies1 100%/);
+  await expect(funnel).toContainText(/Read1 100%Of the 1 message sent/);
   await expect(page.getByRole("row", { name: /919600000001/ })).toContainText("Read");
   await page.goto(`${service.url}/people/+919600000001`);
   await expect(page.getByText("Suppressed").first()).toBeVisible();

@@ -81,7 +81,7 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
   const keys = page.getByRole("region", { name: "Keys pressed" });
   await expect(keys).toContainText(/Key 11.*Key 20.*Key 90/);
-  // It transfers nobody.
+  // It has no step that transfers to agents.
   await expect(page.getByText("Abandoned")).toHaveCount(0);
   await expect(keys.getByText("1: 1×", { exact: true })).toBeVisible();
   expect(problems).toEqual([]);

@@ -117,7 +117,7 @@ export const VoiceCampaignRecord = Type.Object(
     attempts: count("Calls placed"),
     called: count("Recipients who were called: answered + machine + busy + no_answer + failed"),
     answer_rate: nullable(
-      Type.Number({ description: "answered / called; null while nobody has been called" }),
+      Type.Number({ description: "answered / called; null while called is 0" }),
     ),
     live_answers: count("Calls that a person answered"),
     abandoned: count(

@@ -59,7 +59,7 @@ export function MenuEditor({ menu }: { readonly menu: Menu | null }) {
 }
 
 function Steps({ editor }: { readonly editor: Editor }) {
-  const { draft, change, trial, errorOf, leave, leaveAll } = editor;
+  const { draft, change, trial, errorOf, check, checkAll } = editor;
   const names = Object.keys(draft.nodes);
   const showAdded = ([changed, name]: readonly [MenuDraft, string]) => {
     change(changed);
@@ -82,7 +82,7 @@ function Steps({ editor }: { readonly editor: Editor }) {
             errorOf(field === undefined ? `nodes.${name}` : `nodes.${name}.${field}`)
           }
           onChange={(changed) => change(changeNode(draft, name, changed))}
-          onLeave={() => leave(at)}
+          onLeave={() => check(at)}
           onNewStep={(leadTo) => {
             const [added, step] = addNode(draft, "play");
             showAdded([changeNode(added, name, leadTo(step)), step]);
@@ -90,7 +90,7 @@ function Steps({ editor }: { readonly editor: Editor }) {
           onRename={(to) => change(renameNode(draft, name, to))}
           onStart={() => change({ ...draft, start: name })}
           onRemove={() => {
-            leaveAll();
+            checkAll();
             change(removeNode(draft, name));
           }}
         />

@@ -20,13 +20,13 @@ export function useMenuEditor(menu: Menu | null) {
     save.reset();
   };
   const trial = useTrial(draft);
-  // Errors of a step wait until someone leaves it or tries to save, so that nobody is corrected while writing.
-  const [left, setLeft] = useState<ReadonlySet<number>>(new Set());
+  // Errors of a step wait until the focus is elsewhere or someone tries to save: writing is not interrupted.
+  const [checked, setChecked] = useState<ReadonlySet<number>>(new Set());
   const names = Object.keys(draft.nodes);
-  const leaveAll = () => setLeft(new Set(names.keys()));
+  const checkAll = () => setChecked(new Set(names.keys()));
   const save = useMutation({
     mutationFn: () => saveMenu(menu?.id ?? null, draft),
-    onMutate: leaveAll,
+    onMutate: checkAll,
     onSuccess: async ({ id }) => {
       setIsChanged(false);
       toasts.add({ title: "Saved for campaigns launched from now on" });
@@ -39,7 +39,7 @@ export function useMenuEditor(menu: Menu | null) {
   );
   const isShown = (field: string) => {
     const node = nodeOf(field);
-    return node === undefined || left.has(names.indexOf(node));
+    return node === undefined || checked.has(names.indexOf(node));
   };
   const shown = violations.filter(({ field }) => isShown(field));
   return {
@@ -49,8 +49,8 @@ export function useMenuEditor(menu: Menu | null) {
     save,
     trial,
     /** Shows the errors of a step, by its place, from now on. */
-    leave: (at: number) => setLeft((old) => new Set([...old, at])),
-    leaveAll,
+    check: (at: number) => setChecked((old) => new Set([...old, at])),
+    checkAll,
     errorOf: (field: string) => shown.find((one) => one.field === field)?.reason,
     /** Nodes of which any field is wrong. */
     wrong: new Set(shown.flatMap(({ field }) => nodeOf(field) ?? [])),
