@@ -126,11 +126,11 @@ function NightWarning({
         {formatCount(people)} {people === 1 ? "person" : "people"} would be called at night
       </p>
       <p>
-        It is outside 9:00 to 21:00 where they are. The account's{" "}
+        Calls would be placed outside 9:00 to 21:00 by the clocks there. The account's{" "}
         <Link to="/settings/account" className="underline">
           settings
         </Link>{" "}
-        allow calls at this time.
+        allow it.
       </p>
       {waits && (
         <Button
