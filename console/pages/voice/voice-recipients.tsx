@@ -75,7 +75,7 @@ const columns: readonly Column<VoiceRecipient>[] = [
 
 /** The people of the campaign, by state and number; the filters are in the address. */
 export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign }) {
-  const { campaign_id: id, total, rejected } = campaign;
+  const { campaign_id: id, total, rejected, duplicates } = campaign;
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const recipients = useInfiniteQuery(voiceRecipientsQuery(id, filter));
@@ -109,13 +109,13 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
               permission="voice.campaigns.export"
             />
           )}
-          {rejected > 0 && (
+          {rejected + duplicates > 0 && (
             <a
               href={`/api/v1/voice/campaigns/${id}/rejects?format=csv`}
               download
               className={buttonClass()}
             >
-              Left out ({formatCount(rejected)})
+              Left out ({formatCount(rejected + duplicates)})
             </a>
           )}
         </div>
