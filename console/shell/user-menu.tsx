@@ -1,11 +1,14 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useRouter } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import type { MouseEvent } from "react";
 import { updateOwnAvailability } from "../api/agents.ts";
 import { api } from "../api/client.ts";
 import type { Me } from "../api/me.ts";
+import { passkeysQuery } from "../api/passkeys.ts";
 import { queryClient } from "../api/query-client.ts";
+import { signInOptionsQuery } from "../api/users.ts";
+import { ConfirmDialog } from "../ui/confirm-dialog.tsx";
 import { FormError } from "../ui/form-error.tsx";
 import { Popover } from "../ui/popover.tsx";
 
@@ -13,17 +16,7 @@ const item = "hover:bg-hover rounded-md px-3 py-2 text-left";
 
 /** Who is signed in, in which account, and the ways out. */
 export function UserMenu({ me }: { readonly me: Me }) {
-  const navigate = useNavigate();
   const router = useRouter();
-  const signOut = useMutation({
-    mutationFn: (everywhere: boolean) =>
-      everywhere ? api.DELETE("/api/v1/sessions") : api.DELETE("/api/v1/session"),
-    // Also if it failed: the next page asks who is signed in.
-    onSettled: async () => {
-      queryClient.clear();
-      await navigate({ to: "/sign-in" });
-    },
-  });
   const isAgent = me.user.agent_numbers.length > 0;
   const change = useMutation({
     mutationFn: () => updateOwnAvailability(me.user.away_since === null),
@@ -56,13 +49,50 @@ export function UserMenu({ me }: { readonly me: Me }) {
         </button>
       )}
       <FormError error={change.error} />
-      <button type="button" className={item} onClick={() => signOut.mutate(false)}>
-        Sign out
-      </button>
-      <button type="button" className={item} onClick={() => signOut.mutate(true)}>
-        Sign out everywhere
-      </button>
+      <SignOut me={me} />
+      <SignOut me={me} everywhere />
     </Popover>
+  );
+}
+
+/** Asks first whoever could not sign in again: no password, no passkey, and no identity provider to go to. */
+function SignOut({ me, everywhere = false }: { readonly me: Me; readonly everywhere?: boolean }) {
+  const label = everywhere ? "Sign out everywhere" : "Sign out";
+  const navigate = useNavigate();
+  const signOut = useMutation({
+    mutationFn: () => (everywhere ? api.DELETE("/api/v1/sessions") : api.DELETE("/api/v1/session")),
+    // Also if it failed: the next page asks who is signed in.
+    onSettled: async () => {
+      queryClient.clear();
+      await navigate({ to: "/sign-in" });
+    },
+  });
+  const { data: options } = useQuery(signInOptionsQuery);
+  const { data: passkeys = [] } = useQuery({ ...passkeysQuery, enabled: !me.has_password });
+  if (me.has_password || passkeys.length > 0 || options?.oidc)
+    return (
+      <button type="button" className={item} onClick={() => signOut.mutate()}>
+        {label}
+      </button>
+    );
+  return (
+    <ConfirmDialog
+      title="Sign out without a password?"
+      text={`You have no password and no passkey. To sign in again you need a new link: ${
+        options?.password_reset_by_mail
+          ? "choose “Forgot your password?” on the sign-in page, and you get one by mail."
+          : "ask someone who manages users, or who operates the installation."
+      }`}
+      action={label}
+      trigger={
+        <button type="button" className={item} onClick={closePopover}>
+          {label}
+        </button>
+      }
+      act={() => signOut.mutateAsync()}
+    >
+      <p>You can set a password in Your profile first.</p>
+    </ConfirmDialog>
   );
 }
 

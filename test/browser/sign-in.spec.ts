@@ -1,5 +1,5 @@
 import { Secret, TOTP } from "otpauth";
-import { expect, signIn, test } from "./console-fixture.ts";
+import { expect, signIn, signInByLink, test } from "./console-fixture.ts";
 
 test("a page that needs a session leads to the sign-in and back to itself", async ({
   page,
@@ -170,4 +170,40 @@ test("a link signs in once, and disappears from the address bar", async ({ page,
   await page.goto(service.url + path);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("alert")).toContainText("was used already or has expired");
+});
+
+test("a user without a password is asked before signing out, and sets a password in the profile", async ({
+  page,
+  problems,
+  service,
+}) => {
+  // Without the identity provider of these tests, by which everyone could sign in again.
+  await page.route("**/api/v1/session/options", (route) =>
+    route.fulfill({ json: { passkeys: true, oidc: null, password_reset_by_mail: false } }),
+  );
+  const token = service.demo.tokens["account"]!;
+  const made = await fetch(`${service.url}/api/v1/users`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ name: "Ravi Link", email: "ravi.link@demo.example" }),
+  });
+  await signInByLink(page, service, token, (await made.json()).id);
+  await page.goto(`${service.url}/settings/profile`);
+  const menu = page.getByRole("button", { name: "Ravi Link" });
+  const dialog = page.getByRole("dialog");
+  await menu.click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await expect(dialog).toContainText("you need a new link: ask someone who manages users");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+
+  const password = page.getByRole("region", { name: "Password" });
+  await expect(password).toContainText("You have no password yet");
+  await expect(password.getByLabel("Current password")).toHaveCount(0);
+  await password.getByLabel("New password").fill("a good first password");
+  await password.getByRole("button", { name: "Set password" }).click();
+  await expect(password.getByLabel("Current password")).toBeVisible();
+  await menu.click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await signIn(page, { email: "ravi.link@demo.example", password: "a good first password" });
+  expect(problems).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { getRouteApi, Link, useRouter } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { api } from "../../api/client.ts";
@@ -16,7 +16,7 @@ const shell = getRouteApi("/shell");
 
 type Values = { current_password: string; password: string };
 
-/** Sets the own password. */
+/** Sets the own password: the first one, or another one with the current one. */
 export function OwnPassword() {
   const { me } = shell.useRouteContext();
   const router = useRouter();
@@ -30,7 +30,7 @@ export function OwnPassword() {
     onSuccess: async () => {
       setFormError(null);
       reset();
-      toasts.add({ title: "Your password was changed", description: "Other sessions have ended." });
+      toasts.add({ title: "Your password is set", description: "Other sessions have ended." });
       queryClient.setQueryData(meQuery.queryKey, { ...me, has_password: true });
       await queryClient.invalidateQueries({ queryKey: ["sessions"] });
       await router.invalidate();
@@ -46,14 +46,21 @@ export function OwnPassword() {
         noValidate
         onSubmit={(event) => void handleSubmit((values) => save.mutate(values))(event)}
       >
-        {me.has_password && (
-          <TextField
-            label="Current password"
-            type="password"
-            autoComplete="current-password"
-            error={errors.current_password?.message}
-            {...register("current_password", { required: "Enter your current password" })}
-          />
+        {me.has_password ? (
+          <>
+            <TextField
+              label="Current password"
+              type="password"
+              autoComplete="current-password"
+              error={errors.current_password?.message}
+              {...register("current_password", { required: "Enter your current password" })}
+            />
+            <Link to="/sign-in/forgot" className="text-accent self-start underline">
+              You do not know it?
+            </Link>
+          </>
+        ) : (
+          <p>You have no password yet. With one you can sign in again after you sign out.</p>
         )}
         <TextField
           label="New password"
@@ -65,7 +72,7 @@ export function OwnPassword() {
         />
         <FormError error={formError} />
         <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
-          Change password
+          {me.has_password ? "Change password" : "Set password"}
         </Button>
       </form>
     </Panel>

@@ -18,8 +18,8 @@ export function ForgotPage() {
       {options.data?.password_reset_by_mail && <ForgotForm />}
       {options.data?.password_reset_by_mail === false && (
         <p className="text-muted">
-          This installation sends no mail. Someone who manages users can create a link that signs
-          you in, with which you choose a new password.
+          This installation sends no mail. Someone who manages users, or who operates the
+          installation, can create a link that signs you in, with which you choose a new password.
         </p>
       )}
       <FormError error={options.error} />

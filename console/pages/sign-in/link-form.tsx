@@ -41,7 +41,7 @@ export function LinkForm({
         hint={
           mustSet
             ? "At least 10 characters"
-            : "At least 10 characters. Leave it empty to set none now: a password that you have stays as it is."
+            : "Optional. At least 10 characters. If you leave it empty, nothing changes."
         }
         error={formState.errors.password?.message}
         {...register("password", mustSet ? { required: "Choose a password" } : {})}

@@ -253,6 +253,22 @@ test("a password is changed with the current one alone, and by a session alone",
   assert.equal(by_token.status, 403);
 });
 
+test("a user who signed in by a link alone sets the first password without another, and no later one", async () => {
+  const json = { name: "Ravi", email: `${unique("person")}@test.example` };
+  const user = await api.send("POST", "/api/v1/users", { token: account.token, json });
+  const link = (await linkOf(user.body.id)).body.path.split("#")[1];
+  const cookie = cookieOf(await useLink({ link }));
+  const hasPassword = async () => (await browse("GET", "/api/v1/me", cookie)).body.has_password;
+  assert.equal(await hasPassword(), false);
+  const set = (text: string) =>
+    browse("PUT", "/api/v1/me/password", cookie, { json: { password: text } });
+  assert.equal((await set(password)).status, 200);
+  assert.equal(await hasPassword(), true);
+  const again = await set("a new good password");
+  assert.deepEqual([again.status, again.body.errors[0].field], [422, "current_password"]);
+  assert.equal((await signIn({ email: json.email, password })).status, 200);
+});
+
 test("sessions are not listed among tokens, and the database contains no password", async () => {
   await makeSignedIn();
   const tokens = await api.send("GET", "/api/v1/tokens?limit=200", { token: account.token });
