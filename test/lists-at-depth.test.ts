@@ -23,7 +23,7 @@ const exceptions: Readonly<Record<string, string>> = {
   listGroups: "counts the members of each group",
   listAgentGroups: "counts the members of each group, of which it has at most 200",
   listPeople:
-    "searches the newest 5,000 leads and members, and looks up 500 groups and 200 campaigns, whatever lies behind",
+    "searches the newest 5,000 leads, contacts, members, replies and calls, and looks up 500 groups and 200 campaigns, whatever lies behind",
 };
 
 let api: TestApi;

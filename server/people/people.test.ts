@@ -249,6 +249,49 @@ test("of several leads of a number a search names the one that matches, and last
   assert.deepEqual(await namesFor("%2B2222"), []);
 });
 
+test("a contact without a lead is found by name, email and last digits, by those who see leads", async () => {
+  await api.app.db.query
+    .insertInto("contacts")
+    .values({
+      account_id: account.account_id,
+      workspace_id: account.workspace_id,
+      phone: "8244446789",
+      phone_e164: "+918244446789",
+      name: "Carla Contact",
+      email: "carla@c.example",
+      created_at: api.clock.now(),
+      updated_at: api.clock.now(),
+    })
+    .execute();
+  const agent = await makeAgentToken(api.app, account, ["calls.read"]);
+  for (const q of ["carla", "CARLA@c", "6789"]) {
+    const { body } = await get(`/people?q=${q}`);
+    assert.deepEqual(
+      body.data.map(({ phone_number, name, found_in }: never) => [phone_number, name, found_in]),
+      [["918244446789", "Carla Contact", ["contacts"]]],
+      q,
+    );
+    assert.deepEqual((await get(`/people?q=${q}`, agent)).body.data, [], q);
+  }
+});
+
+test("a person who only replied or was only called is found by last digits, by those who see that", async () => {
+  const { chat_number_id } = await makeMessage("918255550000", "read");
+  for (let i = 0; i < 3; i++) await makeReply("498912345678", chat_number_id);
+  await makeCall(api.app, account, { call: { to_number: "8255557890", to_phone: "918255557890" } });
+  const found = async (q: string, token?: string) =>
+    (await get(`/people?q=${q}`, token)).body.data.map(
+      ({ phone_number, found_in }: never) => `${phone_number} ${found_in}`,
+    );
+  const [chat, calls] = await Promise.all(
+    (["chat.read", "calls.read"] as const).map((one) => makeAgentToken(api.app, account, [one])),
+  );
+  assert.deepEqual(await found("5678", chat), ["498912345678 replies"]);
+  assert.deepEqual(await found("5678", calls), []);
+  assert.deepEqual(await found("7890", calls), ["918255557890 calls"]);
+  assert.deepEqual(await found("7890", chat), []);
+});
+
 test("a person who is only in messages, calls, suppressions or groups is found by number", async () => {
   await makeMessage("447911123456", "read");
   await makeSuppression(api.app, account, "447911123456");

@@ -5,13 +5,13 @@ import { leads_counted_max, type FoundIn } from "../person-schema.ts";
 import type { Part } from "../people-access.ts";
 
 export const people_max = 10;
-/** The newest leads, and group members, among which text and last digits are searched: no index has them. */
+/** The newest rows of each table among which text and last digits are searched: no index has them. */
 const searched_rows = 5_000;
 const groups_max = 500;
 /** Campaigns in which messages that did not arrive are looked up: no index has their numbers. */
 export const campaigns_max = 200;
-/** Leads with one prefix: several may be of one person. */
-const prefix_leads = 50;
+/** Leads, contacts or members that match: several may be of one person. */
+const matching_rows = 50;
 
 type Search = readonly [part: Part, text: string];
 
@@ -53,7 +53,7 @@ const crm_by_prefix = `
     union
     (select substr(l.phone_e164, 2) from leads l
       where l.account_id = $1 and l.workspace_id = w.id and l.phone >= $2 and l.phone <= $3
-      order by l.phone limit ${prefix_leads})) f
+      order by l.phone limit ${matching_rows})) f
   where w.account_id = $1 and w.active
   order by f.phone limit ${people_max}`;
 
@@ -74,29 +74,48 @@ const members_by_phone = `
   join group_members m on m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key($2)
   limit 1`;
 
-/** Expects $1 account, $2 what the conditions expect. */
-const amongNewest = (of_lead: string, of_member: string): readonly Search[] => [
-  [
-    "leads",
-    `select substr(l.phone_e164, 2) as phone from (
-      select l.id, l.phone_e164, l.name, l.email, l.workspace_id from leads l
-      where l.account_id = $1 order by l.id desc limit ${searched_rows}) l
-    join workspaces w on w.account_id = $1 and w.id = l.workspace_id and w.active
-    where ${of_lead}
-    order by l.id desc limit ${prefix_leads}`,
-  ],
-  [
-    "groups",
-    `select m.phone from (
-      select m.id, m.phone, m.name from group_members m
-      where m.account_id = $1 order by m.id desc limit ${searched_rows}) m
-    where ${of_member}
-    order by m.id desc limit ${prefix_leads}`,
-  ],
+/** Expects $1 account, $2 what the condition expects. */
+const inCrm = (table: "leads" | "contacts", condition: string): Search => [
+  "leads",
+  `select substr(t.phone_e164, 2) as phone from (
+    select t.id, t.phone_e164, t.name, t.email, t.workspace_id from ${table} t
+    where t.account_id = $1 order by t.id desc limit ${searched_rows}) t
+  join workspaces w on w.account_id = $1 and w.id = t.workspace_id and w.active
+  where ${condition}
+  order by t.id desc limit ${matching_rows}`,
+];
+const inGroups = (condition: string): Search => [
+  "groups",
+  `select t.phone from (
+    select t.id, t.phone, t.name from group_members t
+    where t.account_id = $1 order by t.id desc limit ${searched_rows}) t
+  where ${condition}
+  order by t.id desc limit ${matching_rows}`,
+];
+/** Of one person there may be any number of rows. */
+const byLastDigits = (part: Part, table: string, column: string, order: string): Search => [
+  part,
+  `select t.phone from (
+    select t.${column} as phone, t.${order} as newest from ${table} t
+    where t.account_id = $1 order by t.${order} desc limit ${searched_rows}) t
+  where t.phone like '%' || $2
+  group by t.phone order by max(t.newest) desc limit ${people_max}`,
 ];
 
-const by_text = amongNewest("l.name ilike $2 or l.email ilike $2", "m.name ilike $2");
-const by_last_digits = amongNewest("l.phone_e164 like '%' || $2", "m.phone like '%' || $2");
+const name_or_email = "t.name ilike $2 or t.email ilike $2";
+const by_text: readonly Search[] = [
+  inCrm("leads", name_or_email),
+  inCrm("contacts", name_or_email),
+  inGroups("t.name ilike $2"),
+];
+const last_digits = "t.phone_e164 like '%' || $2";
+const by_last_digits: readonly Search[] = [
+  inCrm("leads", last_digits),
+  inCrm("contacts", last_digits),
+  inGroups("t.phone like '%' || $2"),
+  byLastDigits("messages", "chat_replies", "phone", "id"),
+  byLastDigits("calls", "calls", "to_phone", "queued_at"),
+];
 
 /** What is known of a number; a name or email is null without the permission. */
 export type PersonRow = {
@@ -178,9 +197,9 @@ export async function findByPrefix(
   return found;
 }
 
-/** Returns numbers (E.164 digits) of the newest leads and group members whose name or email matches the pattern. */
+/** Returns numbers (E.164 digits) of the newest leads, contacts and group members whose name or email matches the pattern. */
 export const findByText = newestFinder(by_text);
-/** Returns numbers (E.164 digits) of the newest leads and group members that end in the digits. */
+/** Returns numbers (E.164 digits) that end in the digits, of the newest leads, contacts, group members, replies and calls. */
 export const findByLastDigits = newestFinder(by_last_digits);
 
 function newestFinder(statements: readonly Search[]) {
