@@ -21,4 +21,5 @@ export const call_behaviors: readonly Behavior[] = [
   ["777404", "does not exist"],
   ["777205", "a machine answers"],
   ["777800", "does not answer, and calls back"],
+  ["777900", "answers, and talks until you end the call"],
 ];

@@ -1,3 +1,4 @@
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Sent } from "../../api/answer.ts";
 import type { CallDetail } from "../../api/call-records.ts";
@@ -5,6 +6,7 @@ import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { FormError } from "../../ui/form-error.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField } from "../../ui/form-fields.tsx";
 import { useMay } from "../../ui/permission.ts";
@@ -23,18 +25,7 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
   return (
     <>
       {status === "in-progress" && <TransferDialog id={id} />}
-      {ended_at === null && (
-        <ConfirmDialog
-          title="End this call?"
-          text="Everyone in it is disconnected. A call that waits is not placed."
-          action="End the call"
-          trigger={<Button kind="danger">End call</Button>}
-          act={async () => {
-            await api.POST("/api/v1/calls/{id}/hangup", { params });
-            await refresh();
-          }}
-        />
-      )}
+      {ended_at === null && <EndCall key={id} id={id} />}
       {canRetry && (
         <ConfirmDialog
           title="Call the customer again?"
@@ -54,6 +45,23 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
           }}
         />
       )}
+    </>
+  );
+}
+
+/** Ends the call at once, as a phone does. */
+function EndCall({ id }: { readonly id: number }) {
+  const end = useMutation({
+    mutationFn: () => api.POST("/api/v1/calls/{id}/hangup", { params: { path: { id } } }),
+    // Also if it failed: the call may have ended before.
+    onSettled: refresh,
+  });
+  return (
+    <>
+      <Button kind="danger" busy={end.isPending || end.isSuccess} onClick={() => end.mutate()}>
+        {end.isIdle || end.isError ? "End call" : "Ending the call"}
+      </Button>
+      <FormError error={end.error} />
     </>
   );
 }

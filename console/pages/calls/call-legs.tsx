@@ -1,6 +1,7 @@
 import type { CallDetail } from "../../api/call-records.ts";
 import { formatDuration } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { useNow } from "../../ui/use-now.ts";
 import { status_options } from "./calls-search.ts";
 
 type Leg = CallDetail["legs"][number];
@@ -11,15 +12,16 @@ const roles: Readonly<Record<Leg["role"], string>> = {
   transfer: "Transferred to",
 };
 
-/** Each party on one time line: ringing, then talking. */
+/** Each party on one time line: ringing, then talking. Counts the seconds while one of them is connected or rings. */
 export function CallLegs({ call: { legs } }: { readonly call: CallDetail }) {
+  const isLive = legs.some(({ ended_at }) => ended_at === null);
+  const now = useNow(isLive ? 1_000 : null);
   if (legs.length === 0) return null;
   const times = legs.flatMap(({ initiated_at, answered_at, ended_at }) =>
     [initiated_at, answered_at, ended_at].flatMap((at) => (at === null ? [] : [Date.parse(at)])),
   );
-  const isLive = legs.some(({ ended_at }) => ended_at === null);
   const begin_ms = Math.min(...times);
-  const end_ms = isLive ? Math.max(Date.now(), ...times) : Math.max(...times);
+  const end_ms = isLive ? Math.max(now, ...times) : Math.max(...times);
   const share = (from_ms: number, to_ms: number) =>
     `${((to_ms - from_ms) / Math.max(1, end_ms - begin_ms)) * 100}%`;
   return (

@@ -15,7 +15,8 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { usePhoneFormats } from "../../ui/phone-formats.ts";
-import { CallsSandboxNote, isSandbox } from "../../ui/sandbox-note.tsx";
+import { SandboxNumbers } from "../../ui/sandbox-numbers.tsx";
+import { isSandbox, SandboxNote } from "../../ui/sandbox-note.tsx";
 import { CallActions } from "./call-actions.tsx";
 import { CallLegs } from "./call-legs.tsx";
 import { CallStatusBadge } from "./call-status.tsx";
@@ -34,10 +35,11 @@ export function DialerPage() {
   const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: useMay("agents.read") });
   const current = useNewestCall(campaign_id);
   const isCalling = current.isLoading || current.call?.ended_at === null;
+  const sandbox = isSandbox(drivers.voice);
   const assigned =
     user.agent_numbers.length > 0
       ? "What is assigned to you is filled in."
-      : `None is assigned to you yet: an administrator assigns extensions under Agents.${isSandbox(drivers.voice) ? " The sandbox takes any two to six digits." : ""}`;
+      : `None is assigned to you yet: an administrator assigns extensions under Agents.${sandbox ? " The sandbox takes any two to six digits." : ""}`;
   const place = async (json: FormValues) => {
     const asked = json as Parameters<typeof placeCall>[0];
     const to_number = tenDigits(asked.to_number, account.country_code) ?? asked.to_number;
@@ -48,18 +50,23 @@ export function DialerPage() {
   };
   return (
     <Page title="Dialer" text="Your phone rings first. The customer is called once you answer.">
-      <CallsSandboxNote />
+      {sandbox && (
+        <SandboxNote text="calls are simulated, and no phone rings. A customer hangs up after five seconds; one whose number ends in 777900 talks until you end the call." />
+      )}
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-2">
         <Panel title="New call">
           {isCalling ? (
             <p className="text-muted">You can place the next call when this one has ended.</p>
           ) : (
-            <ApiForm
-              fields={fieldsOf(groups, national, assigned)}
-              known={{ to_number: to ?? null, from_number: ownPhone(user) }}
-              action="Call"
-              save={place}
-            />
+            <>
+              <ApiForm
+                fields={fieldsOf(groups, national, assigned)}
+                known={{ to_number: to ?? null, from_number: ownPhone(user) }}
+                action="Call"
+                save={place}
+              />
+              {sandbox && <SandboxNumbers of="calls" />}
+            </>
           )}
         </Panel>
         {campaign_id === undefined ? (
@@ -125,20 +132,22 @@ function LiveCall({
   readonly current: ReturnType<typeof useNewestCall>;
 }) {
   return (
-    <div className="flex min-w-0 flex-col gap-4" aria-live="polite">
-      <Panel title="The call" actions={call && <CallStatusBadge status={call.status} />}>
-        <FormError error={error} />
-        {call?.ended_reason != null && <p>{whyCallEnded(call)?.text}</p>}
-        {call?.remark && <p className="text-muted wrap-anywhere">Note: {call.remark}</p>}
-        <div className="flex flex-wrap gap-2">
-          {call && (
-            <Link to="/calls/$id" params={{ id: call.call_id }} className={buttonClass()}>
-              Details
-            </Link>
-          )}
-          {call && <CallActions call={call} />}
-        </div>
-      </Panel>
+    <div className="flex min-w-0 flex-col gap-4">
+      <div aria-live="polite">
+        <Panel title="The call" actions={call && <CallStatusBadge status={call.status} />}>
+          <FormError error={error} />
+          {call?.ended_reason != null && <p>{whyCallEnded(call)?.text}</p>}
+          {call?.remark && <p className="text-muted wrap-anywhere">Note: {call.remark}</p>}
+          <div className="flex flex-wrap gap-2">
+            {call && (
+              <Link to="/calls/$id" params={{ id: call.call_id }} className={buttonClass()}>
+                Details
+              </Link>
+            )}
+            {call && <CallActions call={call} />}
+          </div>
+        </Panel>
+      </div>
       {call && <CallLegs call={call} />}
     </div>
   );

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useNow } from "../../ui/use-now.ts";
 
 /** How long WhatsApp takes an answer to a message. */
 export const window_ms = 24 * 3_600_000;
@@ -6,11 +6,7 @@ const minute_ms = 60_000;
 
 /** Returns how many minutes WhatsApp still takes an answer to a message; 0: none. Changes as time passes. */
 export function useMinutesLeft(received_at: string | undefined): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), minute_ms / 2);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow(minute_ms / 2);
   if (received_at === undefined) return 0;
   // The browser's clock may be behind the server's.
   const left_ms = Math.min(window_ms, Date.parse(received_at) + window_ms - now);
