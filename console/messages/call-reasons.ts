@@ -1,5 +1,5 @@
 // Why calls ended, as sentences with what helps.
-import type { Call } from "../api/call-records.ts";
+import type { Call, CallDetail } from "../api/call-records.ts";
 import { reasonOf, type Reason } from "./reason.ts";
 
 const reason = (label: string, text: string, advice: string | null = null): Reason => ({
@@ -12,11 +12,14 @@ const reason = (label: string, text: string, advice: string | null = null): Reas
 export function whyCallEnded({
   ended_reason,
   ended_by,
-}: Pick<Call, "ended_reason" | "ended_by">): Reason | null {
+  ended_by_user,
+}: Pick<Call, "ended_reason" | "ended_by"> &
+  Partial<Pick<CallDetail, "ended_by_user">>): Reason | null {
   if (ended_reason === null) return null;
   if (ended_reason === "hung_up" && ended_by === "agent") return agent_hung_up;
   if (ended_reason === "hung_up" && ended_by === "customer") return customer_hung_up;
-  return reasonOf(call_reasons, ended_reason);
+  const words = reasonOf(call_reasons, ended_reason);
+  return ended_by_user ? { ...words, text: `${ended_by_user.name} ended the call.` } : words;
 }
 
 const agent_hung_up = reason("The agent hung up", "The agent ended the call.");
@@ -45,7 +48,7 @@ export const call_reasons: Readonly<Record<string, Reason>> = {
     "The agent answered and hung up before the customer answered.",
   ),
   customer_busy: reason("The customer was busy", "The customer's line was busy."),
-  customer_no_answer: reason("The customer did not answer", "It was not answered in time."),
+  customer_no_answer: reason("The customer did not answer", "The customer did not answer in time."),
   customer_declined: reason("The customer declined", "The customer declined the call."),
   customer_unallocated: reason(
     "The number does not exist",
@@ -72,7 +75,10 @@ export const call_reasons: Readonly<Record<string, Reason>> = {
     "The carrier gave a reason that says nothing more.",
     "Try again. If it happens often, ask the carrier.",
   ),
-  hung_up_by_api: reason("Ended on request", "It was ended by a person or a program."),
+  hung_up_by_api: reason(
+    "Ended by a user or program",
+    "It was ended in the console or by a program.",
+  ),
   transfer_not_answered: reason(
     "The transfer was not answered",
     "No agent answered after the transfer.",

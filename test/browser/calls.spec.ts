@@ -50,6 +50,10 @@ test("a call by a click is watched live, transferred to an extension that exists
   await page.getByRole("link", { name: "9811777900" }).click();
   const heading = page.getByRole("heading", { level: 1 });
   await expect(heading).toContainText("Talking");
+  const customer = page.getByRole("region", { name: "Parties" }).getByRole("listitem").last();
+  await expect(customer).toContainText("connected");
+  const [connected] = /connected \d+:\d\d/.exec((await customer.textContent())!)!;
+  await expect(customer).not.toContainText(connected);
   await page.getByRole("button", { name: "Transfer" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Extension").fill("9");
@@ -57,8 +61,8 @@ test("a call by a click is watched live, transferred to an extension that exists
   await expect(dialog.getByLabel("Extension")).toBeFocused();
   await dialog.getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "End call" }).click();
-  await dialog.getByRole("button", { name: "End the call" }).click();
-  await expect(page.getByText("Ended on request")).toBeVisible();
+  await expect(page.getByText("Ended by a user or program")).toBeVisible();
+  await expect(page.getByText("ended the call.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Call again" })).toHaveCount(0);
 
   await clickToCall(service, "9812777486");

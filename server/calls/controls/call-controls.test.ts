@@ -89,6 +89,7 @@ test("a hang-up ends a queued call at once, releases its credit and records the 
     },
   );
   assert.ok(ended_at);
+  assert.equal(answer.body.ended_by_user.id, fixture.account.owner_id);
   assert.deepEqual(await fixture.credit(), { available: 100, reserved: 0 });
   const [event, ...others] = await fixture.events();
   assert.deepEqual(others, []);

@@ -188,6 +188,16 @@ export const CallDetail = Type.Object(
         description: "The leg of a manual retry",
       }),
     ),
+    ended_by_user: nullable(
+      Type.Object(
+        { id: id("The user, or the user of the token"), name: Type.String() },
+        {
+          title: "CallEndedByUser",
+          description:
+            "Who asked to end this call; null: nobody, or the audit trail has it no more",
+        },
+      ),
+    ),
     events: Type.Array(
       Type.Object(
         { type: Type.String({ examples: ["call.answered"] }), at: timestamp("UTC") },

@@ -103,11 +103,35 @@ export async function findCallDetail(
     .where("call_id", "=", id)
     .orderBy("id")
     .execute();
+  const ended_by_user =
+    row.ended_reason === "hung_up_by_api" ? await findWhoHungUp(db, accountId, id) : null;
   return {
     ...toCallRecord(row),
     ...requestFields(row),
+    ended_by_user,
     events: events.map(toCallEvent),
   };
+}
+
+async function findWhoHungUp(
+  db: Kysely<DB>,
+  accountId: number,
+  id: number,
+): Promise<CallDetail["ended_by_user"]> {
+  const user = await db
+    .selectFrom("audit_entries as e")
+    .innerJoin("users as u", (join) =>
+      join.onRef("u.account_id", "=", "e.account_id").onRef("u.id", "=", "e.user_id"),
+    )
+    .select(["u.id", "u.name"])
+    .where("e.account_id", "=", accountId)
+    .where("u.account_id", "=", accountId)
+    .where("e.action", "=", "call.hung_up")
+    .where("e.subject_id", "=", String(id))
+    .orderBy("e.id")
+    .limit(1)
+    .executeTakeFirst();
+  return user ?? null;
 }
 
 async function findRows(

@@ -130,7 +130,9 @@ function legOf(leg: CallLegRecord): CallLegRecord {
 }
 
 /** Returns the fields of the request under their API names. */
-export function requestFields(row: CallRow): Omit<CallDetail, keyof CallRecord | "events"> {
+export function requestFields(
+  row: CallRow,
+): Omit<CallDetail, keyof CallRecord | "events" | "ended_by_user"> {
   return {
     from_group_id: row.from_group_id,
     to_group_id: row.to_group_id,
