@@ -17,7 +17,7 @@ export function useTimeFormat(options: Intl.DateTimeFormatOptions = {}): (at: st
 export function Time({ at }: { readonly at: string }) {
   const format = useTimeFormat();
   return (
-    <time dateTime={at} className="whitespace-nowrap">
+    <time dateTime={at} className="md:whitespace-nowrap">
       {format(at)}
     </time>
   );
