@@ -89,7 +89,6 @@ test("a hang-up ends a queued call at once, releases its credit and records the 
     },
   );
   assert.ok(ended_at);
-  assert.equal(answer.body.ended_by_user.id, fixture.account.owner_id);
   assert.deepEqual(await fixture.credit(), { available: 100, reserved: 0 });
   const [event, ...others] = await fixture.events();
   assert.deepEqual(others, []);
@@ -99,6 +98,20 @@ test("a hang-up ends a queued call at once, releases its credit and records the 
   assert.deepEqual(await fixture.commands(), []);
   assert.deepEqual(await fixture.audit(), ["call.hung_up"]);
   assert.equal((await fixture.post(`${id}/hangup`)).status, 409);
+});
+
+test("a call that was ended by request names the user who did, and no other call does", async () => {
+  const { account, make, post } = await openFixture();
+  const read = async (id: number) =>
+    (await api.send("GET", `/api/v1/calls/${id}`, { token: account.token })).body.ended_by_user;
+  const { id } = await make();
+  const other = await make({
+    call: { stage: "ended", status: "canceled", ended_reason: "too_late", ended_at: new Date() },
+  });
+  assert.equal((await post(`${id}/hangup`)).status, 200);
+  const user = await read(id);
+  assert.deepEqual([user.id, typeof user.name], [account.owner_id, "string"]);
+  assert.equal(await read(other.id), null);
 });
 
 test("a hang-up of a live call becomes a command to its node's leader, who is notified", async () => {
