@@ -280,15 +280,16 @@ test("a person who only replied or was only called is found by last digits, by t
   for (let i = 0; i < 3; i++) await makeReply("498912345678", chat_number_id);
   await makeCall(api.app, account, { call: { to_number: "8255557890", to_phone: "918255557890" } });
   const found = async (q: string, token?: string) =>
-    (await get(`/people?q=${q}`, token)).body.data.map(
-      ({ phone_number, found_in }: never) => `${phone_number} ${found_in}`,
-    );
+    (await get(`/people?q=${q}`, token)).body.data.map(({ phone_number, found_in }: never) => [
+      phone_number,
+      found_in,
+    ]);
   const [chat, calls] = await Promise.all(
     (["chat.read", "calls.read"] as const).map((one) => makeAgentToken(api.app, account, [one])),
   );
-  assert.deepEqual(await found("5678", chat), ["498912345678 replies"]);
+  assert.deepEqual(await found("5678", chat), [["498912345678", ["replies"]]]);
   assert.deepEqual(await found("5678", calls), []);
-  assert.deepEqual(await found("7890", calls), ["918255557890 calls"]);
+  assert.deepEqual(await found("7890", calls), [["918255557890", ["calls"]]]);
   assert.deepEqual(await found("7890", chat), []);
 });
 

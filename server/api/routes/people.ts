@@ -19,9 +19,10 @@ export const peopleRoutes = [
     description:
       "Digits match the start of a number, with or without the account's country code, in leads, contacts, messages " +
       "that arrived, replies, calls and suppressions, and a whole number also in groups and in all messages of the " +
-      "200 newest campaigns; four or more also match the end of a number of the 5,000 newest leads and group " +
-      "members. Other text matches a part of name or email of the 5,000 newest leads, and of the name of the 5,000 newest group members. Only what the " +
-      "token's permissions cover is searched and shown.",
+      "200 newest campaigns; four or more also match the end of a number of the 5,000 newest leads, contacts, group " +
+      "members, replies and calls, each. Other text matches a part of name or email of the 5,000 newest leads and " +
+      "contacts, and of the name of the 5,000 newest group members. Only what the token's permissions cover is " +
+      "searched and shown.",
     tag: "People",
     access,
     query: closed({

@@ -12,6 +12,7 @@ import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { CallDetail, CallRecord, CallRecordType } from "./call-record-schema.ts";
 import { requestFields, toCallEvent, toCallRecord, type CallRow } from "./internal/call-row.ts";
+import { findWhoHungUp } from "./internal/find-who-hung-up.ts";
 import type { CallStatus } from "../state-machine/call.ts";
 
 /** Filters of a list or an export of calls; all that are given must match. */
@@ -111,27 +112,6 @@ export async function findCallDetail(
     ended_by_user,
     events: events.map(toCallEvent),
   };
-}
-
-async function findWhoHungUp(
-  db: Kysely<DB>,
-  accountId: number,
-  id: number,
-): Promise<CallDetail["ended_by_user"]> {
-  const user = await db
-    .selectFrom("audit_entries as e")
-    .innerJoin("users as u", (join) =>
-      join.onRef("u.account_id", "=", "e.account_id").onRef("u.id", "=", "e.user_id"),
-    )
-    .select(["u.id", "u.name"])
-    .where("e.account_id", "=", accountId)
-    .where("u.account_id", "=", accountId)
-    .where("e.action", "=", "call.hung_up")
-    .where("e.subject_id", "=", String(id))
-    .orderBy("e.id")
-    .limit(1)
-    .executeTakeFirst();
-  return user ?? null;
 }
 
 async function findRows(
