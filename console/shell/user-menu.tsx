@@ -67,8 +67,9 @@ function SignOut({ me, everywhere = false }: { readonly me: Me; readonly everywh
       await navigate({ to: "/sign-in" });
     },
   });
-  const { data: options } = useQuery(signInOptionsQuery);
-  const { data: passkeys = [] } = useQuery({ ...passkeysQuery, enabled: !me.has_password });
+  const enabled = !me.has_password;
+  const { data: options } = useQuery({ ...signInOptionsQuery, enabled });
+  const { data: passkeys = [] } = useQuery({ ...passkeysQuery, enabled });
   if (me.has_password || passkeys.length > 0 || options?.oidc)
     return (
       <button type="button" className={item} onClick={() => signOut.mutate()}>
