@@ -194,7 +194,7 @@ export const CallDetail = Type.Object(
         {
           title: "CallEndedByUser",
           description:
-            "Who asked to end this call; null: nobody, or the audit trail has it no more",
+            "The user who ended this call by request; null: none, or no longer in the audit trail",
         },
       ),
     ),
