@@ -79,6 +79,16 @@ const makeReply = (phone: string, chat_number_id: number) =>
       text: "Call me",
       opted_out: false,
       received_at: api.clock.now(),
+      answers: JSON.stringify([
+        {
+          message_id: "answer.1",
+          text: "At three",
+          outcome: "accepted",
+          error: null,
+          sent_by: account.owner_id,
+          sent_at: new Date(api.clock.now().getTime() + 1_000).toISOString(),
+        },
+      ]),
     })
     .execute();
 
@@ -95,7 +105,10 @@ async function makePerson(phone10: string) {
   pass();
   await makeReply(phone, chat_number_id);
   pass();
-  await makeCall(api.app, account, { call: { to_number: phone10, to_phone: phone } });
+  await makeCall(api.app, account, {
+    asked: { remark: "About the order" },
+    call: { to_number: phone10, to_phone: phone },
+  });
   pass();
   await makeSuppression(api.app, account, phone);
   pass();
@@ -114,6 +127,7 @@ const whole = [
   "group joined",
   "suppression suppressed",
   "call queued",
+  "answer accepted",
   "reply text",
   "message failed",
   "message read",
@@ -127,9 +141,12 @@ test("a person's timeline has every entry over leads, messages, calls and consen
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual(lines(body), whole);
   assert.equal(body.next_cursor, null);
-  const note = body.data[6];
+  const note = body.data[7];
   assert.equal(note.data.lead_id, lead.id);
   assert.deepEqual(note.data.data, { text: "Hello" });
+  const { text, sent_by } = body.data[3].data;
+  assert.deepEqual({ text, sent_by }, { text: "At three", sent_by: account.owner_id });
+  assert.equal(body.data[2].data.remark, "About the order");
 });
 
 test("the pages of a person's timeline together are the whole, without a gap or a repetition", async () => {
@@ -147,6 +164,14 @@ test("the pages of a person's timeline together are the whole, without a gap or 
   const bad = await get("/people/timeline?phone_number=8100000002&cursor=MTI");
   assert.equal(bad.status, 422);
   assert.equal(bad.body.errors[0].field, "cursor");
+});
+
+test("a person's timeline of some kinds has all entries of these kinds and no other", async () => {
+  await makePerson("8100000006");
+  const { body } = await get("/people/timeline?phone_number=8100000006&kinds=answer,call");
+  assert.deepEqual(lines(body), ["call queued", "answer accepted"]);
+  const bad = await get("/people/timeline?phone_number=8100000006&kinds=calls");
+  assert.equal(bad.status, 422);
 });
 
 test("several entries at one time are each on exactly one page", async () => {
@@ -173,7 +198,7 @@ test("each permission shows its own part of a person's timeline, and no other", 
   await makePerson("8100000004");
   const shown = {
     "crm.read": ["lead"],
-    "chat.read": ["message", "reply"],
+    "chat.read": ["message", "reply", "answer"],
     "calls.read": ["call"],
     "suppressions.read": ["suppression"],
     "groups.read": ["group"],

@@ -2,7 +2,15 @@
 import Type, { type Static } from "typebox";
 import { nullable, timestamp } from "../lib/schemas.ts";
 
-export const entry_kinds = ["lead", "message", "reply", "call", "suppression", "group"] as const;
+export const entry_kinds = [
+  "lead",
+  "message",
+  "reply",
+  "answer",
+  "call",
+  "suppression",
+  "group",
+] as const;
 export type EntryKind = (typeof entry_kinds)[number];
 
 /** One line of a person's history. */
@@ -15,20 +23,37 @@ export const PersonEntry = Type.Object(
     event: Type.String({
       description:
         "lead: as in the lead's timeline (created, updated, note, …); message: its state, as in the list of " +
-        "recipients; reply: its type; call: its status; suppression: suppressed or lifted; group: joined",
+        "recipients; reply: its type; answer: its outcome; call: its status; suppression: suppressed or lifted; " +
+        "group: joined",
     }),
     data: Type.Record(Type.String(), Type.Unknown(), {
       description:
         "lead: lead_id, workspace_id, lead_name, user_id, and data as in the lead's timeline; message: campaign_id, " +
-        "campaign_name, recipient_id, error, error_code, sent_at, delivered_at, read_at; reply: reply_id, " +
-        "chat_number_id, text, payload, campaign_id, opted_out; call: call_id, campaign_id, direction, from_number, " +
-        "disposition, ended_reason, talk_seconds, lead_id; suppression: suppression_id, channel, scope, source, " +
+        "campaign_name, template_id, recipient_id, variables, error, error_code, sent_at, delivered_at, read_at; " +
+        "reply: reply_id, chat_number_id, text, payload, campaign_id, opted_out; answer: reply_id, chat_number_id, " +
+        "message_id, text, error, sent_by; call: call_id, campaign_id, direction, from_number, disposition, " +
+        "ended_reason, talk_seconds, lead_id, remark; suppression: suppression_id, channel, scope, source, " +
         "reason, expires_at; group: group_id, group_name, name",
     }),
   },
   { title: "PersonTimelineEntry" },
 );
 export type PersonEntry = Static<typeof PersonEntry>;
+
+const any_kind = `(${entry_kinds.join("|")})`;
+
+/** A filter of a person's history. */
+export const EntryKindsQuery = Type.String({
+  pattern: `^${any_kind}(,${any_kind}){0,${entry_kinds.length - 1}}$`,
+  description: `Only entries of these kinds: one or more of ${entry_kinds.join(", ")}, separated by commas`,
+  "x-reason": `must be one or more of ${entry_kinds.join(", ")}, separated by commas`,
+  examples: ["message,reply,answer,call"],
+});
+
+/** Returns the kinds of such a filter; all without one. */
+export function readEntryKinds(kinds: string | undefined): ReadonlySet<EntryKind> {
+  return new Set(kinds === undefined ? entry_kinds : (kinds.split(",") as EntryKind[]));
+}
 
 export const found_in = [
   "leads",

@@ -4,16 +4,16 @@ import { searches } from "../lib/database/searches.ts";
 import { decodePositions, encodePositions, startPositions } from "./internal/timeline-cursor.ts";
 import { sources, type SourceEntry } from "./internal/timeline-sources.ts";
 import type { Part } from "./people-access.ts";
-import type { PersonEntry } from "./person-schema.ts";
+import type { EntryKind, PersonEntry } from "./person-schema.ts";
 
 /**
- * Returns a page of what the caller may see of the person; an empty one if nothing is known. `phone` is in E.164
+ * Returns a page of the entries of the visible kinds and parts; an empty one if nothing is known. `phone` is in E.164
  * digits. 422 on an invalid cursor.
  */
 export async function readPersonTimeline(
   app: Pick<App, "db">,
   person: { readonly account_id: number; readonly phone: string },
-  visible: ReadonlySet<Part>,
+  visible: { readonly parts: ReadonlySet<Part>; readonly kinds: ReadonlySet<EntryKind> },
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: PersonEntry[]; next_cursor: string | null }> {
   const positions =
@@ -22,8 +22,8 @@ export async function readPersonTimeline(
       : decodePositions(at.cursor, sources.length);
   const found = await searches.use(person.account_id, async () => {
     const entries: SourceEntry[][] = [];
-    for (const [i, { part, read }] of sources.entries()) {
-      const is_visible = visible.has(part);
+    for (const [i, { kind, part, read }] of sources.entries()) {
+      const is_visible = visible.parts.has(part) && visible.kinds.has(kind);
       entries.push(is_visible ? await read(app.db.query, person, positions[i]!, at.limit + 1) : []);
     }
     return entries;

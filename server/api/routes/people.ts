@@ -1,6 +1,11 @@
 import Type from "typebox";
 import { people_permissions, visibleParts } from "../../people/people-access.ts";
-import { PersonEntry, PersonFound } from "../../people/person-schema.ts";
+import {
+  EntryKindsQuery,
+  PersonEntry,
+  PersonFound,
+  readEntryKinds,
+} from "../../people/person-schema.ts";
 import { readPersonTimeline } from "../../people/person-timeline.ts";
 import { searchPeople } from "../../people/search-people.ts";
 import { closed, pageOf, pageQuery } from "../../lib/schemas.ts";
@@ -48,9 +53,9 @@ export const peopleRoutes = [
       "List a person's history over leads, messages, calls, suppressions and groups, newest first",
     description:
       "Finds the person by every spelling of the number. Each part needs its own permission: leads crm.read, " +
-      "messages and replies chat.read, calls calls.read, suppressions suppressions.read, groups groups.read. Leads " +
+      "messages, replies and their answers chat.read, calls calls.read, suppressions suppressions.read, groups groups.read. Leads " +
       "and their notes come from the 100 newest leads of each workspace; messages that did not arrive, from the 200 " +
-      "newest campaigns; groups, from the 500 newest.",
+      "newest campaigns; answers, from the 500 newest replies; groups, from the 500 newest.",
     tag: "People",
     access,
     query: closed({
@@ -58,14 +63,16 @@ export const peopleRoutes = [
         maxLength: 64,
         description: "Ten digits of the account's country, or + and the country code",
       }),
+      kinds: Type.Optional(EntryKindsQuery),
       ...pageQuery,
     }),
     success: { 200: pageOf(PersonEntry) },
-    handle: async ({ app, caller, query: { phone_number, limit = 50, cursor } }) => {
+    handle: async ({ app, caller, query: { phone_number, kinds, limit = 50, cursor } }) => {
       const { id: account_id, country_code } = caller.account;
       const { phone } = readPhoneQuery(phone_number, country_code);
       const person = { account_id, phone: phone! };
-      return readPersonTimeline(app, person, visibleParts(caller), { limit, cursor });
+      const visible = { parts: visibleParts(caller), kinds: readEntryKinds(kinds) };
+      return readPersonTimeline(app, person, visible, { limit, cursor });
     },
   }),
 ];

@@ -12,6 +12,7 @@ import type { Position } from "./timeline-cursor.ts";
 export type SourceEntry = PersonEntry & { readonly position: Position };
 
 export type Source = {
+  readonly kind: EntryKind;
   /** The part of the history that a caller must be allowed to see. */
   readonly part: Part;
   read(
@@ -32,6 +33,8 @@ type Row = {
 
 const leads_max = 100;
 const groups_max = 500;
+/** The newest replies of a person, whose answers are read: no index has the time of an answer. */
+const answered_max = 500;
 
 const microseconds = (column: string) =>
   `(extract(epoch from ${column}) * 1000000)::bigint as at_us`;
@@ -41,6 +44,7 @@ const before_at = "(timestamptz 'epoch' + $3::bigint * interval '1 microsecond')
 /** Expects $1 account, $2 phone, $3 and $4 the position, $5 the limit; selects the columns of a row. */
 function source(kind: EntryKind, part: Part, text: string): Source {
   return {
+    kind,
     part,
     read: async (db, { account_id, phone }, [at_us, id], limit) => {
       const values = [account_id, phone, at_us, id, limit];
@@ -94,7 +98,7 @@ const leads = source(
 );
 
 const message_columns =
-  "r.id, r.campaign_id, r.state, r.error, r.error_code, r.dispatched_at, r.accepted_at, r.ended_at, r.sent_at, r.delivered_at, r.read_at";
+  "r.id, r.campaign_id, r.variables, r.state, r.error, r.error_code, r.dispatched_at, r.accepted_at, r.ended_at, r.sent_at, r.delivered_at, r.read_at";
 
 // Messages that arrived are found by number and time; others in the newest campaigns, by number in each.
 const messages = source(
@@ -122,13 +126,13 @@ const messages = source(
       where r.account_id = $1 and r.campaign_id = c.id and r.phone = s.phone
         and r.state not in ('delivered', 'read')) r
   ), found as materialized (
-    select r.*, c.name, coalesce(r.accepted_at, r.dispatched_at, r.ended_at, c.created_at) as at
+    select r.*, c.name, c.template_id, coalesce(r.accepted_at, r.dispatched_at, r.ended_at, c.created_at) as at
     from (select * from arrived union all select * from named union all select * from other) r
     join chat_campaigns c on c.account_id = $1 and c.id = r.campaign_id
   )
   select f.id, f.at, ${microseconds("f.at")}, f.state as event, json_build_object('campaign_id', f.campaign_id,
-    'campaign_name', f.name, 'recipient_id', f.id, 'error', f.error, 'error_code', f.error_code,
-    'sent_at', f.sent_at, 'delivered_at', f.delivered_at, 'read_at', f.read_at) as data
+    'campaign_name', f.name, 'template_id', f.template_id, 'recipient_id', f.id, 'variables', f.variables,
+    'error', f.error, 'error_code', f.error_code, 'sent_at', f.sent_at, 'delivered_at', f.delivered_at, 'read_at', f.read_at) as data
   from found f where (f.at, f.id) < (${before_at}, $4)
   order by f.at desc, f.id desc limit $5`,
 );
@@ -157,13 +161,43 @@ const replies = source(
   order by r.id desc limit $5`,
 );
 
+const answers = source(
+  "answer",
+  "messages",
+  `with replied as materialized (
+    select r.* from (
+      select r.* from unnest(phone_spellings($2)) s (phone)
+      cross join lateral (
+        select r.id, r.chat_number_id, r.answers from chat_replies r
+        where r.account_id = $1 and r.phone = s.phone order by r.id desc limit ${answered_max}) r
+      union all
+      select r.* from person_bsuids b
+      cross join lateral (
+        select r.id, r.chat_number_id, r.answers from chat_replies r
+        where r.account_id = $1 and r.bsuid = b.bsuid and r.phone is null
+        order by r.id desc limit ${answered_max}) r
+      where b.account_id = $1 and b.phone_key = phone_key($2)) r
+    order by r.id desc limit ${answered_max}
+  ), lines as (
+    select r.id as reply_id, r.chat_number_id, e.answer, r.id * 1000 + e.n as line,
+      (e.answer ->> 'sent_at')::timestamptz as at
+    from replied r cross join lateral jsonb_array_elements(r.answers) with ordinality e (answer, n)
+  )
+  select l.line as id, l.at, ${microseconds("l.at")}, l.answer ->> 'outcome' as event, json_build_object(
+    'reply_id', l.reply_id, 'chat_number_id', l.chat_number_id, 'message_id', l.answer -> 'message_id',
+    'text', l.answer -> 'text', 'error', l.answer -> 'error', 'sent_by', l.answer -> 'sent_by') as data
+  from lines l where (l.at, l.line) < (${before_at}, $4)
+  order by l.at desc, l.line desc limit $5`,
+);
+
 const calls = source(
   "call",
   "calls",
   `select c.id, c.queued_at as at, ${microseconds("c.queued_at")}, c.status as event, json_build_object(
     'call_id', c.id, 'campaign_id', c.campaign_id, 'direction', c.direction, 'from_number', c.from_number,
     'disposition', c.disposition, 'ended_reason', c.ended_reason, 'talk_seconds', c.talk_seconds,
-    'lead_id', c.lead_id) as data
+    'lead_id', c.lead_id, 'remark', (select p.remark from click_to_calls p
+      where p.account_id = $1 and p.campaign_id = c.campaign_id)) as data
   from unnest(phone_spellings($2)) s (phone)
   cross join lateral (
     select c.* from calls c
@@ -204,4 +238,12 @@ const groups = source(
 );
 
 /** The order is part of the cursor. */
-export const sources: readonly Source[] = [leads, messages, replies, calls, suppressions, groups];
+export const sources: readonly Source[] = [
+  leads,
+  messages,
+  replies,
+  calls,
+  suppressions,
+  groups,
+  answers,
+];
