@@ -21,6 +21,7 @@ import { call_record_types } from "../server/calls/records/call-record-schema.ts
 import { listCalls } from "../server/calls/records/call-records.ts";
 import { listCreditLedger } from "../server/credits/credit-ledger.ts";
 import { parts } from "../server/people/people-access.ts";
+import { entry_kinds } from "../server/people/person-schema.ts";
 import { readPersonTimeline } from "../server/people/person-timeline.ts";
 import { searchPeople } from "../server/people/search-people.ts";
 import { readOverview } from "../server/reports/read-overview.ts";
@@ -106,7 +107,7 @@ test("a person's timeline and the search for a person read only their rows", asy
       [account_id],
     )
   ).rows as [{ phone: string }];
-  const visible = new Set(parts);
+  const visible = { parts: new Set(parts), kinds: new Set(entry_kinds) };
   const timeline = await rowsRead(api.app, (app) =>
     readPersonTimeline(app, { account_id, phone }, visible, { limit: 50 }),
   );
