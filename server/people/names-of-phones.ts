@@ -1,14 +1,20 @@
 // The names of people by their phone numbers, for a list of numbers.
 import { sql, type Kysely } from "kysely";
+import type { Caller } from "../accounts/caller.ts";
 import type { DB } from "../lib/database/database.ts";
+import { visibleParts } from "./people-access.ts";
 
-/** Returns the names of the contacts with these numbers (E.164 digits), the newest of each. */
+/**
+ * Returns the names of the contacts with these numbers (E.164 digits), the newest of each; none if the caller may not
+ * see contacts.
+ */
 export async function namesOfPhones(
   db: Kysely<DB>,
-  accountId: number,
+  caller: Pick<Caller, "account" | "permissions">,
   phones: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  if (phones.length === 0) return new Map();
+  if (phones.length === 0 || !visibleParts(caller).has("leads")) return new Map();
+  const accountId = caller.account.id;
   const { rows } = await sql<{ phone: string; name: string }>`
     select p.phone, n.name from unnest(${[...new Set(phones)]}::text[]) p (phone)
     cross join lateral (

@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import type { Sent } from "../../api/answer.ts";
 import type { CallDetail } from "../../api/call-records.ts";
 import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
-import { Button } from "../../ui/button.tsx";
+import { Button, buttonClass } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
@@ -13,19 +13,33 @@ import { useMay } from "../../ui/permission.ts";
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["calls"] });
 
+/** The customer of a call, as the address of their page has it: ten digits, or with a plus. */
+export function phoneOfCall({ legs, to_number }: CallDetail): string {
+  const dialed = legs.find(({ role }) => role === "customer")?.number;
+  if (dialed !== undefined && /^\d{8,15}$/.test(dialed)) return `+${dialed}`;
+  return /^\d{11,15}$/.test(to_number) ? `+${to_number}` : to_number;
+}
+
 /** Hang up, transfer and call again, as far as they apply now. */
 export function CallActions({ call }: { readonly call: CallDetail }) {
   const may = useMay("calls.manage");
   const navigate = useNavigate();
-  const { call_id: id, type, status, ended_at, answered_at, legs } = call;
+  const { call_id: id, type, status, ended_at, ended_reason, answered_at, legs } = call;
   if (!may) return null;
   const hasAgent = legs.some((leg) => leg.role === "agent" && leg.answered_at !== null);
-  const canRetry = type === "click_to_call" && ended_at !== null && answered_at === null;
+  const isSuppressed = ended_reason === "suppressed";
+  const canRetry =
+    type === "click_to_call" && ended_at !== null && answered_at === null && !isSuppressed;
   const params = { path: { id } };
   return (
     <>
       {status === "in-progress" && <TransferDialog id={id} />}
       {ended_at === null && <EndCall key={id} id={id} />}
+      {isSuppressed && (
+        <Link to="/people/$phone" params={{ phone: phoneOfCall(call) }} className={buttonClass()}>
+          See the suppression
+        </Link>
+      )}
       {canRetry && (
         <ConfirmDialog
           title="Call the customer again?"

@@ -9,7 +9,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { Time } from "../../ui/time.tsx";
-import { CallActions } from "./call-actions.tsx";
+import { CallActions, phoneOfCall } from "./call-actions.tsx";
 import { call_events } from "./call-events.ts";
 import { CallConversation } from "./call-conversation.tsx";
 import { CallLegs } from "./call-legs.tsx";
@@ -27,8 +27,7 @@ export function CallPage() {
       title={
         call ? (
           <span className="flex flex-wrap items-center gap-3">
-            {call.to_number === "" ? "Withheld number" : `Call to ${call.to_number}`}{" "}
-            <CallStatusBadge status={call.status} />
+            {titleOf(call)} <CallStatusBadge status={call.status} />
           </span>
         ) : (
           "Call"
@@ -55,6 +54,12 @@ export function CallPage() {
       )}
     </Page>
   );
+}
+
+function titleOf({ to_number, contact_name, direction }: CallDetail): string {
+  if (to_number === "") return "Withheld number";
+  const who = contact_name === null ? to_number : `${contact_name} ${to_number}`;
+  return direction === "inbound" ? `Call of ${who}` : `Call to ${who}`;
 }
 
 function Content({ call }: { readonly call: CallDetail }) {
@@ -95,22 +100,15 @@ function Content({ call }: { readonly call: CallDetail }) {
 const seconds = (count: number | null) => (count === null ? "–" : formatDuration(count * 1_000));
 
 /** The person, the campaign and the callback that the call belongs to. */
-function Links({
-  call: { legs, type, campaign_id, campaign_name, callback_at, retry_at, opted_out },
-}: {
-  readonly call: CallDetail;
-}) {
-  const phone = legs.find(({ role }) => role === "customer")?.number;
+function Links({ call }: { readonly call: CallDetail }) {
+  const { type, campaign_id, campaign_name, callback_at, retry_at, opted_out } = call;
+  const phone = phoneOfCall(call);
   return (
     <ul className="flex flex-col gap-1">
-      {phone !== undefined && /^\d{8,15}$/.test(phone) && (
+      {phone !== "" && (
         <li>
-          <Link
-            to="/people/$phone"
-            params={{ phone: `+${phone}` }}
-            className="text-accent underline"
-          >
-            Everything about +{phone}
+          <Link to="/people/$phone" params={{ phone }} className="text-accent underline">
+            Everything about {call.contact_name ?? phone}
           </Link>
         </li>
       )}

@@ -24,14 +24,19 @@ const shell = getRouteApi("/shell");
 const columns: readonly Column<Call>[] = [
   {
     header: "Customer",
-    cell: ({ call_id: id, to_number }) => (
-      <Link
-        to="/calls/$id"
-        params={{ id }}
-        className="tabular-nums after:absolute after:inset-0 hover:underline"
-      >
-        {to_number === "" ? "Withheld" : to_number}
-      </Link>
+    cell: ({ call_id: id, to_number, contact_name }) => (
+      <>
+        <Link
+          to="/calls/$id"
+          params={{ id }}
+          className="tabular-nums after:absolute after:inset-0 hover:underline"
+        >
+          {to_number === "" ? "Withheld" : to_number}
+        </Link>
+        {contact_name !== null && (
+          <span className="text-muted block text-xs font-normal wrap-anywhere">{contact_name}</span>
+        )}
+      </>
     ),
   },
   { header: "State", cell: ({ status }) => <CallStatusBadge status={status} /> },

@@ -164,10 +164,24 @@ export const CallRecord = Type.Object(
 );
 export type CallRecord = Static<typeof CallRecord>;
 
+const contact_name = nullable(
+  Type.String({
+    description: "The customer's, of the newest contact with the number; null without crm.read",
+  }),
+);
+
+/** A call record in a list. */
+export const ListedCall = Type.Object(
+  { ...CallRecord.properties, contact_name },
+  { title: "ListedCall" },
+);
+export type ListedCall = Static<typeof ListedCall>;
+
 /** A call record with its events and its request. */
 export const CallDetail = Type.Object(
   {
     ...CallRecord.properties,
+    contact_name,
     from_group_id: nullable(id("Agent group")),
     to_group_id: nullable(id("Customer group")),
     agent_not_pick_group: nullable(id("Agent group")),

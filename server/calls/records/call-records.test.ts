@@ -5,7 +5,13 @@ import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
 import { failed, makeCall, type CallToMake } from "../../../test/support/call-factory.ts";
-import type { TestAccount } from "../../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeCredits,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import { makeContact } from "../../../test/support/crm-factory.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 
 let api: TestApi;
@@ -87,6 +93,7 @@ test("a call record has exactly its fields, including the reference, and both le
     remark: "=VIP",
     from_number: "101",
     to_number: "9876543210",
+    contact_name: null,
     cli_number: "9000000000",
     status: "completed",
     disposition: "answered",
@@ -449,6 +456,21 @@ test("the next page continues at its cursor, even when the call of the cursor wa
   );
 });
 
+test("a call names its contact, in the list and alone, for those who may see contacts", async () => {
+  const account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { call: 10 });
+  const { id } = await makeCall(api.app, account, { place, ...talked });
+  await makeContact(api.app, account, { phone: "9876543210", name: "Asha" });
+  const namesFor = async (token: string) => {
+    const list = await api.send("GET", "/api/v1/calls", { token });
+    const one = await api.send("GET", `/api/v1/calls/${id}`, { token });
+    return [list.body.data[0].contact_name, one.body.contact_name];
+  };
+  assert.deepEqual(await namesFor(account.token), ["Asha", "Asha"]);
+  const agent = await makeAgentToken(api.app, account, ["calls.read"]);
+  assert.deepEqual(await namesFor(agent), [null, null]);
+});
+
 test("an export has every call as in the list, with legs as JSON and spreadsheet formulas escaped", async () => {
   const { account, make } = await newAccount();
   await make(talked);
@@ -463,7 +485,8 @@ test("an export has every call as in the list, with legs as JSON and spreadsheet
   const rows: Record<string, string>[] = parse(answer.text, { columns: true });
   assert.equal(new Set(rows.map((row) => row["call_id"])).size, 502);
   const shown = (await get(account, `?reference=order-7`)).body.data[0];
-  const { legs, menu_path, collected, messages, ...cells } = shown;
+  const { legs, menu_path, collected, messages, contact_name, ...cells } = shown;
+  assert.equal(contact_name, null);
   for (const [field, value] of Object.entries({ legs, menu_path, collected, messages }))
     assert.equal(rows[0]![field], JSON.stringify(value), field);
   assert.equal(rows[0]!["remark"], "'=VIP");
@@ -473,7 +496,10 @@ test("an export has every call as in the list, with legs as JSON and spreadsheet
     remark: "'=VIP",
   }))
     assert.equal(rows[0]![field], String(value ?? ""), field);
-  assert.deepEqual(Object.keys(rows[0]!), Object.keys(shown));
+  assert.deepEqual(
+    Object.keys(rows[0]!),
+    Object.keys(shown).filter((field) => field !== "contact_name"),
+  );
   const narrowed = await get(account, `/export?reference=order-7`);
   assert.equal(narrowed.text.trim().split("\r\n").length, 2);
   const audit = await api.app.db.query

@@ -94,7 +94,7 @@ export async function findCallDetail(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<CallDetail> {
+): Promise<Omit<CallDetail, "contact_name">> {
   const [row] = await findRows(db, accountId, sql`select ${id}::bigint as id`);
   if (!row) throw notFound();
   const events = await db

@@ -1,7 +1,7 @@
 // Call records, recordings, and call control.
 import Type from "typebox";
 import { searchOn } from "../../../lib/database/cursor.ts";
-import { CallDetail, CallRecord } from "../../../calls/records/call-record-schema.ts";
+import { CallDetail, CallRecord, ListedCall } from "../../../calls/records/call-record-schema.ts";
 import { findCallDetail, findCallRecord, listCalls } from "../../../calls/records/call-records.ts";
 import { exportCalls } from "../../../calls/records/export-calls.ts";
 import { hangUpCall } from "../../../calls/controls/hang-up-call.ts";
@@ -9,6 +9,10 @@ import { readCallMessage } from "../../../calls/audio/read-call-message.ts";
 import { readCallRecording } from "../../../calls/audio/read-call-recording.ts";
 import { retryCall } from "../../../calls/controls/retry-call.ts";
 import { transferCall } from "../../../calls/controls/transfer-call.ts";
+import type { Caller } from "../../../accounts/caller.ts";
+import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
+import type { App } from "../../../engine/app.ts";
+import { namesOfPhones } from "../../../people/names-of-phones.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
@@ -22,6 +26,18 @@ const see: Access = { features: ["calls", "voice"], anyOf: ["calls.read", "calls
 const manage: Access = { features: ["calls", "voice"], anyOf: ["calls.manage"] };
 const params = closed({ id: pathId("The call") });
 
+/** Adds the names of the customers to calls, as far as the caller may see contacts. */
+async function withNames<Record extends Pick<CallRecord, "to_number">>(
+  { db }: Pick<App, "db">,
+  caller: Caller,
+  records: readonly Record[],
+): Promise<(Record & Pick<ListedCall, "contact_name">)[]> {
+  const phoneOf = ({ to_number }: Record) =>
+    readPersonPhone(to_number, caller.account.country_code) ?? "";
+  const names = await namesOfPhones(db.query, caller, records.map(phoneOf));
+  return records.map((record) => ({ ...record, contact_name: names.get(phoneOf(record)) ?? null }));
+}
+
 const recordRoutes = [
   route({
     method: "GET",
@@ -32,14 +48,16 @@ const recordRoutes = [
     tag,
     access: see,
     query: closed({ ...callFilterQuery, ...pageQuery }),
-    success: { 200: pageOf(CallRecord) },
+    success: { 200: pageOf(ListedCall) },
     handle: ({ app, caller, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor };
       const { account } = caller;
-      return searchOn(at, (part) =>
-        listCalls(app.db.query, account.id, readCallFilter(filter, account), part),
-      );
+      return searchOn(at, async (part) => {
+        const asked = readCallFilter(filter, account);
+        const { data, next_cursor } = await listCalls(app.db.query, account.id, asked, part);
+        return { data: await withNames(app, caller, data), next_cursor };
+      });
     },
   }),
   route({
@@ -68,8 +86,11 @@ const recordRoutes = [
     access: see,
     params,
     success: { 200: CallDetail },
-    handle: ({ app, caller, params: { id } }) =>
-      findCallDetail(app.db.query, caller.account.id, id),
+    handle: async ({ app, caller, params: { id } }) => {
+      const detail = await findCallDetail(app.db.query, caller.account.id, id);
+      const [named] = await withNames(app, caller, [detail]);
+      return named!;
+    },
   }),
   route({
     method: "GET",

@@ -22,7 +22,6 @@ import type { RateLimit } from "../../checks/rate-limit.ts";
 import type { Caller } from "../../../accounts/caller.ts";
 import type { App } from "../../../engine/app.ts";
 import { namesOfPhones } from "../../../people/names-of-phones.ts";
-import { visibleParts } from "../../../people/people-access.ts";
 import { route, type Access } from "../../route.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
@@ -56,9 +55,7 @@ async function listNamed(
   const { id } = caller.account;
   const { data, next_cursor } = await listReplies(db.query, id, filter, at);
   const phones = data.flatMap(({ phone_number }) => phone_number ?? []);
-  const names = visibleParts(caller).has("leads")
-    ? await namesOfPhones(db.query, id, phones)
-    : new Map<string, string>();
+  const names = await namesOfPhones(db.query, caller, phones);
   const named = data.map((reply) => ({
     ...reply,
     contact_name: names.get(reply.phone_number ?? "") ?? null,

@@ -132,7 +132,7 @@ function legOf(leg: CallLegRecord): CallLegRecord {
 /** Returns the fields of the request under their API names. */
 export function requestFields(
   row: CallRow,
-): Omit<CallDetail, keyof CallRecord | "events" | "ended_by_user"> {
+): Omit<CallDetail, keyof CallRecord | "contact_name" | "events" | "ended_by_user"> {
   return {
     from_group_id: row.from_group_id,
     to_group_id: row.to_group_id,
