@@ -24,13 +24,17 @@ export const personQuery = (phone_number: string) =>
     },
   });
 
-export const personTimelineQuery = (phone_number: string) =>
+/** The history of a number; only of some kinds, unless they are null. */
+export const personTimelineQuery = (
+  phone_number: string,
+  only: readonly PersonEntry["kind"][] | null,
+) =>
   infiniteQueryOptions({
-    queryKey: ["person", phone_number, "timeline"],
+    queryKey: ["person", phone_number, "timeline", only],
     queryFn: ({ pageParam: cursor, signal }) =>
       body(
         api.GET("/api/v1/people/timeline", {
-          params: { query: { phone_number, limit: 50, cursor } },
+          params: { query: { phone_number, limit: 50, cursor, kinds: only?.join() } },
           signal,
         }),
       ),

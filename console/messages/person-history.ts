@@ -50,6 +50,11 @@ export function describePersonEntry(
       const title = data["opted_out"] === true ? "Replied, and opted out" : "Replied";
       return typeof text === "string" ? { title, text } : { title: `${title} (${word})` };
     }
+    case "answer": {
+      const failed =
+        event === "failed" ? `, but it failed${whyOf(recipient_reasons, data["error"])}` : "";
+      return { title: `Answered${failed}`, text: String(data["text"]) };
+    }
     case "call": {
       const talked = Number(data["talk_seconds"] ?? 0);
       const why =
@@ -60,6 +65,7 @@ export function describePersonEntry(
             : "";
       return {
         title: `${data["direction"] === "inbound" ? "Incoming call" : "Call"}: ${word}${why}`,
+        ...(typeof data["remark"] === "string" ? { text: data["remark"] } : {}),
       };
     }
     case "suppression": {

@@ -1,4 +1,4 @@
-import { createLead, expect, test } from "./console-fixture.ts";
+import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
 
 test("a lead opens from the list, is edited field by field, and its timeline shows it", async ({
   openPage,
@@ -41,6 +41,24 @@ test("a lead opens from the list, is edited field by field, and its timeline sho
   await expect(page.getByLabel("Email")).toHaveValue("katherine@example.com");
   await page.goBack();
   await expect(page.getByRole("row", { name: /Katherine Johnson.*Contacted/ })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a lead's timeline has the messages, replies and calls of its number", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9813777005", name: "Evelyn Boyd" });
+  await openPage("/leads");
+  await page.getByRole("link", { name: "Evelyn Boyd" }).click();
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  await expect(timeline).toContainText("Lead created");
+  // The sandbox answers "yes" for this number.
+  await createCampaign(service, "Of a lead", ["919813777005"]);
+  await expect(timeline.getByRole("link", { name: "Replied" })).toBeVisible();
+  await expect(timeline.getByRole("link", { name: "Message of Of a lead" })).toBeVisible();
   expect(problems).toEqual([]);
 });
 

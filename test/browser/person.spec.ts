@@ -50,10 +50,14 @@ test("a person is called, seen live on the timeline, and written to", async ({
   await expect(phone).toHaveAccessibleDescription(/must be/);
   await phone.fill("101");
   await page.getByRole("dialog").getByRole("button", { name: "Call" }).click();
+  await expect(page.getByRole("heading", { name: "Dialer" })).toBeFocused();
+  await page.getByRole("link", { name: "Details" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Kathleen Antonelli");
+  await page.getByRole("link", { name: "Everything about Kathleen Antonelli" }).click();
   const timeline = page.getByRole("list", { name: "Timeline" });
   await expect(timeline).toContainText(/Call: (ringing|in progress|completed)/);
   await page.getByRole("link", { name: "Message" }).click();
-  await expect(page.getByLabel("Numbers")).toHaveValue("+919876500024");
+  await expect(page.getByLabel("Numbers")).toHaveValue("+919876500024,Kathleen Antonelli");
   await expect(page.getByText("You continue the draft")).toBeHidden();
   expect(problems).toEqual([]);
 });
@@ -67,7 +71,7 @@ test("a person is reached from a lead, and erased when the number is typed", asy
   await createLead(service, { phone: "9876500023", name: "Christine Darden" });
   await openPage("/leads");
   await page.getByRole("link", { name: "Christine Darden" }).click();
-  await page.getByRole("link", { name: "Messages and calls of 9876500023" }).click();
+  await page.getByRole("link", { name: "Everything about 9876500023" }).click();
   await expect(page.getByRole("list", { name: "Timeline" })).toContainText("Christine Darden");
   await page.getByRole("button", { name: "Erase" }).click();
   const number = page.getByLabel("Type the number to confirm");

@@ -43,13 +43,20 @@ export function readRecipientSearch({ state, error }: Record<string, unknown>): 
 export type ComposerSearch = {
   /** The only recipient. */
   readonly to?: string;
+  /** The recipient's name, for the first variable. */
+  readonly name?: string;
   /** The ID of the template. */
   readonly template?: number;
 };
 
-export function readComposerSearch({ to, template }: Record<string, unknown>): ComposerSearch {
+export function readComposerSearch({
+  to,
+  name,
+  template,
+}: Record<string, unknown>): ComposerSearch {
   return {
     ...(typeof to === "string" && /^\+\d{5,15}$/.test(to) ? { to } : {}),
+    ...(typeof name === "string" ? { name } : {}),
     ...(Number.isSafeInteger(template) ? { template: template as number } : {}),
   };
 }

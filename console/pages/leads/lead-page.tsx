@@ -58,12 +58,12 @@ function LeadAt({ place }: { readonly place: LeadPlace }) {
               params={{ phone: lead.phone }}
               className="text-accent underline"
             >
-              Messages and calls of {lead.phone}
+              Everything about {lead.phone}
             </Link>
           </>
         )
       }
-      actions={lead && <ContactActions number={`+${country_code}${lead.phone}`} />}
+      actions={lead && <ContactActions number={`+${country_code}${lead.phone}`} name={lead.name} />}
     >
       <FormError error={error} />
       {lead && (
@@ -72,7 +72,7 @@ function LeadAt({ place }: { readonly place: LeadPlace }) {
             <LeadDetails lead={lead} />
             <Collaborators lead={lead} />
           </div>
-          <LeadHistory place={place} />
+          <LeadHistory place={place} phone={`+${country_code}${lead.phone}`} />
         </div>
       )}
     </Page>

@@ -1,8 +1,9 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { placeCall } from "../../api/calls.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField } from "../../ui/form-fields.tsx";
+import { useMay } from "../../ui/permission.ts";
 import { toasts } from "../../ui/toasts.tsx";
 import { keepOwnPhone, ownPhone } from "../calls/own-phone.ts";
 
@@ -17,9 +18,12 @@ const fields: readonly FormField[] = [
   { name: "from_number", label: "Your extension or phone number", kind: "text" },
 ];
 
-/** Calls a person: first the agent's phone, then theirs. */
+/** Calls a person: first the agent's phone, then theirs. Leads to the call, if the user may see calls. */
 export function CallDialog({ number }: Props) {
   const { user } = shell.useRouteContext().me;
+  const navigate = useNavigate();
+  const may_read = useMay("calls.read");
+  const may_see = useMay("calls.manage") || may_read;
   return (
     <FormDialog
       title="Call this number"
@@ -29,8 +33,9 @@ export function CallDialog({ number }: Props) {
       action="Call"
       save={async (json) => {
         const call = { ...json, to_number: number } as Parameters<typeof placeCall>[0];
-        await placeCall(call);
+        const campaign_id = await placeCall(call);
         keepOwnPhone(user, call.from_number);
+        if (may_see) return navigate({ to: "/calls/new", search: { to: number, campaign_id } });
         toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });
       }}
       trigger={<Button>Call</Button>}

@@ -9,7 +9,7 @@ import { CallDialog } from "./call-dialog.tsx";
 const shell = getRouteApi("/shell");
 
 /** Returns whether the suppressions in force forbid everything on a channel, as far as the user may see them. */
-export function useForbids(phone: string): (channel: "chat" | "voice") => boolean {
+function useForbids(phone: string): (channel: "chat" | "voice") => boolean {
   const may_read = useMay("suppressions.read");
   const may_manage = useMay("suppressions.manage");
   const enabled = may_read || may_manage;
@@ -18,22 +18,32 @@ export function useForbids(phone: string): (channel: "chat" | "voice") => boolea
     rules.some((rule) => rule.scope === "all" && ["all", channel].includes(rule.channel));
 }
 
+type Person = {
+  readonly number: string;
+  /** Null if it is not known. */
+  readonly name: string | null;
+};
+
 /** Writes to a number or calls it, unless the person asked for none. */
-export function ContactActions({ number }: { readonly number: string }) {
+export function ContactActions({ number, name }: Person) {
   const forbids = useForbids(number);
   return (
     <>
-      {!forbids("chat") && <MessageLink number={number} />}
+      {!forbids("chat") && <MessageLink number={number} name={name} />}
       {!forbids("voice") && <CallButton number={number} />}
     </>
   );
 }
 
 /** Begins a campaign for this number alone: its dry run says what stands against the message. */
-function MessageLink({ number }: { readonly number: string }) {
+function MessageLink({ number, name }: Person) {
   if (!useMay("chat.campaigns.create")) return null;
   return (
-    <Link to="/chat/campaigns/new" search={{ to: number }} className={buttonClass()}>
+    <Link
+      to="/chat/campaigns/new"
+      search={{ to: number, ...(name === null ? {} : { name }) }}
+      className={buttonClass()}
+    >
       Message
     </Link>
   );

@@ -20,7 +20,7 @@ export function EraseDialog({
     <Dialog
       title="Erase this person"
       text="Leads, messages, replies, calls and recordings under this number are erased for good. Opt-outs stay, so that nobody writes to or calls it again."
-      trigger={<Button>Erase</Button>}
+      trigger={<Button kind="danger">Erase</Button>}
       open={open}
       onOpenChange={setOpen}
     >

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useLeadNames } from "../../api/lead-names.ts";
 import { useRefresh } from "../../api/live.ts";
@@ -8,7 +8,6 @@ import {
   personQuery,
   personTimelineQuery,
   suppressionsQuery,
-  type PersonEntry,
 } from "../../api/people.ts";
 import {
   describePersonEntry,
@@ -22,7 +21,8 @@ import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
-import { ContactActions, useForbids } from "./contact-actions.tsx";
+import { ContactActions } from "./contact-actions.tsx";
+import { EntryLink } from "./entry-link.tsx";
 import { EraseDialog } from "./erase-dialog.tsx";
 import { ErasureProgress } from "./erasure-progress.tsx";
 import { SuppressDialog } from "./suppress-dialog.tsx";
@@ -37,7 +37,6 @@ export function PersonPage() {
   const may_erase = useMay("people.erase");
   const may_suppress = useMay("suppressions.manage");
   const may_see = useMay("suppressions.read") || may_suppress;
-  const forbids = useForbids(phone);
   const number = person ? `+${person.phone_number}` : phone;
   return (
     <Page
@@ -55,10 +54,8 @@ export function PersonPage() {
       }
       actions={
         <>
-          <ContactActions number={number} />
-          {may_suppress && (
-            <SuppressDialog phone={phone} isSuppressed={forbids("chat") && forbids("voice")} />
-          )}
+          <ContactActions number={number} name={person?.name ?? null} />
+          {may_suppress && <SuppressDialog phone={phone} />}
           {may_erase && <EraseDialog phone={phone} onRequested={setErasure} />}
         </>
       }
@@ -81,7 +78,7 @@ const changes = [
 ] as const;
 
 function PersonHistory({ phone }: { readonly phone: string }) {
-  const timeline = useInfiniteQuery(personTimelineQuery(phone));
+  const timeline = useInfiniteQuery(personTimelineQuery(phone, null));
   const entries = timeline.data?.pages.flatMap(({ data }) => data) ?? [];
   const workspaces = new Set(
     entries.flatMap(({ kind, data }) => (kind === "lead" ? [Number(data["workspace_id"])] : [])),
@@ -108,41 +105,6 @@ function PersonHistory({ phone }: { readonly phone: string }) {
       )}
     </Panel>
   );
-}
-
-/** What happened, with a link to where it is. */
-function EntryLink({
-  entry: { kind, data },
-  phone,
-  title,
-}: {
-  readonly entry: PersonEntry;
-  readonly phone: string;
-  readonly title: string;
-}) {
-  const idOf = (name: string) => Number(data[name]);
-  const link = { children: title, className: "text-accent underline-offset-2 hover:underline" };
-  switch (kind) {
-    case "lead":
-      return (
-        <Link
-          to="/leads/$leadId"
-          params={{ leadId: String(data["lead_id"]) }}
-          search={{ workspace: idOf("workspace_id") }}
-          {...link}
-        />
-      );
-    case "message":
-      return <Link to="/chat/campaigns/$id" params={{ id: idOf("campaign_id") }} {...link} />;
-    case "reply":
-      return <Link to="/chat/replies/$phone" params={{ phone }} {...link} />;
-    case "call":
-      return <Link to="/calls/$id" params={{ id: idOf("call_id") }} {...link} />;
-    case "group":
-      return <Link to="/groups/$id" params={{ id: idOf("group_id") }} {...link} />;
-    case "suppression":
-      return title;
-  }
 }
 
 function Suppressions({ phone, may_lift }: { readonly phone: string; readonly may_lift: boolean }) {

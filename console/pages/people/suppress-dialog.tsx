@@ -9,19 +9,13 @@ import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { default_rule, RuleFields, type Rule } from "../suppressions/rule-fields.tsx";
 
 /** Suppresses a number; one that is suppressed already can get another reason or end. */
-export function SuppressDialog({
-  phone,
-  isSuppressed,
-}: {
-  readonly phone: string;
-  readonly isSuppressed: boolean;
-}) {
+export function SuppressDialog({ phone }: { readonly phone: string }) {
   const [open, setOpen] = useState(false);
   return (
     <Dialog
       title="Suppress this number"
       text="Campaigns and click-to-call leave it out from now on."
-      trigger={<Button kind={isSuppressed ? "quiet" : "danger"}>Suppress</Button>}
+      trigger={<Button>Suppress</Button>}
       open={open}
       onOpenChange={setOpen}
     >

@@ -64,7 +64,7 @@ function OpenForm({ id, left }: { readonly id: number; readonly left: string }) 
         {...register("text", { onChange: () => setKey(crypto.randomUUID()) })}
         label="Answer"
         rows={3}
-        hint={`${left}. After that, WhatsApp takes templates only.`}
+        hint={`${left}. After that, WhatsApp takes templates only. An answer costs 1 message credit.`}
         error={formState.errors.text?.message}
       />
       <FormError error={error} />

@@ -1,29 +1,35 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { campaignQuery } from "../../api/chat.ts";
 import { useRefresh } from "../../api/live.ts";
-import { personQuery } from "../../api/people.ts";
+import { mergePages } from "../../api/merge-pages.ts";
+import { personQuery, personTimelineQuery, type PersonEntry } from "../../api/people.ts";
 import { repliesQuery, type Reply } from "../../api/replies.ts";
-import { recipient_reasons } from "../../messages/chat-reasons.ts";
-import { reasonOf } from "../../messages/reason.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Time } from "../../ui/time.tsx";
 import { AnswerForm } from "./answer-form.tsx";
-import { replyText } from "./reply-text.ts";
+import { AnswerBubble, MessageBubble, ReplyBubble } from "./bubbles.tsx";
 
 const route = getRouteApi("/shell/chat/replies/$phone");
 
-/** What one person wrote and what was answered, with the field for the next answer. */
+/** What one person was sent, wrote and was answered, with the field for the next answer. */
 export function ConversationPage() {
   const { phone } = route.useParams();
   const replies = useInfiniteQuery(repliesQuery({ phone_number: phone }));
+  const messages = useInfiniteQuery({
+    ...personTimelineQuery(phone, ["message"]),
+    refetchOnWindowFocus: true,
+  });
   const { data: person } = useQuery(personQuery(phone));
   useRefresh(["chat.reply.received"], ["replies"]);
-  const newest_first = replies.data?.pages.flatMap(({ data }) => data) ?? [];
-  const latest = newest_first[0];
+  useRefresh(["chat.reply.received"], ["person", phone]);
+  const { entries, loadMore } = mergePages<Reply, PersonEntry>(replies, messages, (entry) =>
+    isReply(entry) ? entry.received_at : entry.at,
+  );
+  const bubbles = entries.flatMap(bubblesOf).toSorted((a, b) => a.at.localeCompare(b.at));
+  const latest = replies.data?.pages[0]?.data[0];
+  const is_loaded = replies.isSuccess && messages.isSuccess;
   return (
     <Page
       title={
@@ -32,79 +38,65 @@ export function ConversationPage() {
           <span className={person?.name ? "text-muted font-normal" : ""}>{phone}</span>
         </>
       }
-      text="What this person wrote, and your account's answers."
+      text="What this person was sent, wrote, and was answered."
       actions={
         <Link to="/people/$phone" params={{ phone }} className={buttonClass()}>
           Person
         </Link>
       }
     >
-      <FormError error={replies.error} />
-      {replies.isSuccess && !latest && (
-        <EmptyState title="No replies" text="This person has not written to you." />
+      <FormError error={replies.error ?? messages.error} />
+      {is_loaded && bubbles.length === 0 && (
+        <EmptyState
+          title="No messages"
+          text="Nothing was sent to this person, and they have not written."
+        />
       )}
-      {latest && (
+      {is_loaded && bubbles.length > 0 && (
         <div className="border-line bg-panel flex max-w-3xl flex-col gap-5 rounded-xl border p-4 md:p-5">
-          {replies.hasNextPage && (
-            <Button className="self-center" onClick={() => void replies.fetchNextPage()}>
+          {loadMore && (
+            <Button className="self-center" onClick={loadMore}>
               Show earlier
             </Button>
           )}
           <ol aria-label="Messages" aria-live="polite" className="flex flex-col gap-3">
-            {newest_first.toReversed().map((reply) => (
-              <Exchange key={reply.id} reply={reply} />
+            {bubbles.map(({ key, bubble }) => (
+              <li key={key} className="flex flex-col">
+                {bubble}
+              </li>
             ))}
           </ol>
-          <AnswerForm key={phone} reply={latest} />
+          {latest && <AnswerForm key={phone} reply={latest} />}
         </div>
       )}
     </Page>
   );
 }
 
-/** A message and the answers to it. */
-function Exchange({ reply }: { readonly reply: Reply }) {
-  return (
-    <>
-      {reply.campaign_id !== null && <Answered campaign={reply.campaign_id} />}
-      <li className="bg-hover max-w-[85%] self-start rounded-2xl rounded-bl-none px-4 py-2.5">
-        <p className="wrap-anywhere whitespace-pre-wrap">{replyText(reply)}</p>
-        <p className="text-muted mt-1 text-xs">
-          <Time at={reply.received_at} />
-          {reply.opted_out && <span className="text-danger"> · Opted out</span>}
-        </p>
-      </li>
-      {reply.answers.map(({ message_id, text, outcome, error, sent_at }) => (
-        <li
-          key={message_id}
-          className="bg-accent-soft max-w-[85%] self-end rounded-2xl rounded-br-none px-4 py-2.5"
-        >
-          <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>
-          <p className="text-muted mt-1 text-xs">
-            <Time at={sent_at} />
-            {outcome === "failed" && (
-              <span className="text-danger">
-                {" "}
-                · Not sent: {reasonOf(recipient_reasons, error).text}
-              </span>
-            )}
-            {outcome === "unknown" && " · It may have been sent"}
-          </p>
-        </li>
-      ))}
-    </>
-  );
-}
+const isReply = (entry: Reply | PersonEntry): entry is Reply => "received_at" in entry;
 
-/** The campaign whose message was answered. */
-function Answered({ campaign: id }: { readonly campaign: number }) {
-  const { data: campaign } = useQuery(campaignQuery(id));
-  return (
-    <li className="text-muted self-end text-xs">
-      Your message of{" "}
-      <Link to="/chat/campaigns/$id" params={{ id }} className="underline">
-        {campaign?.name ?? `campaign ${id}`}
-      </Link>
-    </li>
-  );
+/** A person sees nothing of a message that waits or was omitted. */
+const unseen: ReadonlySet<string> = new Set([
+  "queued",
+  "deferred",
+  "dispatching",
+  "skipped",
+  "cancelled",
+]);
+
+function bubblesOf(entry: Reply | PersonEntry) {
+  if (!isReply(entry)) {
+    const key = `message ${String(entry.data["recipient_id"])}`;
+    return unseen.has(entry.event)
+      ? []
+      : [{ key, at: entry.at, bubble: <MessageBubble message={entry} /> }];
+  }
+  return [
+    { key: `reply ${entry.id}`, at: entry.received_at, bubble: <ReplyBubble reply={entry} /> },
+    ...entry.answers.map((answer) => ({
+      key: answer.message_id,
+      at: answer.sent_at,
+      bubble: <AnswerBubble answer={answer} />,
+    })),
+  ];
 }

@@ -1,4 +1,5 @@
 // The draft of a campaign: has one idempotency key, so that it is sent once.
+import Papa from "papaparse";
 import { draftStore } from "../../campaigns/draft-store.ts";
 import { empty_audience, type AudienceDraft } from "../../campaigns/use-audience.ts";
 import type { ComposerSearch } from "../campaigns-search.ts";
@@ -14,9 +15,10 @@ export type Draft = AudienceDraft & {
 
 export const drafts = draftStore("chat-campaign-draft", newDraft, ["chat_number_id"]);
 
-/** Returns the draft of this tab with the given template, or a new draft to one number. */
-export function beginDraft({ to, template }: ComposerSearch): Draft {
-  const draft = to === undefined ? drafts.read() : { ...newDraft(), list: to };
+/** Returns the draft of this tab with the given template, or a new draft to one person. */
+export function beginDraft({ to, name, template }: ComposerSearch): Draft {
+  const line = name === undefined ? [to] : [to, name];
+  const draft = to === undefined ? drafts.read() : { ...newDraft(), list: Papa.unparse([line]) };
   return template === undefined ? draft : { ...draft, template_id: String(template), mapping: {} };
 }
 
