@@ -17,3 +17,10 @@ export function CallsSandboxNote() {
   if (!isSandbox(shell.useRouteContext().me.drivers.voice)) return null;
   return <SandboxNote text="calls are simulated, and no phone rings." />;
 }
+
+/** Says so if only the sandbox sends the account's messages and places its calls. */
+export function AccountSandboxNote() {
+  const { chat, voice } = shell.useRouteContext().me.drivers;
+  if (!isSandbox([...chat, ...voice])) return null;
+  return <SandboxNote text="nothing is really sent, and no phone rings." />;
+}

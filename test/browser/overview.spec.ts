@@ -8,6 +8,7 @@ test("a paused campaign appears on the overview without a reload, and resumes fr
 }) => {
   await openPage("/");
   await expect(page.getByRole("heading", { name: "Overview" })).toBeFocused();
+  await expect(page.getByText("This is a sandbox: nothing is really sent")).toBeVisible();
   const phones = Array.from({ length: 4_000 }, (_, at) => String(919_500_000_000 + at));
   const id = await createCampaign(service, "Interrupted", phones);
   await fetch(`${service.url}/api/v1/chat/campaigns/${id}/pause`, {
@@ -19,7 +20,9 @@ test("a paused campaign appears on the overview without a reload, and resumes fr
     .getByRole("listitem")
     .filter({ hasText: "Interrupted: Paused by a person" });
   await expect(item).toBeVisible();
-  await expect(page.getByRole("list", { name: "Newest campaigns" })).toContainText("Interrupted");
+  await expect(page.getByRole("list", { name: "Newest WhatsApp campaigns" })).toContainText(
+    "Interrupted",
+  );
   await item.getByRole("button", { name: "Resume" }).click();
   await expect(item).toBeHidden();
   await page.getByRole("link", { name: "Interrupted" }).click();

@@ -5,14 +5,17 @@ import { buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { AccountSandboxNote } from "../../ui/sandbox-note.tsx";
 import { Attention } from "./attention.tsx";
-import { RunningCampaigns } from "./running-campaigns.tsx";
+import { RunningCampaigns, RunningVoiceCampaigns } from "./running-campaigns.tsx";
 import { Today } from "./today.tsx";
 
 export function OverviewPage() {
   const { data: overview, error } = useQuery(overviewQuery);
   useOverviewRefresh();
   const may_send = useMay("chat.campaigns.create");
+  const may_read_voice = useMay("voice.campaigns.read");
+  const may_see_voice = useMay("voice.campaigns.manage") || may_read_voice;
   return (
     <Page
       title="Overview"
@@ -26,11 +29,13 @@ export function OverviewPage() {
       }
     >
       <FormError error={error} />
+      <AccountSandboxNote />
       {overview && (
         <>
           <Today overview={overview} />
           <Attention overview={overview} />
           {overview.chat && <RunningCampaigns />}
+          {may_see_voice && <RunningVoiceCampaigns />}
         </>
       )}
     </Page>

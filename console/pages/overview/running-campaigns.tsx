@@ -1,7 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { campaignsQuery, type Campaign } from "../../api/chat.ts";
 import { useCampaignProgress } from "../../api/chat-progress.ts";
+import { voiceCampaignsQuery, type VoiceCampaign } from "../../api/voice.ts";
+import { useVoiceProgress } from "../../api/voice-progress.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -11,6 +14,7 @@ import { useMay } from "../../ui/permission.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { percentDone } from "../campaigns/percent-done.ts";
 import { StatusBadge } from "../chat/status-badge.tsx";
+import { VoiceStatusBadge } from "../voice/voice-badges.tsx";
 
 const shown_max = 5;
 
@@ -22,11 +26,11 @@ export function RunningCampaigns() {
   const rows = data?.pages[0]?.data.slice(0, shown_max);
   return (
     <Panel
-      title="Newest campaigns"
+      title="WhatsApp campaigns"
       actions={
         rows?.length !== 0 && (
           <Link to="/chat/campaigns" className="text-accent underline">
-            All campaigns
+            All WhatsApp campaigns
           </Link>
         )
       }
@@ -44,9 +48,9 @@ export function RunningCampaigns() {
           )}
         </EmptyState>
       ) : (
-        <ul aria-label="Newest campaigns" className="divide-line flex flex-col divide-y">
+        <ul aria-label="Newest WhatsApp campaigns" className="divide-line flex flex-col divide-y">
           {rows?.map((campaign) => (
-            <Row key={campaign.id} campaign={campaign} />
+            <ChatRow key={campaign.id} campaign={campaign} />
           ))}
         </ul>
       )}
@@ -54,24 +58,86 @@ export function RunningCampaigns() {
   );
 }
 
-function Row({ campaign }: { readonly campaign: Campaign }) {
+/** The newest voice campaigns, if there is one. */
+export function RunningVoiceCampaigns() {
+  const { data, error } = useInfiniteQuery(voiceCampaignsQuery({}));
+  useVoiceProgress();
+  const rows = data?.pages[0]?.data.slice(0, shown_max) ?? [];
+  if (rows.length === 0) return <FormError error={error} />;
+  return (
+    <Panel
+      title="Voice campaigns"
+      actions={
+        <Link to="/voice/campaigns" className="text-accent underline">
+          All voice campaigns
+        </Link>
+      }
+    >
+      <ul aria-label="Newest voice campaigns" className="divide-line flex flex-col divide-y">
+        {rows.map((campaign) => (
+          <VoiceRow key={campaign.campaign_id} campaign={campaign} />
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function ChatRow({ campaign }: { readonly campaign: Campaign }) {
   const { id, name, status, sent_count, total_contacts, pending_count } = campaign;
   return (
-    <li className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-2 py-3 first:pt-0 last:pb-0 sm:grid-cols-[1fr_auto_12rem]">
-      <div className="min-w-0">
+    <Row
+      name={name}
+      link={
         <Link to="/chat/campaigns/$id" params={{ id }} className="font-medium hover:underline">
           {name}
         </Link>
-        <p className="text-muted text-xs">
-          {formatCount(sent_count)} of {formatCount(total_contacts)} sent
-        </p>
+      }
+      done={`${formatCount(sent_count)} of ${formatCount(total_contacts)} sent`}
+      badge={<StatusBadge status={status} />}
+      percent={percentDone(total_contacts, pending_count)}
+    />
+  );
+}
+
+function VoiceRow({ campaign }: { readonly campaign: VoiceCampaign }) {
+  const { campaign_id: id, name, status, answered, total, pending } = campaign;
+  return (
+    <Row
+      name={name}
+      link={
+        <Link to="/voice/campaigns/$id" params={{ id }} className="font-medium hover:underline">
+          {name}
+        </Link>
+      }
+      done={`${formatCount(answered)} of ${formatCount(total)} answered`}
+      badge={<VoiceStatusBadge status={status} />}
+      percent={percentDone(total, pending)}
+    />
+  );
+}
+
+function Row({
+  name,
+  link,
+  done,
+  badge,
+  percent,
+}: {
+  readonly name: string;
+  readonly link: ReactNode;
+  readonly done: string;
+  readonly badge: ReactNode;
+  readonly percent: number;
+}) {
+  return (
+    <li className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-2 py-3 first:pt-0 last:pb-0 sm:grid-cols-[1fr_auto_12rem]">
+      <div className="min-w-0">
+        {link}
+        <p className="text-muted text-xs">{done}</p>
       </div>
-      <StatusBadge status={status} />
+      {badge}
       <div className="max-sm:col-span-2">
-        <ProgressBar
-          label={`Progress of ${name}`}
-          percent={percentDone(total_contacts, pending_count)}
-        />
+        <ProgressBar label={`Progress of ${name}`} percent={percent} />
       </div>
     </li>
   );
