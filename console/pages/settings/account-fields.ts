@@ -16,6 +16,8 @@ const days = (name: string, label: string, empty = "No limit"): FormField => ({
   empty,
 });
 
+const time_zones = ["UTC", ...Intl.supportedValuesOf("timeZone").map(zoneName).toSorted()];
+
 export const setting_sections: readonly SettingSection[] = [
   {
     title: "Account",
@@ -25,12 +27,9 @@ export const setting_sections: readonly SettingSection[] = [
       {
         name: "time_zone",
         label: "Time zone",
-        kind: "text",
-        note: "Such as Asia/Kolkata. Times without a zone are meant in it.",
-        options: Intl.supportedValuesOf("timeZone").map((zone) => {
-          const name = zoneName(zone);
-          return { value: name, label: name };
-        }),
+        kind: "choice",
+        note: "Times without a zone are meant in it.",
+        options: time_zones.map((value) => ({ value, label: value })),
       },
       {
         name: "country_code",

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { creditsQuery, ledgerQuery, type LedgerFilter, type Transfer } from "../../api/account.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -27,22 +27,44 @@ const columns: readonly Column<Transfer>[] = [
     wide: true,
     cell: ({ kind }) => kind_options.find(({ value }) => value === kind)?.label,
   },
-  { header: "Credits", numeric: true, cell: ({ amount }) => formatCount(amount) },
+  { header: "Credits", numeric: true, cell: signed },
   {
     header: "For",
     wide: true,
     cell: ({ subject, note }) => (
       <span className="wrap-anywhere">
-        {note ?? (subject === null ? "–" : describeSubject(subject))}
+        {note ?? (subject === null ? "–" : <Subject subject={subject} />)}
       </span>
     ),
   },
 ];
 
-/** Says what credit was used for: `chat_campaign:1` as "Chat campaign 1". */
-function describeSubject(subject: string): string {
-  const words = subject.replaceAll(/[_:]/g, " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+/** What a movement adds to the credit that can be used; what is spent was set aside before. */
+function signed({ type, amount }: Transfer): string {
+  if (type === "capture") return `${formatCount(amount)} of those set aside`;
+  return `${type === "reserve" ? "−" : "+"}${formatCount(amount)}`;
+}
+
+/** What credit was used for, with a link to it: `chat_campaign:1` as "Chat campaign 1". */
+function Subject({ subject }: { readonly subject: string }) {
+  const [kind = "", name = ""] = subject.split(":");
+  const words = kind.replaceAll("_", " ");
+  const label = words.charAt(0).toUpperCase() + words.slice(1);
+  const id = Number(name);
+  const className = "text-accent hover:underline";
+  if (kind === "chat_answer")
+    return (
+      <Link to="/chat/replies" className={className}>
+        Answer to a reply
+      </Link>
+    );
+  // The name of a single message is no number.
+  if (!Number.isSafeInteger(id)) return label;
+  const text = `${label} ${name}`;
+  const link = { params: { id }, className, children: text };
+  if (kind === "call") return <Link to="/calls/$id" {...link} />;
+  if (kind === "chat_campaign") return <Link to="/chat/campaigns/$id" {...link} />;
+  return text;
 }
 
 /** The account's credit, and every movement of it. */
