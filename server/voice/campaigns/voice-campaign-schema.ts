@@ -168,6 +168,24 @@ export type VoiceReject = Static<typeof VoiceReject>;
 /** How many places of numbers a preview names. */
 export const zones_shown_max = 20;
 
+/** Recipients of a preview by where their numbers may be. */
+const VoiceCampaignZone = Type.Object(
+  {
+    time_zones: Type.Array(Type.String(), {
+      description: "IANA names: where the numbers may be; empty: unknown",
+    }),
+    recipients: Type.Integer({ description: "That are not suppressed" }),
+    callable_from: nullable(
+      timestamp("UTC: when they may first be called; null if the window never opens for them"),
+    ),
+    at_night: Type.Boolean({
+      description:
+        "Whether first attempts may reach them outside 09:00 to 21:00 by a clock there, because the account's calling window allows it",
+    }),
+  },
+  { title: "VoiceCampaignZone" },
+);
+
 /** A dry run of a launch. */
 export const VoiceCampaignPreview = Type.Object(
   {
@@ -196,22 +214,9 @@ export const VoiceCampaignPreview = Type.Object(
         "UTC: the estimated end of the first attempts, within the calling window where each recipient is and without other traffic on the trunk; null if it never opens for some",
       ),
     ),
-    zones: Type.Array(
-      Type.Object({
-        time_zones: Type.Array(Type.String(), {
-          description: "IANA names: where the numbers may be; empty: unknown",
-        }),
-        recipients: Type.Integer({ description: "That are not suppressed" }),
-        callable_from: nullable(
-          timestamp("UTC: when they may first be called; null if the window never opens for them"),
-        ),
-        at_night: Type.Boolean({
-          description:
-            "Whether first attempts may reach them outside 09:00 to 21:00 by a clock there, because the account's calling window allows it",
-        }),
-      }),
-      { description: `By where the numbers are, most first, at most ${zones_shown_max}` },
-    ),
+    zones: Type.Array(VoiceCampaignZone, {
+      description: `By where the numbers are, most first, at most ${zones_shown_max}`,
+    }),
     daytime_from: nullable(
       timestamp(
         "UTC: when the calling window is open and it is 09:00 to 21:00 in all of these zones; null if it never is in all",
