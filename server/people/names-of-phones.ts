@@ -16,11 +16,13 @@ export async function namesOfPhones(
   if (phones.length === 0 || !visibleParts(caller).has("leads")) return new Map();
   const accountId = caller.account.id;
   const { rows } = await sql<{ phone: string; name: string }>`
+    with active_workspaces as materialized (
+      select w.id from workspaces w where w.account_id = ${accountId} and w.active)
     select p.phone, n.name from unnest(${[...new Set(phones)]}::text[]) p (phone)
     cross join lateral (
-      select c.name from workspaces w
+      select c.name from active_workspaces w
       join contacts c on c.account_id = ${accountId} and c.workspace_id = w.id
         and c.phone = right(p.phone, 10) and c.phone_e164 = '+' || p.phone
-      where w.account_id = ${accountId} and w.active order by c.id desc limit 1) n`.execute(db);
+      order by c.id desc limit 1) n`.execute(db);
   return new Map(rows.map(({ phone, name }) => [phone, name]));
 }
