@@ -23,24 +23,34 @@ export function readRecordedRuns(root: string): ReadonlyMap<string, RecordedRun>
 }
 
 /**
- * Returns few and quick test files that together issue every statement of all of them: each time the one with the most
- * statements that are still missing for its CPU time.
+ * Returns few and quick test files in which, together with those that run anyway, every file of the server issues its
+ * SQL: each time the one with the most files that are still missing for its CPU time.
  */
-export function coveringFiles(runs: ReadonlyMap<string, RecordedRun>): string[] {
-  const missing = new Set([...runs.values()].flatMap(({ statements }) => statements.map(textOf)));
-  const left = new Map(runs);
+export function coveringFiles(
+  runs: ReadonlyMap<string, RecordedRun>,
+  runsAnyway: (file: string) => boolean,
+): string[] {
+  const left = new Map(
+    [...runs].map(([file, { cpu_ms, statements }]) => {
+      const sources = new Set(statements.map(({ source }) => source));
+      return [file, { cpu_ms, sources }] as const;
+    }),
+  );
+  const missing = new Set([...left.values()].flatMap(({ sources }) => [...sources]));
+  const take = (file: string) => {
+    for (const source of left.get(file)!.sources) missing.delete(source);
+    left.delete(file);
+  };
+  for (const file of runs.keys()) if (runsAnyway(file)) take(file);
   const chosen: string[] = [];
   while (missing.size > 0) {
-    const worth = ({ statements, cpu_ms }: RecordedRun) =>
-      statements.filter(({ text }) => missing.has(text)).length / cpu_ms;
-    const [file, run] = [...left].reduce((best, next) =>
-      worth(next[1]) > worth(best[1]) ? next : best,
-    );
-    chosen.push(file);
-    left.delete(file);
-    for (const { text } of run.statements) missing.delete(text);
+    const worth = (file: string) => {
+      const { cpu_ms, sources } = left.get(file)!;
+      return sources.intersection(missing).size / cpu_ms;
+    };
+    const best = [...left.keys()].reduce((one, next) => (worth(next) > worth(one) ? next : one));
+    chosen.push(best);
+    take(best);
   }
   return chosen.toSorted();
 }
-
-const textOf = ({ text }: Recorded) => text;

@@ -1,6 +1,6 @@
 // Loaded into the process of every test file: records the SQL statements of the server that it runs, with the files
 // that issue them, so that `npm run check:statements` can check each of them, and `npm run test:installed-postgres`
-// run each of them.
+// choose what it runs.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import pg from "pg";
