@@ -54,6 +54,9 @@ test("a person is called, seen live on the timeline, and written to", async ({
   await page.getByRole("link", { name: "Details" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Kathleen Antonelli");
   await page.getByRole("link", { name: "Everything about Kathleen Antonelli" }).click();
+  await expect(
+    page.getByRole("heading", { name: "Kathleen Antonelli +919876500024" }),
+  ).toBeVisible();
   const timeline = page.getByRole("list", { name: "Timeline" });
   await expect(timeline).toContainText(/Call: (ringing|in progress|completed)/);
   await page.getByRole("link", { name: "Message" }).click();

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import type { Sent } from "../../api/answer.ts";
 import type { CallDetail } from "../../api/call-records.ts";
 import { api, body } from "../../api/client.ts";
@@ -11,12 +11,14 @@ import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField } from "../../ui/form-fields.tsx";
 import { useMay } from "../../ui/permission.ts";
 
+const shell = getRouteApi("/shell");
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["calls"] });
 
-/** The customer of a call, as the address of their page has it: ten digits, or with a plus. */
-export function phoneOfCall({ legs, to_number }: CallDetail): string {
+/** The customer of a call, as the address of their page has it. */
+export function phoneOfCall({ legs, to_number }: CallDetail, country_code: string): string {
   const dialed = legs.find(({ role }) => role === "customer")?.number;
   if (dialed !== undefined && /^\d{8,15}$/.test(dialed)) return `+${dialed}`;
+  if (/^\d{10}$/.test(to_number)) return `+${country_code}${to_number}`;
   return /^\d{11,15}$/.test(to_number) ? `+${to_number}` : to_number;
 }
 
@@ -24,6 +26,7 @@ export function phoneOfCall({ legs, to_number }: CallDetail): string {
 export function CallActions({ call }: { readonly call: CallDetail }) {
   const may = useMay("calls.manage");
   const navigate = useNavigate();
+  const { country_code } = shell.useRouteContext().me.account;
   const { call_id: id, type, status, ended_at, ended_reason, answered_at, legs } = call;
   if (!may) return null;
   const hasAgent = legs.some((leg) => leg.role === "agent" && leg.answered_at !== null);
@@ -36,7 +39,11 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
       {status === "in-progress" && <TransferDialog id={id} />}
       {ended_at === null && <EndCall key={id} id={id} />}
       {isSuppressed && (
-        <Link to="/people/$phone" params={{ phone: phoneOfCall(call) }} className={buttonClass()}>
+        <Link
+          to="/people/$phone"
+          params={{ phone: phoneOfCall(call, country_code) }}
+          className={buttonClass()}
+        >
           See the suppression
         </Link>
       )}

@@ -16,6 +16,7 @@ import { CallLegs } from "./call-legs.tsx";
 import { CallStatusBadge } from "./call-status.tsx";
 
 const route = getRouteApi("/shell/calls/$id");
+const shell = getRouteApi("/shell");
 
 /** One call: what happened, who was connected, what was said. Live while it lasts. */
 export function CallPage() {
@@ -102,7 +103,8 @@ const seconds = (count: number | null) => (count === null ? "–" : formatDurati
 /** The person, the campaign and the callback that the call belongs to. */
 function Links({ call }: { readonly call: CallDetail }) {
   const { type, campaign_id, campaign_name, callback_at, retry_at, opted_out } = call;
-  const phone = phoneOfCall(call);
+  const { country_code } = shell.useRouteContext().me.account;
+  const phone = phoneOfCall(call, country_code);
   return (
     <ul className="flex flex-col gap-1">
       {phone !== "" && (
