@@ -46,7 +46,7 @@ export function coveringFiles(
   while (missing.size > 0) {
     const worth = (file: string) => {
       const { cpu_ms, sources } = left.get(file)!;
-      return sources.intersection(missing).size / cpu_ms;
+      return [...sources].filter((source) => missing.has(source)).length / cpu_ms;
     };
     const best = [...left.keys()].reduce((one, next) => (worth(next) > worth(one) ? next : one));
     chosen.push(best);
