@@ -216,7 +216,12 @@ export async function openCallDrillFixture(
     async awaitCall(where) {
       const deadline = performance.now() + deadline_s * 1_000;
       while ((await query(`select from calls c where ${where} limit 1`)).length === 0)
-        if (performance.now() > deadline) throw new Error(`no call matched: ${where}`);
+        if (performance.now() > deadline) {
+          const newest = await query(
+            `select to_number, node_id, stage, status, ended_reason, due_at, fence from calls order by id desc limit 5`,
+          );
+          throw new Error(`no call matched: ${where}; newest: ${JSON.stringify(newest)}`);
+        }
     },
     async awaitAllEnded() {
       const isDone = async () => {

@@ -115,7 +115,8 @@ test("two minutes after one of two Asterisk nodes was killed in mid-campaign, it
     while ((await talking(node)) < 2) {
       const number = customer("stays");
       assert.equal(await fixture.call("answers", number), 200);
-      await fixture.awaitCall(`to_number = '${number}' and stage = 'talking'`);
+      // A phone of a slow machine may not answer in time: then there is another call.
+      await fixture.awaitCall(`to_number = '${number}' and stage in ('talking', 'ended')`);
     }
   const campaign = await launch(fixture);
   const isOnNode = "recipient_id is not null and node_id = $1 and stage = 'talking'";
