@@ -21,7 +21,7 @@ import { customer } from "./call-load.ts";
 
 /** With the default of 60 s without contact, everything is right this long after a node died. */
 const promise_ms = 120_000;
-const recipients = 120;
+const recipients = 60;
 const legs_per_second = 10;
 /** Calls on a node when it is killed: fewer than a slow machine has at once. */
 const lost_min = 10;
