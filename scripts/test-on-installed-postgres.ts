@@ -79,7 +79,7 @@ function tests(): string[] {
   const needed = coveringFiles(new Map(runs), runsAlways);
   const files = [...runs.map(([file]) => file).filter(runsAlways), ...needed];
   if (files.length === 0) throw new Error("no statement was recorded: run npm test first");
-  return ["npm", "run", "-s", "test:run", "--", "--test-concurrency=3", ...files];
+  return ["node", "scripts/run-test-groups.ts", ...files];
 }
 
 async function freePort(): Promise<number> {

@@ -12,21 +12,34 @@ const passed = /node_modules|node:|\/server\/lib\/|\/test\/support\/record-state
 /** Stands for a source that the stack does not show. */
 const unknown = "unknown";
 
+/** The test file that runs, the statements of it with their sources, and when it began. */
+let ran = beginFile(relative(root, process.argv[1] ?? ""));
+
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
-  const sources = new Map<string, string>();
   // A pool waits for a connection by a callback, which loses the frames of its caller.
-  recordQueries(pg.Pool.prototype, sources);
-  recordQueries(pg.Client.prototype, sources);
-  process.on("exit", () => writeStatements(sources));
+  recordQueries(pg.Pool.prototype);
+  recordQueries(pg.Client.prototype);
+  process.on("exit", writeStatements);
+}
+
+/** Records what follows as of this test file, where several run in a process. */
+export function enterTestFile(file: string): void {
+  writeStatements();
+  ran = beginFile(file);
+}
+
+function beginFile(file: string) {
+  return { file, sources: new Map<string, string>(), cpu: process.cpuUsage() };
 }
 
 type Queried = { query: (...args: unknown[]) => unknown };
 
 /** Records each statement once, by its text, when the server issues it. */
-function recordQueries(queried: Queried, sources: Map<string, string>): void {
+function recordQueries(queried: Queried): void {
   const send = queried.query;
   queried.query = function query(this: unknown, ...args: unknown[]): unknown {
     const text = textOf(args[0]);
+    const { sources } = ran;
     if (text !== undefined && (sources.get(text) ?? unknown) === unknown) {
       const source = issuer();
       if (source !== undefined) sources.set(text, source);
@@ -54,12 +67,12 @@ function issuer(): string | undefined {
   return path.startsWith("server/") && !/\.test\.ts$|\/test\//.test(path) ? path : undefined;
 }
 
-function writeStatements(sources: ReadonlyMap<string, string>): void {
-  const testFile = relative(root, process.argv[1] ?? "");
-  if (sources.size === 0 || !testFile.endsWith(".test.ts")) return;
-  const file = join(root, ".cache/statements-ran", `${testFile}.json`);
-  mkdirSync(dirname(file), { recursive: true });
-  const { user, system } = process.cpuUsage();
+function writeStatements(): void {
+  const { file, sources, cpu } = ran;
+  if (sources.size === 0 || !file.endsWith(".test.ts")) return;
+  const record = join(root, ".cache/statements-ran", `${file}.json`);
+  mkdirSync(dirname(record), { recursive: true });
+  const { user, system } = process.cpuUsage(cpu);
   const statements = [...sources].map(([text, source]) => ({ source, text }));
-  writeFileSync(file, JSON.stringify({ cpu_ms: (user + system) / 1_000, statements }));
+  writeFileSync(record, JSON.stringify({ cpu_ms: (user + system) / 1_000, statements }));
 }

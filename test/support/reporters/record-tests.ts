@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
-import { recordFile, type TestRecord } from "./test-record.ts";
+import { groups_folder, recordFile, type TestRecord } from "./test-record.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -36,7 +36,9 @@ export default async function* recordTests(
       rmSync(recordFile(root, relative(root, event.file)), { force: true });
     }
   }
-  for (const [file, { records }] of runs) writeRecords(relative(root, file), records);
+  for (const [file, { records }] of runs)
+    for (const [testFile, own] of byTestFile(relative(root, file), records))
+      writeRecords(testFile, own);
   if ([...runs.values()].every(({ records }) => records.length === 0)) {
     process.exitCode = 1;
     yield "no test was found\n";
@@ -59,6 +61,16 @@ function outcome(type: "test:pass" | "test:fail", { skip, todo }: Located): Test
   if (skip !== undefined && skip !== false) return "skipped";
   if (todo !== undefined && todo !== false) return "todo";
   return type === "test:pass" ? "passed" : "failed";
+}
+
+/** Returns the records of a process by test file; a group names the file as the outermost suite of each test. */
+function byTestFile(entry: string, records: readonly TestRecord[]): [string, TestRecord[]][] {
+  if (!entry.startsWith(groups_folder)) return [[entry, [...records]]];
+  const files = Map.groupBy(records, ({ name }) => name.split(" › ", 1)[0]!);
+  return [...files].map(([file, own]) => [
+    file,
+    own.map(({ name, outcome }) => ({ name: name.slice(`${file} › `.length), outcome })),
+  ]);
 }
 
 function writeRecords(testFile: string, records: readonly TestRecord[]): void {

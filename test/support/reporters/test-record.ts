@@ -11,3 +11,6 @@ export type TestRecord = {
 export function recordFile(root: string, testFile: string): string {
   return join(root, ".cache/tests-ran", `${testFile}.jsonl`);
 }
+
+/** Where scripts/run-test-groups.ts writes test files that run others, each in a suite named after its path. */
+export const groups_folder = ".cache/test-groups";
