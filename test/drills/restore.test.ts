@@ -11,6 +11,8 @@ import {
   phonesOf,
   type ChatDrillFixture,
 } from "./chat-drill-fixture.ts";
+import { openInterruptibleProxy } from "../support/interruptible-proxy.ts";
+import { startReplicatedPostgres } from "../support/replicated-postgres.ts";
 import { startArchivedPostgres } from "./restored-postgres.ts";
 
 const recipients = 900;
@@ -25,13 +27,19 @@ async function awaitRequests(fixture: ChatDrillFixture, more: number): Promise<D
   return new Date();
 }
 
-/** Runs `trunkline restored`; returns its JSON. */
-async function runRestored(fixture: ChatDrillFixture, until: Date): Promise<Restored> {
+const awaitAllSent = (fixture: ChatDrillFixture, campaign_id: number) =>
+  eventually(async () => {
+    const { queued = 0, deferred = 0, dispatching = 0 } = await fixture.states(campaign_id);
+    return queued + deferred + dispatching === 0;
+  });
+
+/** Runs `trunkline restored` with these options; returns its JSON. */
+async function runRestored(fixture: ChatDrillFixture, ...options: string[]): Promise<Restored> {
   const main = join(import.meta.dirname, "../../server/cli/main.ts");
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [main, "restored", "--until", until.toISOString(), "--json"],
+    [main, "restored", ...options, "--json"],
     {
       env: {
         PATH,
@@ -79,7 +87,7 @@ test("a database restored to a moment during a campaign sends no message twice",
   assert.ok(lost_messages > 60, `${lost_messages} messages were lost: ${JSON.stringify(known)}`);
   assert.equal(await requestsOf(fixture), sent, "nothing is sent before an operator decides");
 
-  const { lost, held } = await runRestored(fixture, until);
+  const { lost, held } = await runRestored(fixture, "--until", until.toISOString());
   assert.ok(new Date(lost.since) <= moment);
   assert.equal(held.chat_campaigns, 1);
   assert.ok(
@@ -115,13 +123,49 @@ test("a database restored to a moment during a campaign sends no message twice",
   });
   assert.ok(next.id > lost_id + 1_000, "no ID of the lost time is given out again");
   await eventually(async () => (await fixture.states(next.id))["read"] === 5);
-  await eventually(async () => {
-    const { queued = 0, deferred = 0, dispatching = 0 } = await fixture.states(campaign_id);
-    return queued + deferred + dispatching === 0;
-  });
+  await awaitAllSent(fixture, campaign_id);
   await fixture.awaitWebhooks();
   const states = await fixture.states(campaign_id);
   console.log(JSON.stringify(states));
   assert.ok(states["unknown"]! < held.recipients_in_doubt, "late statuses settle some of them");
   await fixture.checkInvariants();
+});
+
+test("a failover to a synchronous replica during a campaign loses and repeats no message", async () => {
+  await using postgres = await startReplicatedPostgres();
+  await postgres.makeSynchronous();
+  const portOf = (url: string) => Number(new URL(url).port);
+  const proxy = await openInterruptibleProxy(portOf(postgres.primary_url));
+  // The address that the cluster's manager keeps at the primary.
+  const address = new URL(postgres.primary_url);
+  address.port = String(proxy.port);
+  try {
+    await using fixture = await openChatDrillFixture({
+      database_url: address.href,
+      rate_per_second,
+      env: { LEASE_SECONDS: "2" },
+    });
+    const campaign_id = await fixture.createCampaign(phonesOf(400));
+    const worker = await fixture.startWorker();
+    await awaitRequests(fixture, 150);
+    proxy.cut();
+    await postgres.failOver();
+    proxy.redirect(portOf(postgres.replica_url));
+    proxy.restore();
+    assert.equal(await worker.ended(), 1, "a worker of the lost primary ends");
+    const sent = await requestsOf(fixture);
+    const api = await fixture.startApi();
+    await fixture.stub.control("POST", "settings", { callback_url: `${api.url}/hooks/whatsapp` });
+    const successor = await fixture.startWorker();
+    await eventually(async () => successor.output().includes("trunkline restored"));
+    assert.equal(await requestsOf(fixture), sent, "nothing is sent before an operator decides");
+
+    assert.deepEqual(await runRestored(fixture, "--nothing-lost"), { nothing_lost: true });
+    await awaitAllSent(fixture, campaign_id);
+    await fixture.awaitWebhooks();
+    console.log(JSON.stringify(await fixture.states(campaign_id)));
+    await fixture.checkInvariants();
+  } finally {
+    await proxy.close();
+  }
 });

@@ -8,11 +8,14 @@ export type InterruptibleProxy = {
   /** Resets every connection and refuses new ones until `restore`. */
   cut(): void;
   restore(): void;
+  /** Forwards new connections to another local port. */
+  redirect(port: number): void;
   close(): Promise<void>;
 };
 
 /** Starts a proxy on a free port that forwards to `to_port`. */
 export async function openInterruptibleProxy(to_port: number): Promise<InterruptibleProxy> {
+  let target = to_port;
   const sockets = new Set<Socket>();
   let is_cut = false;
   const keep = (socket: Socket) => {
@@ -23,7 +26,7 @@ export async function openInterruptibleProxy(to_port: number): Promise<Interrupt
   };
   const server = createServer((near) => {
     if (is_cut) return void near.resetAndDestroy();
-    const far = connect(to_port, "127.0.0.1");
+    const far = connect(target, "127.0.0.1");
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -43,6 +46,7 @@ export async function openInterruptibleProxy(to_port: number): Promise<Interrupt
     port: (server.address() as AddressInfo).port,
     cut,
     restore: () => void (is_cut = false),
+    redirect: (port) => void (target = port),
     async close() {
       cut();
       server.close();

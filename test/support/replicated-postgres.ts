@@ -10,6 +10,7 @@ import {
   type EmbeddedPostgres,
 } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../../server/lib/database/migrate.ts";
+import { eventually } from "./eventually.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 
 export type ReplicatedPostgres = {
@@ -19,6 +20,10 @@ export type ReplicatedPostgres = {
   onReplica(query: string): Promise<Record<string, unknown>[]>;
   stopReplica(): Promise<void>;
   startReplica(): Promise<void>;
+  /** Makes each commit wait until the replica has it, too. */
+  makeSynchronous(): Promise<void>;
+  /** Promotes the replica, and stops the primary. */
+  failOver(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
@@ -36,18 +41,20 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   return {
     primary_url: primary.url,
     replica_url: replica.url,
-    async onReplica(query) {
-      const client = new pg.Client({ connectionString: replica.url });
-      await client.connect();
-      try {
-        return (await client.query<Record<string, unknown>>(query)).rows;
-      } finally {
-        await client.end();
-      }
-    },
+    onReplica: (query) => runOn(replica.url, query),
     stopReplica: () => replica.stop(),
     async startReplica() {
       replica = await start(dirs[1]);
+    },
+    async makeSynchronous() {
+      await runOn(primary.url, "alter system set synchronous_standby_names = '*'");
+      await runOn(primary.url, "select pg_reload_conf()");
+      const follows = "select from pg_stat_replication where sync_state = 'sync'";
+      await eventually(async () => (await runOn(primary.url, follows)).length === 1);
+    },
+    async failOver() {
+      await runOn(replica.url, "select pg_promote()");
+      await primary.stop();
     },
     async [Symbol.asyncDispose]() {
       await replica.stop();
@@ -55,6 +62,16 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
       await Promise.all(dirs.map((dir) => rm(dir, { recursive: true, force: true })));
     },
   };
+}
+
+async function runOn(url: string, query: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(query)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 /** Copies a stopped cluster and sets it up to follow the primary at `url`. */
