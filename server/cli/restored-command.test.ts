@@ -109,9 +109,10 @@ test("restored holds what may have been sent: campaigns pause, queued calls end,
   const promised = await makeCall(api.app, account, { call: { due_at: tomorrow } });
   const notice = { account_id, kind: "chat.notify_call", subject: "1", run_at: tomorrow } as const;
   await addJob(api.app.db.query, notice, new Date());
-  await restoreDatabase("timeline", secondsAgo(60));
+  const seen_at = secondsAgo(60);
+  await restoreDatabase("timeline", seen_at);
 
-  const until = secondsAgo(30).toISOString();
+  const until = new Date(seen_at.getTime() + 30_000).toISOString();
   const { code, stdout, stderr } = await run("--until", until, "--json");
   assert.equal(code, 0, stderr);
   const { held } = JSON.parse(stdout);
