@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "../..");
  */
 export function runTogether(files: readonly string[]): void {
   for (const file of files)
-    describe(file, { timeout: 300_000 }, async () => {
+    describe(file, { timeout: 600_000 }, async () => {
       before(() => enterTestFile(file));
       await import(pathToFileURL(join(root, file)).href);
     });
