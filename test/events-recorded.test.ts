@@ -374,6 +374,38 @@ test("opt-outs by reply, preference or rejection record events, and so does the 
   assert.deepEqual((await eventsOf("chat.campaign.resumed")).at(-1)!.data, campaign);
 });
 
+test("each delivery status of a user's answer to a reply is recorded with it", async () => {
+  const from = newPhone();
+  const wrote = () =>
+    applyWebhook(messageHook(number, [{ id: unique("wamid"), from, text: "Where is it?" }]));
+  await wrote();
+  const { data } = await request("GET", `/chat/replies?phone_number=${from}`);
+  const answer = async () =>
+    (await request("POST", `/chat/replies/${data[0].id}/answers`, { text: "Coming" })).message_id;
+  const [read, failed] = [await answer(), await answer()];
+  const report = (message_id: string, status: TestStatus["status"]) =>
+    applyWebhook(
+      statusHook(number, [
+        {
+          id: unique("wamid"),
+          message_id,
+          status,
+          ...(status === "failed" ? { code: 131026 } : {}),
+        },
+      ]),
+    );
+  for (const status of ["sent", "delivered", "read"] as const) {
+    await report(read, status);
+    await assertWrittenWith(`chat.answer.${status}`, "chat_replies", `r.id = ${data[0].id}`);
+  }
+  await report(failed, "failed");
+  const [event] = await eventsOf("chat.answer.failed");
+  assert.deepEqual(
+    [event!.data.message_id, event!.data.error, event!.data.error_code],
+    [failed, "undeliverable", 131026],
+  );
+});
+
 /** Asserts that the suppression and the event of a phone were written in one transaction, once. */
 async function assertWrittenOnce(type: EventType, phone: string): Promise<void> {
   const { rows } = await api.app.db.pool.query<{ same: boolean }>(

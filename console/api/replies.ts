@@ -7,6 +7,14 @@ import { queryClient } from "./query-client.ts";
 export type Reply = Row<"listChatReplies">;
 export type SentAnswer = Answer<"sendChatAnswer">;
 
+/** What changes the delivery status of an answer. */
+export const answer_events = [
+  "chat.answer.sent",
+  "chat.answer.delivered",
+  "chat.answer.read",
+  "chat.answer.failed",
+] as const;
+
 export type ReplyFilter = {
   readonly phone_number?: string;
   readonly opted_out?: boolean;

@@ -29,6 +29,9 @@ export const describeSuppression = (channel: unknown, scope: unknown): string =>
 export const describeSource = (source: unknown): string =>
   sources[String(source)] ?? String(source);
 
+/** The delivery statuses of an answer that the timeline shows. */
+const arrivals: ReadonlySet<string> = new Set(["delivered", "read"]);
+
 /** Returns what happened, and what was written if something was. */
 export function describePersonEntry(
   { kind, event, data }: PersonEntry,
@@ -53,7 +56,8 @@ export function describePersonEntry(
     case "answer": {
       const failed =
         event === "failed" ? `, but it failed${whyOf(recipient_reasons, data["error"])}` : "";
-      return { title: `Answered${failed}`, text: String(data["text"]) };
+      const came = arrivals.has(event) ? `: ${word}` : "";
+      return { title: `Answered${came}${failed}`, text: String(data["text"]) };
     }
     case "call": {
       const talked = Number(data["talk_seconds"] ?? 0);

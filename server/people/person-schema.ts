@@ -23,7 +23,7 @@ export const PersonEntry = Type.Object(
     event: Type.String({
       description:
         "lead: as in the lead's timeline (created, updated, note, …); message: its state, as in the list of " +
-        "recipients; reply: its type; answer: its outcome; call: its status; suppression: suppressed or lifted; " +
+        "recipients; reply: its type; answer: its delivery status (sent, delivered, read, failed), else its outcome; call: its status; suppression: suppressed or lifted; " +
         "group: joined",
     }),
     data: Type.Record(Type.String(), Type.Unknown(), {
@@ -31,7 +31,7 @@ export const PersonEntry = Type.Object(
         "lead: lead_id, workspace_id, lead_name, user_id, and data as in the lead's timeline; message: campaign_id, " +
         "campaign_name, template_id, recipient_id, variables, error, error_code, sent_at, delivered_at, read_at; " +
         "reply: reply_id, chat_number_id, text, payload, campaign_id, opted_out; answer: reply_id, chat_number_id, " +
-        "message_id, text, error, sent_by; call: call_id, campaign_id, direction, from_number, disposition, " +
+        "message_id, text, error, sent_by, status_at; call: call_id, campaign_id, direction, from_number, disposition, " +
         "ended_reason, talk_seconds, lead_id, remark; suppression: suppression_id, channel, scope, source, " +
         "reason, expires_at; group: group_id, group_name, name",
     }),

@@ -26,6 +26,8 @@ test("a reply appears live, is answered, and who is angry is suppressed from the
     /^yes/i,
     /^We will call you at 3 pm\..*Sent$/,
   ]);
+  // The provider's reports arrive while the page is open.
+  await expect(bubbles.last()).toHaveText(/Read$/);
   await expect(page.getByLabel("Answer")).toHaveValue("");
   await page.getByRole("link", { name: "Person" }).click();
   await page.getByRole("button", { name: "Suppress", exact: true }).click();

@@ -7,6 +7,7 @@ import { mergePages } from "../../api/merge-pages.ts";
 import { personTimelineQuery, type PersonEntry } from "../../api/people.ts";
 import { useLeadNames } from "../../api/lead-names.ts";
 import { describeLeadEntry, type Names } from "../../messages/lead-history.ts";
+import { answer_events } from "../../api/replies.ts";
 import { describePersonEntry } from "../../messages/person-history.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -24,6 +25,7 @@ type LeadEntry = Row<"listLeadTimeline">;
 const contacts = ["message", "reply", "answer", "call"] as const;
 const contact_events = [
   "chat.reply.received",
+  ...answer_events,
   "call.initiated",
   "call.answered",
   "call.completed",

@@ -9,6 +9,7 @@ import {
   personTimelineQuery,
   suppressionsQuery,
 } from "../../api/people.ts";
+import { answer_events } from "../../api/replies.ts";
 import {
   describePersonEntry,
   describeSource,
@@ -72,6 +73,7 @@ const changes = [
   "lead.created",
   "lead.updated",
   "chat.reply.received",
+  ...answer_events,
   "call.initiated",
   "call.answered",
   "call.completed",

@@ -24,11 +24,11 @@ export function ReplyBubble({ reply }: { readonly reply: Reply }) {
   );
 }
 
-/** What a user answered; WhatsApp's later reports of its delivery are not kept. */
+/** What a user answered, and how far it came. */
 export function AnswerBubble({ answer }: { readonly answer: Reply["answers"][number] }) {
-  const { text, outcome, error, sent_at } = answer;
+  const { text, outcome, error, sent_at, status } = answer;
   return (
-    <OwnBubble at={sent_at} state={outcome} error={error}>
+    <OwnBubble at={sent_at} state={status ?? outcome} error={error}>
       <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>
     </OwnBubble>
   );

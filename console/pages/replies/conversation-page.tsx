@@ -1,9 +1,10 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+
 import { useRefresh } from "../../api/live.ts";
 import { mergePages } from "../../api/merge-pages.ts";
 import { personQuery, personTimelineQuery, type PersonEntry } from "../../api/people.ts";
-import { repliesQuery, type Reply } from "../../api/replies.ts";
+import { answer_events, repliesQuery, type Reply } from "../../api/replies.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -22,7 +23,7 @@ export function ConversationPage() {
     refetchOnWindowFocus: true,
   });
   const { data: person } = useQuery(personQuery(phone));
-  useRefresh(["chat.reply.received"], ["replies"]);
+  useRefresh(["chat.reply.received", ...answer_events], ["replies"]);
   useRefresh(["chat.reply.received"], ["person", phone]);
   const { entries, loadMore } = mergePages<Reply, PersonEntry>(replies, messages, (entry) =>
     isReply(entry) ? entry.received_at : entry.at,

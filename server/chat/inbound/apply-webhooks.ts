@@ -1,5 +1,5 @@
 // Applies the webhooks that providers sent: one leased applier per chat number, in whichever process
-// acquires it, in batches. The statuses and replies of a batch are applied in one statement (migrations/functions/apply_delivery_statuses.sql).
+// acquires it, in batches. The statuses and replies of a batch are applied in one statement (migrations/functions/apply_chat_webhooks.sql).
 import type { App } from "../../engine/app.ts";
 import { acquireLease, isLeaseLost, lease_times, type LeaseTimes } from "../../engine/leases.ts";
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";

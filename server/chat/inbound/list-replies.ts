@@ -101,7 +101,14 @@ async function repliesBefore(
   const rows = await searches.use(accountId, () => bounded.execute());
   return rows.map((row) => ({
     ...row,
-    answers: row.answers as ReplyAnswer[],
+    answers: (row.answers as ReplyAnswer[]).map(withStatus),
     received_at: row.received_at.toISOString(),
   }));
 }
+
+/** Adds what answers of earlier versions lack. */
+const withStatus = (answer: ReplyAnswer): ReplyAnswer => ({
+  ...answer,
+  status: answer.status ?? null,
+  status_at: answer.status_at ?? null,
+});

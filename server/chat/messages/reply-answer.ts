@@ -8,9 +8,17 @@ export const ReplyAnswer = Type.Object(
     text: Type.String(),
     outcome: Type.Enum(["accepted", "failed", "unknown"], {
       type: "string",
-      description: "unknown: it is being sent, or may have been sent",
+      description:
+        "failed: the provider rejected it, or reported that it was not delivered; unknown: it is being sent, or may have been sent",
     }),
     error: nullable(Type.String({ description: "The error name" })),
+    status: nullable(
+      Type.Enum(["sent", "delivered", "read", "failed"], {
+        type: "string",
+        description: "The furthest delivery status that the provider reported; null: none yet",
+      }),
+    ),
+    status_at: nullable(timestamp("When the status was reached: UTC, by the provider's clock")),
     sent_by: nullable(id("User id; null: a token without a user")),
     sent_at: timestamp("UTC"),
   },

@@ -7,6 +7,7 @@ import { identityOf } from "../../lib/bsuid.ts";
 import { statement, type Executor, type Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import type { HoldReason } from "../holds/holds.ts";
+import { makeAnswerId } from "../messages/answer-id.ts";
 import type { ReplyAnswer } from "../messages/reply-answer.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
 import { singleMessageUuid } from "./internal/single-message-id.ts";
@@ -40,9 +41,18 @@ export async function answerReply(
   const account_id = account.id;
   const { chat_number_id, to } = await findAnswerable(app, account_id, replyId, now);
   const uuid = singleMessageUuid(account_id, key);
-  const message_id = `answer.${uuid}`;
+  const message_id = makeAnswerId({ account_id, reply_id: replyId }, uuid);
   const sent_by = actor.user_id;
-  const begun = { message_id, text, outcome: "unknown", error: null, sent_by } as const;
+  const begun: ReplyAnswer = {
+    message_id,
+    text,
+    outcome: "unknown",
+    error: null,
+    status: null,
+    status_at: null,
+    sent_by,
+    sent_at: now.toISOString(),
+  };
   const answer = await sendSingleMessage(app, {
     account_id,
     order: { chat_number_id, template_id: null, mm_lite: { used: false } },
@@ -58,7 +68,7 @@ export async function answerReply(
     subject: `chat_answer:${uuid}`,
     forbidding,
     note: async (tx) => {
-      await keepAnswer(tx, account_id, replyId, { ...begun, sent_at: now.toISOString() });
+      await keepAnswer(tx, account_id, replyId, begun);
       await recordAudit(tx, actor, {
         at: now,
         action: "chat_reply.answered",
@@ -123,10 +133,11 @@ const appendAnswer = statement<{ id: number }>(`
   where account_id = $1 and id = $2 and coalesce(phone, bsuid) <> ''
   returning id`);
 
+// A delivery status may have arrived before the provider's response, and knows more.
 const settle = statement(`
   update chat_replies set answers = (
     select coalesce(jsonb_agg(
-      case when a ->> 'message_id' = $3 then a || jsonb_build_object('outcome', $4::text, 'error', $5::text) else a end
+      case when a ->> 'message_id' = $3 and a ->> 'status' is null then a || jsonb_build_object('outcome', $4::text, 'error', $5::text) else a end
       order by at), '[]')
     from jsonb_array_elements(answers) with ordinality as e (a, at))
   where account_id = $1 and id = $2`);

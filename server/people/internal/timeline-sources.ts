@@ -183,9 +183,10 @@ const answers = source(
       (e.answer ->> 'sent_at')::timestamptz as at
     from replied r cross join lateral jsonb_array_elements(r.answers) with ordinality e (answer, n)
   )
-  select l.line as id, l.at, ${microseconds("l.at")}, l.answer ->> 'outcome' as event, json_build_object(
+  select l.line as id, l.at, ${microseconds("l.at")}, coalesce(l.answer ->> 'status', l.answer ->> 'outcome') as event, json_build_object(
     'reply_id', l.reply_id, 'chat_number_id', l.chat_number_id, 'message_id', l.answer -> 'message_id',
-    'text', l.answer -> 'text', 'error', l.answer -> 'error', 'sent_by', l.answer -> 'sent_by') as data
+    'text', l.answer -> 'text', 'error', l.answer -> 'error', 'sent_by', l.answer -> 'sent_by',
+    'status_at', l.answer -> 'status_at') as data
   from lines l where (l.at, l.line) < (${before_at}, $4)
   order by l.at desc, l.line desc limit $5`,
 );

@@ -8,6 +8,7 @@ import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { openConsentReader } from "../internal/stop-words.ts";
+import { answerStatus } from "./answer-statuses.ts";
 import type { Dispatch } from "./furthest-moves.ts";
 import type { InboxNumber, StoredWebhooks } from "./inbox.ts";
 import { readWebhooks } from "./read-webhooks.ts";
@@ -74,6 +75,7 @@ async function applyTogether(
     sorted.done,
     JSON.stringify(sorted.later),
     now,
+    JSON.stringify(sorted.answers),
   ]);
   if (sorted.dropped > 0)
     app.log.warn(
@@ -105,7 +107,7 @@ const applyWebhooks = statement<{
   from_state: RecipientState;
   to_state: RecipientState;
 }>(
-  "select campaign_id, from_state, to_state from apply_delivery_statuses($1, $2, $3, $4, $5, $6, $7, $8)",
+  "select campaign_id, from_state, to_state from apply_chat_webhooks($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 );
 
 /** Returns the dispatches that statuses report as failed. */
@@ -134,7 +136,9 @@ async function findDispatches(
     events
       .flat()
       .flatMap((event) =>
-        event.kind === "status" && !namedDispatch(accountId, event)
+        event.kind === "status" &&
+        !namedDispatch(accountId, event) &&
+        !answerStatus(accountId, event)
           ? event.provider_message_id
           : [],
       ),

@@ -35,7 +35,7 @@ export type ReportedFailure = Pick<StatusMove, "error" | "due_at" | "recipient_s
 };
 
 /** The rank of each status, in the order of the recipients' states. */
-const ranks = { sent: 1, failed: 2, delivered: 3, read: 4 } as const satisfies Record<
+export const status_ranks = { sent: 1, failed: 2, delivered: 3, read: 4 } as const satisfies Record<
   DeliveryStatus["status"],
   number
 >;
@@ -73,14 +73,14 @@ export function recipientKey({ campaign_id, recipient_id }: Dispatch): string {
 
 function goesFurther(status: Status, known: Status): boolean {
   const isSame = status.dispatch.dispatches === known.dispatch.dispatches;
-  if (isSame) return ranks[status.event.status] > ranks[known.event.status];
+  if (isSame) return status_ranks[status.event.status] > status_ranks[known.event.status];
   const [bad, knownBad] = [isFailure(status), isFailure(known)];
   // A failure of an earlier dispatch does not count, and a success of any dispatch outranks a
   // failure.
   if (bad !== knownBad) return knownBad;
   return bad
     ? status.dispatch.dispatches > known.dispatch.dispatches
-    : ranks[status.event.status] > ranks[known.event.status];
+    : status_ranks[status.event.status] > status_ranks[known.event.status];
 }
 
 function isFailure({ event }: Status): boolean {

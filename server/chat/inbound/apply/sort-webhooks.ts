@@ -1,6 +1,7 @@
 // Decides how to apply a batch of webhooks, before anything is changed.
 import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
 import { readMessageId } from "../../messages/message-id.ts";
+import { answerStatus, furthestAnswers, type AnswerStatus } from "./answer-statuses.ts";
 import {
   furthestMoves,
   type Dispatch,
@@ -45,6 +46,8 @@ export type SortedWebhooks = {
   /** The phones of BSUIDs, which are recorded first. */
   readonly links: readonly Link[];
   readonly moves: readonly StatusMove[];
+  /** The furthest status of each answer to a reply. */
+  readonly answers: readonly AnswerStatus[];
   /** Replies that are only stored. */
   readonly replies: readonly ReplyEvent[];
   /** Rows that are complete once moves and replies are applied. */
@@ -97,6 +100,7 @@ export function dispatchOf(
 export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): SortedWebhooks {
   const links: Link[] = [];
   const statuses: Status[] = [];
+  const answers: AnswerStatus[] = [];
   const replies: ReplyEvent[] = [];
   const done: number[] = [];
   const later: SortedWebhooks["later"][number][] = [];
@@ -106,6 +110,7 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
     const sorted = events.map((of, i) => sortOne(of, known, { row, body: row.body[i] }));
     links.push(...sorted.flatMap((one) => one.links));
     statuses.push(...sorted.flatMap((one) => one.statuses));
+    answers.push(...sorted.flatMap((one) => one.answers));
     replies.push(...sorted.flatMap((one) => one.replies));
     const body = row.body.filter((_, i) => sorted[i]!.unknown > 0);
     const { driver, received_at } = row;
@@ -119,6 +124,7 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
   return {
     links,
     moves: furthestMoves(statuses, known.failureOf),
+    answers: furthestAnswers(answers),
     replies,
     done,
     later,
@@ -134,11 +140,17 @@ function sortOne(
 ) {
   const links: Link[] = [];
   const statuses: Status[] = [];
+  const answers: AnswerStatus[] = [];
   const replies: ReplyEvent[] = [];
   const side_effects: SideEffect[] = [];
   let unknown = 0;
   for (const event of events) {
     if (event.kind === "status") {
+      const answer = answerStatus(known.account_id, event);
+      if (answer) {
+        answers.push(answer);
+        continue;
+      }
       const dispatch = dispatchOf(known, event);
       if (!dispatch) {
         unknown++;
@@ -156,7 +168,7 @@ function sortOne(
   }
   const unread = events.find((event) => event.kind === "unread");
   if (unread) side_effects.push({ ...unread, ...webhook });
-  return { links, statuses, replies, side_effects, unknown };
+  return { links, statuses, answers, replies, side_effects, unknown };
 }
 
 /**

@@ -1,5 +1,5 @@
-// Sends one message at once, outside of any campaign: only its credit is recorded, and its delivery
-// statuses are dropped.
+// Sends one message at once, outside of any campaign: only its credit is recorded here. Delivery statuses of answers
+// are kept with their reply; those of test messages and chat notifications are dropped.
 import { refundCredit, spendCredit } from "../../../credits/spend-credit.ts";
 import {
   ChatSendError,
