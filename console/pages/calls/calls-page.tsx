@@ -5,6 +5,7 @@ import { useRefresh } from "../../api/live.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { whyCallEnded } from "../../messages/call-reasons.ts";
 import { buttonClass } from "../../ui/button.tsx";
+import { ContactName } from "../../ui/contact-name.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { DayFilter } from "../../ui/day-filter.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -33,9 +34,7 @@ const columns: readonly Column<Call>[] = [
         >
           {to_number === "" ? "Withheld" : to_number}
         </Link>
-        {contact_name !== null && (
-          <span className="text-muted block text-xs font-normal wrap-anywhere">{contact_name}</span>
-        )}
+        <ContactName name={contact_name} />
       </>
     ),
   },

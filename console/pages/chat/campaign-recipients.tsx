@@ -9,6 +9,7 @@ import { reasonOf } from "../../messages/reason.ts";
 import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { ContactName } from "../../ui/contact-name.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ExportLink } from "../../ui/export-link.tsx";
@@ -101,8 +102,12 @@ function useColumns(campaignId: number, campaignName: string): readonly Column<R
     () => [
       {
         header: "Number",
-        cell: ({ phone_number, bsuid }) =>
-          phone_number === null ? (bsuid ?? "–") : <PersonLink phone={`+${phone_number}`} />,
+        cell: ({ phone_number, bsuid, contact_name }) => (
+          <>
+            {phone_number === null ? (bsuid ?? "–") : <PersonLink phone={`+${phone_number}`} />}
+            <ContactName name={contact_name} />
+          </>
+        ),
       },
       {
         header: "State",

@@ -11,6 +11,7 @@ import {
 import { reasonOf } from "../../messages/reason.ts";
 import { voice_failures } from "../../messages/voice-reasons.ts";
 import { buttonClass } from "../../ui/button.tsx";
+import { ContactName } from "../../ui/contact-name.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ExportLink } from "../../ui/export-link.tsx";
@@ -27,10 +28,13 @@ const route = getRouteApi("/shell/voice/campaigns/$id");
 const columns: readonly Column<VoiceRecipient>[] = [
   {
     header: "Number",
-    cell: ({ phone }) => (
-      <Link to="/people/$phone" params={{ phone: `+${phone}` }} className="hover:underline">
-        +{phone}
-      </Link>
+    cell: ({ phone, contact_name }) => (
+      <>
+        <Link to="/people/$phone" params={{ phone: `+${phone}` }} className="hover:underline">
+          +{phone}
+        </Link>
+        <ContactName name={contact_name} />
+      </>
     ),
   },
   {

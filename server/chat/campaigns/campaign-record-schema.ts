@@ -135,3 +135,14 @@ export const RecipientResponse = Type.Object(
   { title: "ChatRecipient" },
 );
 export type RecipientResponse = Static<typeof RecipientResponse>;
+
+/** A recipient in a list. */
+export const ListedChatRecipient = Type.Object(
+  {
+    ...RecipientResponse.properties,
+    contact_name: nullable(
+      Type.String({ description: "Of the newest contact with the number; null without crm.read" }),
+    ),
+  },
+  { title: "ListedChatRecipient" },
+);

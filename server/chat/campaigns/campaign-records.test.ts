@@ -12,7 +12,8 @@ import {
 } from "../../../test/support/chat-fixture.ts";
 import { makeSuppression } from "../../../test/support/chat-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { unique } from "../../../test/support/account-factory.ts";
+import { makeAgentToken, unique } from "../../../test/support/account-factory.ts";
+import { makeContact } from "../../../test/support/crm-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { hold, liftHold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import type { RecipientState } from "../recipients/recipient-states.ts";
@@ -426,4 +427,18 @@ test("replies to a campaign's messages are counted, and another campaign's are n
       .execute();
   assert.equal((await fixture.ask("GET", `/${id}`)).body.reply_count, 2);
   assert.equal((await fixture.ask("GET", `/${other}`)).body.reply_count, 1);
+});
+
+test("a recipient names its contact for those who may see contacts", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { api, app, account } = fixture;
+  const id = await fixture.campaign([{ phone: "919845454541" }, { phone: "919845454542" }]);
+  await makeContact(app, account, { phone: "9845454542", name: "Asha" });
+  const names = async (token: string) => {
+    const path = `/api/v1/chat/campaigns/${id}/recipients`;
+    const { body } = await api.send("GET", path, { token });
+    return body.data.map(({ contact_name }: { contact_name: string | null }) => contact_name);
+  };
+  assert.deepEqual((await names(account.token)).toSorted(), ["Asha", null]);
+  assert.deepEqual(await names(await makeAgentToken(app, account, ["chat.read"])), [null, null]);
 });

@@ -192,6 +192,17 @@ export const VoiceRecipientResponse = Type.Object(
 );
 export type VoiceRecipientResponse = Static<typeof VoiceRecipientResponse>;
 
+/** A recipient in a list. */
+export const ListedVoiceRecipient = Type.Object(
+  {
+    ...VoiceRecipientResponse.properties,
+    contact_name: nullable(
+      Type.String({ description: "Of the newest contact with the number; null without crm.read" }),
+    ),
+  },
+  { title: "ListedVoiceRecipient" },
+);
+
 /** How often a key was pressed. */
 export const KeyCount = Type.Object(
   {

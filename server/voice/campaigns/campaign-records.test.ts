@@ -5,7 +5,12 @@ import { parse } from "csv-parse/sync";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeSandboxTrunk, setCalling } from "../../../test/support/telephony-factory.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import { makeContact } from "../../../test/support/crm-factory.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 
 let api: TestApi;
@@ -286,6 +291,7 @@ test("recipients are listed and exported with the outcome of their last call", a
     time_zones: [],
     finished_at: "2026-01-01T00:00:09.000Z",
     callable_from: null,
+    contact_name: null,
   });
   assert.deepEqual(
     menu_path.map(({ node, key }: { node: string; key: string | null }) => [node, key]),
@@ -311,6 +317,7 @@ test("recipients are listed and exported with the outcome of their last call", a
     time_zones: [],
     finished_at: null,
     callable_from: null,
+    contact_name: null,
   });
   const ids = async (query: string) =>
     (await get(account, `/${campaign.id}/recipients?${query}`)).body.data.map(
@@ -463,4 +470,18 @@ test("the pace of a voice campaign has the calls placed in each minute, and how 
   ]);
   const recent = await get(account, `/${campaign.id}/pace?minutes=1`);
   assert.deepEqual(recent.body.data, [{ minute: second, placed: 1, answered: 0, failed: 0 }]);
+});
+
+test("a recipient names its contact for those who may see contacts", async () => {
+  const account = await newAccount();
+  const recipients = [{ phone: "919845454541" }, { phone: "919845454542" }];
+  const { id } = await makeVoiceCampaign(api.app, account, { recipients });
+  await makeContact(api.app, account, { phone: "9845454542", name: "Asha" });
+  const names = async (token: string) => {
+    const { body } = await get({ ...account, token }, `/${id}/recipients`);
+    return body.data.map(({ contact_name }: { contact_name: string | null }) => contact_name);
+  };
+  assert.deepEqual(await names(account.token), [null, "Asha"]);
+  const token = await makeAgentToken(api.app, account, ["voice.campaigns.read"]);
+  assert.deepEqual(await names(token), [null, null]);
 });

@@ -12,10 +12,10 @@ import { transferCall } from "../../../calls/controls/transfer-call.ts";
 import type { Caller } from "../../../accounts/caller.ts";
 import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
 import type { App } from "../../../engine/app.ts";
-import { namesOfPhones } from "../../../people/names-of-phones.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
+import { withContactNames } from "../shared/with-contact-names.ts";
 import { sendExport } from "../shared/send-csv.ts";
 import { askedRange, sendWav } from "../shared/send-wav.ts";
 
@@ -26,16 +26,16 @@ const see: Access = { features: ["calls", "voice"], anyOf: ["calls.read", "calls
 const manage: Access = { features: ["calls", "voice"], anyOf: ["calls.manage"] };
 const params = closed({ id: pathId("The call") });
 
-/** Adds the names of the customers to calls, as far as the caller may see contacts. */
-async function withNames<Record extends Pick<CallRecord, "to_number">>(
-  { db }: Pick<App, "db">,
+/** Adds the names of the customers to calls. */
+function withNames<Record extends Pick<CallRecord, "to_number">>(
+  app: Pick<App, "db">,
   caller: Caller,
   records: readonly Record[],
 ): Promise<(Record & Pick<ListedCall, "contact_name">)[]> {
-  const phoneOf = ({ to_number }: Record) =>
-    readPersonPhone(to_number, caller.account.country_code) ?? "";
-  const names = await namesOfPhones(db.query, caller, records.map(phoneOf));
-  return records.map((record) => ({ ...record, contact_name: names.get(phoneOf(record)) ?? null }));
+  const { country_code } = caller.account;
+  return withContactNames(app, caller, records, (record) =>
+    readPersonPhone(record.to_number, country_code),
+  );
 }
 
 const recordRoutes = [

@@ -1,6 +1,9 @@
 // The recipients of chat campaigns: list, export, and sending again.
 import Type, { type Static } from "typebox";
-import { RecipientResponse, shown_states } from "../../../chat/campaigns/campaign-record-schema.ts";
+import {
+  ListedChatRecipient,
+  shown_states,
+} from "../../../chat/campaigns/campaign-record-schema.ts";
 import {
   listRecipients,
   requireCampaign,
@@ -14,6 +17,7 @@ import { searchOn } from "../../../lib/database/cursor.ts";
 import { invalidField } from "../../../lib/errors.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { route, type Access } from "../../route.ts";
+import { withContactNames } from "../shared/with-contact-names.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
 const campaign = "/api/v1/chat/campaigns/:id";
@@ -57,14 +61,17 @@ export const chatCampaignRecipientRoutes = [
     access: see,
     params,
     query: closed({ ...recipientQuery, ...pageQuery }),
-    success: { 200: pageOf(RecipientResponse) },
+    success: { 200: pageOf(ListedChatRecipient) },
     handle: ({ app, caller, params: { id: campaign_id }, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const place = { account_id: caller.account.id, campaign_id };
       const at = { limit, cursor };
-      return searchOn(at, (part) =>
-        listRecipients(app.db.query, place, readRecipientFilter(filter), part),
-      );
+      return searchOn(at, async (part) => {
+        const read = readRecipientFilter(filter);
+        const { data, next_cursor } = await listRecipients(app.db.query, place, read, part);
+        const named = await withContactNames(app, caller, data, (row) => row.phone_number);
+        return { data: named, next_cursor };
+      });
     },
   }),
   route({

@@ -21,8 +21,8 @@ import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
 import type { RateLimit } from "../../checks/rate-limit.ts";
 import type { Caller } from "../../../accounts/caller.ts";
 import type { App } from "../../../engine/app.ts";
-import { namesOfPhones } from "../../../people/names-of-phones.ts";
 import { route, type Access } from "../../route.ts";
+import { withContactNames } from "../shared/with-contact-names.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
 const seeReplies: Access = { features: ["bulk_chat"], anyOf: ["chat.read"] };
@@ -47,19 +47,14 @@ function readFilter({ phone_number, opted_out, campaign_id: id }: Query): ReplyF
 
 /** Returns a page of replies with the names of who wrote them, as far as the caller may see contacts. */
 async function listNamed(
-  { db }: Pick<App, "db">,
+  app: Pick<App, "db">,
   caller: Caller,
   filter: ReplyFilter,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: ListedReply[]; next_cursor: string | null }> {
   const { id } = caller.account;
-  const { data, next_cursor } = await listReplies(db.query, id, filter, at);
-  const phones = data.flatMap(({ phone_number }) => phone_number ?? []);
-  const names = await namesOfPhones(db.query, caller, phones);
-  const named = data.map((reply) => ({
-    ...reply,
-    contact_name: names.get(reply.phone_number ?? "") ?? null,
-  }));
+  const { data, next_cursor } = await listReplies(app.db.query, id, filter, at);
+  const named = await withContactNames(app, caller, data, (reply) => reply.phone_number);
   return { data: named, next_cursor };
 }
 

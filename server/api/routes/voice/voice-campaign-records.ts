@@ -16,10 +16,10 @@ import {
   campaign_statuses,
   failed_outcomes,
   KeyCount,
+  ListedVoiceRecipient,
   recipient_states,
   RetriedVoiceCampaign,
   VoiceCampaignRecord,
-  VoiceRecipientResponse,
 } from "../../../voice/campaigns/campaign-record-schema.ts";
 import {
   listRecipients,
@@ -37,6 +37,7 @@ import { retryCampaign } from "../../../voice/campaigns/retry-campaign.ts";
 import type { ApiApp } from "../../api-app.ts";
 import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
+import { withContactNames } from "../shared/with-contact-names.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
@@ -228,14 +229,16 @@ const reportRoutes = [
     access: see,
     params,
     query: closed({ ...recipientQuery, ...pageQuery }),
-    success: { 200: pageOf(VoiceRecipientResponse) },
+    success: { 200: pageOf(ListedVoiceRecipient) },
     handle: async ({ app, caller, params: { id }, query }) => {
       const { limit = 50, cursor, ...filter } = query;
       const at = { limit, cursor, now: app.clock.now() };
       const place = await findKey(app, caller, id);
-      return searchOn(at, (part) =>
-        listRecipients(app.db.query, place, readRecipientFilter(filter, caller.account), part),
-      );
+      const read = readRecipientFilter(filter, caller.account);
+      return searchOn(at, async (part) => {
+        const { data, next_cursor } = await listRecipients(app.db.query, place, read, part);
+        return { data: await withContactNames(app, caller, data, (row) => row.phone), next_cursor };
+      });
     },
   }),
   route({
