@@ -61,7 +61,9 @@ const callCounts = {
   ring_seconds: count("Sum over all calls"),
   billed_seconds: count("Sum over all calls"),
   cost: count("Call credits"),
-  answer_rate: share("answered / calls that ended, from 0 to 1; null where none ended"),
+  answer_rate: share(
+    "Per call: answered / calls that ended, from 0 to 1; null where none ended. A voice campaign's answer_rate is per person called",
+  ),
 };
 
 export const CallReportRow = Type.Object(

@@ -70,6 +70,8 @@ test("the ledger shows what a campaign set aside and spent, and reports count wh
   await expect(page.getByRole("table", { name: "By campaign" })).toContainText("Counted");
   await page.getByLabel("Report").selectOption("Calls");
   await expect(page.getByRole("table", { name: "By campaign" })).toContainText("Counted calls");
+  await expect(page.getByText("Answered per call").first()).toBeVisible();
+  await expect(page.getByText("A campaign's answer rate is per person")).toBeVisible();
   await page.reload();
   await expect(page.getByRole("table", { name: "By campaign" })).toContainText("Counted calls");
   await page.getByLabel("From").fill("2020-01-01");

@@ -6,6 +6,8 @@ type Metric<Row> = {
   readonly header: string;
   readonly text: (row: Row) => string;
   readonly wide: boolean;
+  /** What the number means, where its name alone could mislead. */
+  readonly note?: string;
 };
 
 const count = <Row>(header: string, of: (row: Row) => number, wide = true): Metric<Row> => ({
@@ -33,8 +35,8 @@ export const call_metrics: readonly Metric<Omit<CallReportRow, "campaign_id">>[]
   count("Calls", ({ calls }) => calls, false),
   count("Answered", ({ answered }) => answered, false),
   {
-    // A campaign's own page counts the people; a report counts each attempt.
-    header: "Answer rate per call",
+    header: "Answered per call",
+    note: "Of the calls that ended, retries included. A campaign's answer rate is per person.",
     text: ({ answered, calls, in_progress }) => formatShare(answered, calls - in_progress),
     wide: true,
   },

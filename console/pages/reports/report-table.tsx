@@ -9,6 +9,7 @@ type Metric<Row> = {
   readonly header: string;
   readonly text: (row: Row) => string;
   readonly wide: boolean;
+  readonly note?: string;
 };
 
 /** A report: the whole, a drawing, and a row for each day, campaign, number or agent. */
@@ -51,8 +52,8 @@ export function ReportTable<Row extends Totals, Totals>({
       <FormError error={error} />
       {totals && (
         <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
-          {metrics.slice(0, 4).map(({ header, text }) => (
-            <Stat key={header} label={header}>
+          {metrics.slice(0, 4).map(({ header, text, note }) => (
+            <Stat key={header} label={header} hint={note}>
               {text(totals)}
             </Stat>
           ))}

@@ -117,7 +117,10 @@ export const VoiceCampaignRecord = Type.Object(
     attempts: count("Calls placed"),
     called: count("Recipients who were called: answered + machine + busy + no_answer + failed"),
     answer_rate: nullable(
-      Type.Number({ description: "answered / called; null while called is 0" }),
+      Type.Number({
+        description:
+          "Per person: answered / called; null while called is 0. The answer_rate of reports is per call",
+      }),
     ),
     live_answers: count("Calls that a person answered"),
     abandoned: count(
