@@ -28,4 +28,5 @@ export async function removeTotp(code: string): Promise<void> {
 /** Removes the app of another user. */
 export async function removeTotpOf(id: number): Promise<void> {
   await api.DELETE("/api/v1/users/{id}/totp", { params: { path: { id } } });
+  await queryClient.invalidateQueries({ queryKey: ["users"] });
 }

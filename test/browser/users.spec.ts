@@ -64,6 +64,8 @@ test("an invited person joins, sees the other session, ends it, and is deactivat
   await expect(page.getByRole("table", { name: "Users" })).toContainText("meera@");
   await expect(page.getByRole("listitem").filter({ hasText: "meera@" })).toHaveCount(0);
   await page.getByRole("button", { name: "Meera R." }).click();
+  // She has none.
+  await expect(page.getByRole("button", { name: "Remove the authenticator app" })).toBeHidden();
   await page.getByRole("button", { name: "Deactivate" }).click();
   await expect(page.getByRole("button", { name: "Reactivate" })).toBeVisible();
   await page.keyboard.press("Escape");

@@ -14,7 +14,7 @@ export function OwnTotp() {
       <p className="text-muted">
         {data?.enabled
           ? `Signing in needs a code of your app. ${data.recovery_codes_left} recovery codes are left.`
-          : "With an app on your phone, a stolen password alone opens nothing: signing in also needs a code of the app."}
+          : "With an app on your phone, a stolen password or link alone opens nothing: signing in also needs a code of the app."}
       </p>
       {data && (data.enabled ? <RemoveTotpDialog /> : <TotpDialog />)}
     </Panel>

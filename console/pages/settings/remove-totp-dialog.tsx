@@ -12,7 +12,7 @@ export function RemoveTotpDialog() {
   return (
     <Dialog
       title="Remove the authenticator app"
-      text="From then on the password alone signs you in."
+      text="From then on signing in needs no code."
       trigger={<Button className="self-start">Remove</Button>}
     >
       <RemoveForm />

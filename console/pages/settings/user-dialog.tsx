@@ -34,7 +34,7 @@ export function UserDialog({ user, roles }: Props) {
     >
       <UserForm user={user} roles={roles} onDone={() => setOpen(false)} />
       {user.active && <SignInLink user={user} />}
-      {user.active && <LostApp user={user} />}
+      {user.active && user.has_totp && <LostApp user={user} />}
       {!user.is_owner && <Activity user={user} />}
     </Dialog>
   );

@@ -184,8 +184,12 @@ test("someone who manages users removes a lost app, but neither their own nor th
   const path = `/api/v1/users/${id}/totp`;
   const { token } = account;
   const other = await makeAccount(api.app);
+  const has = async () =>
+    (await api.send("GET", `/api/v1/users/${id}`, { token })).body.has_totp as boolean;
   assert.equal((await api.send("DELETE", path, { token: other.token })).status, 404);
+  assert.equal(await has(), true);
   assert.equal((await api.send("DELETE", path, { token })).status, 204);
+  assert.equal(await has(), false);
   assert.equal((await api.send("DELETE", path, { token })).status, 204, "nothing left to remove");
   assert.equal((await signIn({ email })).body.signed_in, true);
   const weak = await makeAgentToken(api.app, account, ["users.manage"]);

@@ -46,5 +46,5 @@ export async function createUser(
     subject_id: created.id,
     detail: { role_id, active: created.active },
   });
-  return userResponse(created);
+  return userResponse({ ...created, has_totp: false });
 }

@@ -63,6 +63,9 @@ export const UserResponse = Type.Object(
     role_id: nullable(id("Role id")),
     is_owner: Type.Boolean({ description: "The owner has every permission; there is exactly one" }),
     active: Type.Boolean({ description: "Tokens of an inactive user are rejected" }),
+    has_totp: Type.Boolean({
+      description: "Whether signing in needs a code of an authenticator app",
+    }),
     created_at: timestamp("UTC"),
     updated_at: timestamp("UTC"),
   },

@@ -49,6 +49,7 @@ test("a user with only a name and an email is active and has no role or numbers"
     extension: null,
     role_id: null,
     is_owner: false,
+    has_totp: false,
     active: true,
   });
   const read = await api.send("GET", `/api/v1/users/${id}`, { token: account.token });

@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -33,7 +33,7 @@ export async function findUser(
   return userResponse(row);
 }
 
-/** The columns that userResponse needs. */
+/** The columns that userResponse needs beside has_totp. */
 export const user_columns = [
   "id",
   "name",
@@ -48,8 +48,20 @@ export const user_columns = [
 ] as const;
 
 function userRows(db: Kysely<DB>, accountId: number) {
-  return db.selectFrom("users").select(user_columns).where("account_id", "=", accountId);
+  return db
+    .selectFrom("users")
+    .select(user_columns)
+    .select(hasTotp(accountId))
+    .where("account_id", "=", accountId);
 }
+
+/** Whether a user of the account has confirmed an authenticator app. */
+export const hasTotp = (accountId: number) =>
+  sql<boolean>`exists (
+    select from user_totp t
+    where t.account_id = ${accountId} and t.user_id = users.id and t.confirmed_at is not null)`.as(
+    "has_totp",
+  );
 
 type Row = Omit<UserResponse, "created_at" | "updated_at"> & { created_at: Date; updated_at: Date };
 
