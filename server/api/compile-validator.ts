@@ -24,8 +24,8 @@ for (const ajv of [strict, thorough, coercing]) {
   addFormats.default(ajv, ["email", "date-time", "uuid", "date"]);
   ajv.addFormat("int64", true);
   ajv.addFormat("binary", true);
-  // x-reason is the reason reported for an invalid value; example only documents.
-  ajv.addVocabulary(["x-reason", "example"]);
+  // x-reason is the reason reported for an invalid value; the others only document.
+  ajv.addVocabulary(["x-reason", "x-extensible-enum", "example"]);
 }
 
 /**

@@ -42,6 +42,11 @@ test("settings of the account are changed by section, and a violation is at its 
   await expect.poll(read).toMatchObject({ calls: { calls_per_customer_day: null } });
   await page.goto(`${service.url}/settings/audit`);
   await expect(page.getByRole("table", { name: "Audit trail" })).toContainText("Account updated");
+  // The filter offers every action, also one that no loaded entry has.
+  await page.getByLabel("Action").selectOption("Trunk deleted");
+  await expect(page.getByText("Nothing matches")).toBeVisible();
+  await page.getByLabel("Action").selectOption("Account updated");
+  await expect(page.getByRole("table", { name: "Audit trail" })).toContainText("Account updated");
   expect(problems).toEqual([]);
 });
 

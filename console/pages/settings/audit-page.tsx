@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { auditQuery, type AuditEntry, type AuditFilter } from "../../api/account.ts";
+import { audit_actions } from "../../from-server.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { usersQuery } from "../../api/users.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -70,7 +71,7 @@ export function AuditPage() {
           label="Action"
           all="All actions"
           value={filter.action}
-          options={actionsOf(table.rows, filter.action)}
+          options={actionsWith(filter.action)}
           onChange={(action) => change({ action })}
         />
         {users.length > 0 && (
@@ -99,9 +100,9 @@ export function AuditPage() {
   );
 }
 
-/** The actions of the entries that are loaded, and the chosen one. */
-function actionsOf(entries: readonly AuditEntry[], chosen: string | undefined) {
-  const actions = new Set(entries.map(({ action }) => action));
+/** Every action that is recorded, and the chosen one, which an earlier version may have recorded. */
+function actionsWith(chosen: string | undefined) {
+  const actions = new Set<string>(audit_actions);
   if (chosen !== undefined) actions.add(chosen);
   return [...actions]
     .map((action) => ({ value: action, label: describeAction(action) }))

@@ -1,5 +1,32 @@
+/** Actions whose names alone do not say what happened. */
+const sentences: Readonly<Record<string, string>> = {
+  "account.features_set": "Features of the account set",
+  "account.limits_set": "Limits of the account set",
+  "agent.away": "Agent went away",
+  "agent.back": "Agent came back",
+  "call.hung_up": "Call hung up",
+  "call.listened": "Recording listened to",
+  "chat_hold.lifted": "Hold of messages lifted",
+  "chat_number.bound": "Chat number given to an account",
+  "chat_number.synced": "Chat number refreshed",
+  "chat_recipient.resent": "Message sent again",
+  "chat_reply.answered": "Reply answered",
+  "chat_test.sent": "Test message sent",
+  "chat_webhooks.reprocessed": "Unread webhooks read again",
+  "click_to_call.submitted": "Call by a click requested",
+  "database.restored": "Restored database confirmed",
+  "session.ended": "Signed out",
+  "session.started": "Signed in",
+  "sign_in_link.created": "Sign-in link created",
+  "totp.added": "Authenticator app added",
+  "totp.removed": "Authenticator app removed",
+  "voice_test.called": "Test call placed",
+};
+
 /** Says an action of the audit trail in words: `voice_file.created` as "Voice file created". */
 export function describeAction(action: string): string {
+  const sentence = sentences[action];
+  if (sentence !== undefined) return sentence;
   const words = action.replaceAll(/[._]/g, " ").replace(/^ai /, "AI ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

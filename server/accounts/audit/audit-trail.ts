@@ -1,6 +1,7 @@
 // The audit trail, newest first.
 import type { Kysely } from "kysely";
 import Type, { type Static } from "typebox";
+import { audit_actions } from "./audit-actions.ts";
 import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
@@ -15,7 +16,10 @@ export const AuditEntry = Type.Object(
     request_id: Type.String(),
     address: nullable(Type.String({ description: "The IP address that the request came from" })),
     user_agent: nullable(Type.String({ description: "The request's User-Agent, shortened" })),
-    action: Type.String({ description: "The change, such as token.revoked" }),
+    action: Type.String({
+      description: "The change, such as token.revoked",
+      "x-extensible-enum": audit_actions,
+    }),
     subject_id: nullable(Type.String({ description: "ID of the changed resource" })),
     detail: Type.Record(Type.String(), Type.Unknown()),
   },

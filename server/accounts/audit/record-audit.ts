@@ -1,4 +1,5 @@
 import type { Tx } from "../../lib/database/database.ts";
+import type { AuditAction } from "./audit-actions.ts";
 
 /** The actor of a change: the user and token of a request, or an operator at the command line. */
 export type Actor = {
@@ -26,7 +27,7 @@ export type UserActor = Actor & { readonly user_id: number };
 export async function recordAudit(
   tx: Tx,
   actor: Actor,
-  entry: { at: Date; action: string; subject_id: number | string | null; detail?: unknown },
+  entry: { at: Date; action: AuditAction; subject_id: number | string | null; detail?: unknown },
 ): Promise<void> {
   await tx
     .insertInto("audit_entries")

@@ -4,6 +4,7 @@ import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import { violatesUnique } from "../../lib/database/database-errors.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField, notFound, Refusal } from "../../lib/errors.ts";
+import type { AuditAction } from "../audit/audit-actions.ts";
 import { recordAudit, type UserActor } from "../audit/record-audit.ts";
 import type { NewSavedView, SavedViewPatch, SavedViewResponse } from "./saved-view-schema.ts";
 
@@ -59,7 +60,7 @@ export async function createSavedView(
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch(refuseTakenName);
-  await record(tx, actor, "created", row, now);
+  await record(tx, actor, "saved_view.created", row, now);
   return savedViewOf(row);
 }
 
@@ -90,7 +91,7 @@ export async function updateSavedView(
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch(refuseTakenName);
-  await record(tx, actor, "updated", row, now);
+  await record(tx, actor, "saved_view.updated", row, now);
   return savedViewOf(row);
 }
 
@@ -108,7 +109,7 @@ export async function deleteSavedView(
     .where("account_id", "=", actor.account_id)
     .where("id", "=", id)
     .execute();
-  await record(tx, actor, "deleted", row, now);
+  await record(tx, actor, "saved_view.deleted", row, now);
 }
 
 function visibleViews(db: Kysely<DB>, { account_id, user_id }: Viewer) {
@@ -122,10 +123,10 @@ function visibleViews(db: Kysely<DB>, { account_id, user_id }: Viewer) {
 type Row = Awaited<ReturnType<ReturnType<typeof visibleViews>["executeTakeFirstOrThrow"]>>;
 
 /** Neither the name nor the filters: they may contain personal data. */
-function record(tx: Tx, actor: UserActor, action: string, row: Row, now: Date): Promise<void> {
+function record(tx: Tx, actor: UserActor, action: AuditAction, row: Row, now: Date): Promise<void> {
   return recordAudit(tx, actor, {
     at: now,
-    action: `saved_view.${action}`,
+    action,
     subject_id: row.id,
     detail: { page: row.page, shared: row.shared },
   });

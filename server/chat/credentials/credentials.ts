@@ -1,5 +1,6 @@
 // Sets, lists and deletes the WhatsApp credentials of accounts; for operators. No response contains a secret.
 import type { Kysely } from "kysely";
+import type { AuditAction } from "../../accounts/audit/audit-actions.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
@@ -92,7 +93,7 @@ async function record(
   tx: Tx,
   actor: Actor,
   account_id: number,
-  action: string,
+  action: AuditAction,
   at: Date,
 ): Promise<void> {
   await recordAudit(tx, actor, { at, action, subject_id: account_id });

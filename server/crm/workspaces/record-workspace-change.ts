@@ -1,3 +1,4 @@
+import type { AuditAction } from "../../accounts/audit/audit-actions.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 
@@ -9,7 +10,7 @@ export async function recordWorkspaceChange(
   tx: Tx,
   actor: Actor,
   workspaceId: number,
-  change: { at: Date; action: string; subject_id: number; detail?: Record<string, unknown> },
+  change: { at: Date; action: AuditAction; subject_id: number; detail?: Record<string, unknown> },
 ): Promise<void> {
   await tx
     .updateTable("workspaces")

@@ -73,7 +73,7 @@ const recordRoutes = [
     handle: async (context) => {
       const { app, caller, query } = context;
       const filter = readCallFilter(query, caller.account);
-      const entry = { action: "calls.exported", file: "calls.csv" };
+      const entry = { action: "calls.exported" as const, file: "calls.csv" };
       return sendExport(context, entry, exportCalls(app, caller.account.id, filter));
     },
   }),

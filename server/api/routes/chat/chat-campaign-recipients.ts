@@ -92,7 +92,7 @@ export const chatCampaignRecipientRoutes = [
       const filter = readRecipientFilter(query);
       await requireCampaign(app.db.query, place);
       const file = `recipients-${campaign_id}.csv`;
-      const entry = { action: "chat_recipients.exported", subject_id: campaign_id, file };
+      const entry = { action: "chat_recipients.exported" as const, subject_id: campaign_id, file };
       return sendExport(context, entry, exportRecipients(app, place, filter));
     },
   }),

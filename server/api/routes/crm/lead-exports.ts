@@ -24,7 +24,7 @@ export const leadExportRoutes = [
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
       const filter = readLeadFilter(query, caller.account.time_zone);
       const file = `leads-${params.workspaceId}.csv`;
-      const entry = { action: "leads.exported", subject_id: params.workspaceId, file };
+      const entry = { action: "leads.exported" as const, subject_id: params.workspaceId, file };
       return sendExport(context, entry, exportLeads(app, caller.account.id, schema, filter));
     },
   }),

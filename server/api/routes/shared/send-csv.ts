@@ -1,4 +1,5 @@
 // Answers exports as CSV files.
+import type { AuditAction } from "../../../accounts/audit/audit-actions.ts";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { recordAudit } from "../../../accounts/audit/record-audit.ts";
@@ -18,7 +19,11 @@ type ExportContext = Pick<
  */
 export async function sendExport(
   context: ExportContext,
-  { action, subject_id = null, file }: { action: string; subject_id?: number | null; file: string },
+  {
+    action,
+    subject_id = null,
+    file,
+  }: { action: AuditAction; subject_id?: number | null; file: string },
   chunks: AsyncGenerator<string>,
 ): Promise<Readable> {
   const { app, actor, query, reply, write } = context;

@@ -257,7 +257,7 @@ const reportRoutes = [
       const filter = readRecipientFilter(query, caller.account);
       const place = await findKey(app, caller, context.params.id);
       const { campaign_id: subject_id } = place;
-      const entry = { action: "voice_recipients.exported", subject_id };
+      const entry = { action: "voice_recipients.exported" as const, subject_id };
       const file = `recipients-${subject_id}.csv`;
       return sendExport(context, { ...entry, file }, exportRecipients(app, place, filter));
     },

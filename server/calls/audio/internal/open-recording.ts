@@ -47,7 +47,12 @@ export async function openRecording(
   const known = auditedBy(app);
   const key = `${actor.account_id}:${actor.token_id}:${name}`;
   if (!in_parts || !known.has(key)) {
-    const entry = { at: app.clock.now(), action: "call.listened", subject_id: call.id, detail };
+    const entry = {
+      at: app.clock.now(),
+      action: "call.listened" as const,
+      subject_id: call.id,
+      detail,
+    };
     await app.db.query.transaction().execute((tx) => recordAudit(tx, actor, entry));
     if (in_parts) known.set(key, true);
   }
