@@ -38,6 +38,7 @@ import {
   readVoiceComposerSearch,
   readVoiceRecipientSearch,
 } from "./pages/voice/voice-search.ts";
+import { parseSearch, stringifySearch } from "./shell/search-params.ts";
 import { readPhoneSearch } from "./ui/read-phone-search.ts";
 
 declare module "@tanstack/react-router" {
@@ -617,6 +618,8 @@ export const router = createRouter({
     ]),
   ]),
   pathParamsAllowedCharacters: ["+"],
+  parseSearch,
+  stringifySearch,
   defaultPreload: "intent",
   defaultErrorComponent: ErrorPage,
   scrollRestoration: true,

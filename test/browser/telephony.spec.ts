@@ -83,6 +83,7 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   openPage,
   page,
   problems,
+  service,
 }) => {
   await openPage("/calls");
   await page.getByRole("link", { name: "New call" }).click();
@@ -104,8 +105,14 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   await expect(page.getByText("Completed", { exact: true })).toBeVisible();
   await expect(page.getByRole("button", { name: "Call", exact: true })).toBeVisible();
   await expect(page.getByLabel("Your extension or phone number")).toHaveValue("101");
+  await expect(page).not.toHaveURL(/%22/);
   await page.getByRole("link", { name: "Details" }).click();
   await expect(page.getByRole("region", { name: "Note" })).toContainText("Asked for a call back");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("9876500071");
+  // An address of an earlier version.
+  await page.goto(`${service.url}/calls/new?to=%229876500072%22`);
+  await expect(page.getByLabel("Customer")).toHaveValue("9876500072");
+  await page.goto(`${service.url}/calls/new?to=9876500073`);
+  await expect(page.getByLabel("Customer")).toHaveValue("9876500073");
   expect(problems).toEqual([]);
 });

@@ -56,7 +56,8 @@ export function readComposerSearch({
 }: Record<string, unknown>): ComposerSearch {
   return {
     ...(typeof to === "string" && /^\+\d{5,15}$/.test(to) ? { to } : {}),
-    ...(typeof name === "string" ? { name } : {}),
+    // The router reads a name of digits as a number.
+    ...(typeof name === "string" || typeof name === "number" ? { name: String(name) } : {}),
     ...(Number.isSafeInteger(template) ? { template: template as number } : {}),
   };
 }
