@@ -382,7 +382,7 @@ const agentGroups = createRoute({
   component: lazyRouteComponent(() => import("./pages/agents/agents-page.tsx"), "AgentGroupsPage"),
 });
 
-const see_telephony = ["agents.read", "agents.manage", "installation.manage"] as const;
+const see_telephony = ["agents.read", "agents.manage"] as const;
 
 const telephony = createRoute({
   getParentRoute: () => shell,
@@ -391,6 +391,16 @@ const telephony = createRoute({
   component: lazyRouteComponent(
     () => import("./pages/telephony/telephony-page.tsx"),
     "TelephonyPage",
+  ),
+});
+
+const installation = createRoute({
+  getParentRoute: () => shell,
+  path: "/installation",
+  staticData: { title: "Installation", permission: "installation.manage" },
+  component: lazyRouteComponent(
+    () => import("./pages/telephony/installation-page.tsx"),
+    "InstallationPage",
   ),
 });
 
@@ -596,6 +606,7 @@ export const router = createRouter({
       agent,
       agentGroups,
       telephony,
+      installation,
       calls,
       dialer,
       call,

@@ -15,6 +15,7 @@ import {
   MessageSquarePlus,
   MessagesSquare,
   Phone,
+  PhoneCall,
   PhoneOutgoing,
   Radio,
   ScrollText,
@@ -123,8 +124,8 @@ export const navigation = [
       {
         to: "/telephony",
         label: "Telephony",
-        icon: Server,
-        permission: ["agents.read", "agents.manage", "installation.manage"],
+        icon: PhoneCall,
+        permission: ["agents.read", "agents.manage"],
       },
     ],
   },
@@ -191,6 +192,17 @@ export const navigation = [
         label: "Erasures",
         icon: Eraser,
         permission: "people.erase",
+      },
+    ],
+  },
+  {
+    label: "Operator",
+    links: [
+      {
+        to: "/installation",
+        label: "Installation",
+        icon: Server,
+        permission: "installation.manage",
       },
     ],
   },

@@ -43,6 +43,7 @@ const pages = [
   { path: "/voice/agents/1", heading: "Demo agent" },
   { path: "/agents", heading: "Agents" },
   { path: "/telephony", heading: "Telephony" },
+  { path: "/installation", heading: "Installation" },
   { path: "/calls", heading: "Calls" },
   { path: "/calls/new", heading: "Dialer" },
   { path: "/groups", heading: "Groups" },

@@ -9,7 +9,7 @@ test("a campaign whose trunk is taken away says so, goes on when it is back, and
   service,
   problems,
 }) => {
-  await openPage("/telephony");
+  await openPage("/installation");
   const dialog = page.getByRole("dialog");
   const trunk = page.getByRole("table", { name: "Trunks" }).getByRole("row", { name: /^sandbox/ });
   const change = async (active: boolean, legs_a_second: number) => {
@@ -34,7 +34,7 @@ test("a campaign whose trunk is taken away says so, goes on when it is back, and
   const hold = page.getByRole("region", { name: "Paused: The trunk cannot be used" });
   await expect(hold).toContainText("Resume to continue");
 
-  await page.goto(`${service.url}/telephony`);
+  await page.goto(`${service.url}/installation`);
   await change(true, 200);
   await expect(trunk).toContainText("In use");
   await page.goto(campaign);

@@ -96,7 +96,7 @@ const controls: readonly Control[] = [
   { permissions: ["agents.manage"], path: "/agents", role: "button", name: "New group" },
   {
     permissions: ["installation.manage"],
-    path: "/telephony",
+    path: "/installation",
     role: "button",
     name: "Add a trunk",
   },
@@ -276,6 +276,7 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
     "/contacts",
     "/agents",
     "/telephony",
+    "/installation",
     "/chat/numbers",
     "/settings/users",
     "/settings/workspaces",

@@ -1,11 +1,11 @@
-import { expect, test } from "./console-fixture.ts";
+import { expect, follow, test } from "./console-fixture.ts";
 
 test("an operator adds a node and a trunk, gives an account a number, and its calls are sent to a menu", async ({
   openPage,
   page,
   problems,
 }) => {
-  await openPage("/telephony");
+  await openPage("/installation");
   const dialog = page.getByRole("dialog");
   await page.getByRole("button", { name: "Add a sandbox" }).click();
   await dialog.getByLabel("Name").fill("Second node");
@@ -57,6 +57,10 @@ test("an operator adds a node and a trunk, gives an account a number, and its ca
   await dialog.getByLabel("Phone number").fill("+919000000077");
   await dialog.getByLabel("Account").fill("1");
   await dialog.getByRole("button", { name: "Assign the number" }).click();
+  await expect(page.getByRole("table", { name: "Owners of phone numbers" })).toContainText(
+    "919000000077",
+  );
+  await follow(page, "/telephony");
   const number = page.getByRole("table", { name: "Phone numbers", exact: true }).getByRole("row", {
     name: /919000000077/,
   });
@@ -66,10 +70,11 @@ test("an operator adds a node and a trunk, gives an account a number, and its ca
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(number).toContainText("Menu: Demo menu");
 
+  await page.getByRole("link", { name: "Nodes and trunks" }).click();
   const owners = page.getByRole("table", { name: "Owners of phone numbers" });
   await owners.getByRole("button", { name: "Delete +919000000077" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();
-  await expect(number).toHaveCount(0);
+  await expect(owners.getByText("919000000077")).toHaveCount(0);
   await trunk.getByRole("button", { name: "Delete Second carrier" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();
   await expect(trunk).toHaveCount(0);
