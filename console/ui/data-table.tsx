@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "re
 export type Column<Row> = {
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Left out on a phone. */
+  /** Left out on a phone until all columns are asked for. */
   readonly wide?: boolean;
   /** Numbers, which line up at their end. */
   readonly numeric?: boolean;
@@ -33,7 +33,10 @@ const row_px = 49;
 
 /** A table of any length, of which only the rows in view and some around them are in the page. */
 export function DataTable<Row>(props: Props<Row>) {
-  const { label, columns, rows, keyOf, loading, loadMore, selection } = props;
+  const { label, rows, keyOf, loading, loadMore, selection } = props;
+  const [shows_all, setShowsAll] = useState(false);
+  const has_wide = props.columns.some(({ wide }) => wide);
+  const columns = shows_all ? props.columns.map(narrow) : props.columns;
   const body = useRef<HTMLTableSectionElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
   useLayoutEffect(() => {
@@ -56,7 +59,10 @@ export function DataTable<Row>(props: Props<Row>) {
   const below_px =
     virtualizer.getTotalSize() - ((shown.at(-1)?.end ?? scrollMargin) - scrollMargin);
   return (
-    <div className="border-line bg-panel overflow-x-clip rounded-xl border">
+    <div
+      className={`border-line bg-panel rounded-xl border ${shows_all ? "overflow-x-auto" : "overflow-x-clip"}`}
+    >
+      {has_wide && <AllColumns on={shows_all} onChange={setShowsAll} />}
       <table
         className="w-full text-left"
         aria-label={label}
@@ -89,6 +95,30 @@ export function DataTable<Row>(props: Props<Row>) {
     </div>
   );
 }
+
+/** On a phone, shows the columns that it leaves out. */
+function AllColumns({
+  on,
+  onChange,
+}: {
+  readonly on: boolean;
+  readonly onChange: (on: boolean) => void;
+}) {
+  return (
+    <div className="border-line sticky left-0 flex justify-end border-b px-2 py-1 md:hidden">
+      <button
+        type="button"
+        className="text-accent cursor-pointer rounded px-2 py-1 text-xs"
+        onClick={() => onChange(!on)}
+      >
+        {on ? "Fewer columns" : "All columns"}
+      </button>
+    </div>
+  );
+}
+
+/** A column that is shown on a phone, too. */
+const narrow = <Row,>({ wide: _wide, ...column }: Column<Row>): Column<Row> => column;
 
 function classOf({ wide, numeric }: Pick<Column<never>, "wide" | "numeric">): string {
   return `${wide ? "max-md:hidden" : ""} ${numeric ? "text-right tabular-nums" : ""}`;

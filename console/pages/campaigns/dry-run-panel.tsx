@@ -52,7 +52,7 @@ export function DryRunPanel({ send, ...props }: Props) {
   return (
     <div ref={result} tabIndex={-1} className="outline-none">
       <Panel title="Dry run">
-        <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[auto_1fr]">
+        <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[auto_1fr] max-sm:[&>dd]:-mt-2.5">
           <dt className="text-muted">On the list</dt>
           <dd className="tabular-nums">{formatCount(listed)}</dd>
           <dt className="text-muted">Left out</dt>

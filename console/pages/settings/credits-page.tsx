@@ -20,12 +20,17 @@ const columns: readonly Column<Transfer>[] = [
   { header: "Time", cell: ({ at }) => <Time at={at} /> },
   {
     header: "What",
-    cell: ({ type }) => transfer_options.find(({ value }) => value === type)?.label,
+    cell: ({ type, kind }) => (
+      <>
+        {transfer_options.find(({ value }) => value === type)?.label}
+        <span className="text-muted block text-xs md:hidden">{kindOf(kind)}</span>
+      </>
+    ),
   },
   {
     header: "Of",
     wide: true,
-    cell: ({ kind }) => kind_options.find(({ value }) => value === kind)?.label,
+    cell: ({ kind }) => kindOf(kind),
   },
   { header: "Credits", numeric: true, cell: signed },
   {
@@ -38,6 +43,10 @@ const columns: readonly Column<Transfer>[] = [
     ),
   },
 ];
+
+function kindOf(kind: Transfer["kind"]): string | undefined {
+  return kind_options.find(({ value }) => value === kind)?.label;
+}
 
 /** What a movement adds to the credit that can be used; what is spent was set aside before. */
 function signed({ type, amount }: Transfer): string {

@@ -20,6 +20,10 @@ import { node_words } from "./node-words.ts";
 
 const width = 190;
 const height = 72;
+/** Smaller, its texts are hard to read: a larger menu is scrolled instead. */
+const zoom_min = 0.8;
+/** The share of the frame that the library keeps free, at both sides together. */
+const free_share = 0.2;
 
 export type MenuGraphProps = {
   readonly menu: Pick<MenuDraft, "start" | "nodes">;
@@ -51,14 +55,7 @@ export function MenuGraph(props: MenuGraphProps) {
   const shape = JSON.stringify([menu.start, Object.keys(menu.nodes), ways]);
   const { places, routes, size } = useMemo(() => arrange(menu, ways), [shape]);
   const [flow, setFlow] = useState<ReactFlowInstance<Step, WayEdge> | null>(null);
-  const frame = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const fit = () => void flow?.fitBounds({ x: 0, y: 0, ...size });
-    fit();
-    const resized = new ResizeObserver(fit);
-    resized.observe(frame.current!);
-    return () => resized.disconnect();
-  }, [flow, size]);
+  const frame = useFrame(flow, size, places.get(menu.start));
   const nodes = Object.entries(menu.nodes).map(([name, node]): Step => ({
     id: name,
     type: "step",
@@ -76,29 +73,62 @@ export function MenuGraph(props: MenuGraphProps) {
       isWrong: wrong?.has(name) ?? false,
     },
   }));
+  const least = (px: number) => (px * zoom_min) / (1 - free_share);
   return (
-    <ReactFlow
-      ref={frame}
-      nodes={nodes}
-      edges={ways.map((way) => edgeOf(way, routes))}
-      nodeTypes={node_types}
-      edgeTypes={edge_types}
-      onInit={setFlow}
-      minZoom={0.2}
-      maxZoom={1.2}
-      nodesDraggable={false}
-      nodesConnectable={false}
-      nodesFocusable={false}
-      edgesFocusable={false}
-      elementsSelectable={false}
-      disableKeyboardA11y
-      // A link to another site, in a part that is left out for the keyboard.
-      proOptions={{ hideAttribution: true }}
-      zoomOnScroll={false}
-      preventScrolling={false}
-      onNodeClick={(_, { id }) => onSelect?.(id)}
-    />
+    <div
+      className="size-full"
+      style={{ minWidth: least(size.width), minHeight: least(size.height) }}
+    >
+      <ReactFlow
+        ref={frame}
+        nodes={nodes}
+        edges={ways.map((way) => edgeOf(way, routes))}
+        nodeTypes={node_types}
+        edgeTypes={edge_types}
+        onInit={setFlow}
+        minZoom={0.2}
+        maxZoom={1.2}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        disableKeyboardA11y
+        // A link to another site, in a part that is left out for the keyboard.
+        proOptions={{ hideAttribution: true }}
+        // The frame around it scrolls, also under a finger.
+        panOnDrag={false}
+        zoomOnScroll={false}
+        zoomOnPinch={false}
+        zoomOnDoubleClick={false}
+        preventScrolling={false}
+        onNodeClick={(_, { id }) => onSelect?.(id)}
+      />
+    </div>
   );
+}
+
+/** Fits the drawing to its frame when either changes, and scrolls to the first step. */
+function useFrame(
+  flow: ReactFlowInstance<Step, WayEdge> | null,
+  size: { readonly width: number; readonly height: number },
+  start: Point | undefined,
+) {
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const fit = () => void flow?.fitBounds({ x: 0, y: 0, ...size });
+    fit();
+    const resized = new ResizeObserver(fit);
+    resized.observe(frame.current!);
+    return () => resized.disconnect();
+  }, [flow, size]);
+  useEffect(() => {
+    const scroller = frame.current?.parentElement?.parentElement;
+    if (!scroller || !start) return;
+    const middle = (start.x + width / 2) / size.width;
+    scroller.scrollLeft = middle * scroller.scrollWidth - scroller.clientWidth / 2;
+  }, [flow, size]);
+  return frame;
 }
 
 const handles: NodeHandle[] = [
