@@ -5,9 +5,11 @@ import { postgresUrl, replicaSettings } from "./lib/database/database-settings.t
 import { parseOpening } from "./lib/outgoing/parse-opening.ts";
 import { oidcSettings, type OidcSettings } from "./lib/outgoing/oidc-settings.ts";
 import { smtpSettings, type SmtpSettings } from "./lib/outgoing/smtp-settings.ts";
+import { tracingSettings, type TracingSettings } from "./lib/tracing/tracing-settings.ts";
 import { parseSecretKeys, type SecretKeySource } from "./lib/secrets/secret-keys.ts";
 
-export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+const log_levels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+export type LogLevel = (typeof log_levels)[number];
 export type Role = "api" | "worker";
 
 /** The settings of the process; `.env.example` describes each of them. */
@@ -50,6 +52,8 @@ export type Config = {
   readonly speech_recognize_command: string | null;
   /** Null: AI agents follow their script; realtime models are unavailable. */
   readonly realtime: RealtimeConfig | null;
+  /** Null: no traces. */
+  readonly tracing: TracingSettings | null;
 };
 
 /** Credentials of the WhatsApp Cloud API. */
@@ -82,16 +86,6 @@ export class ConfigError extends Error {
   }
 }
 
-const logLevels: readonly LogLevel[] = [
-  "fatal",
-  "error",
-  "warn",
-  "info",
-  "debug",
-  "trace",
-  "silent",
-];
-
 /** Reads the settings; throws a ConfigError that names every invalid one. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const violations: string[] = [];
@@ -108,7 +102,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     replica: readReplica(env, database_url, violation),
     secret_keys: readSecretKeys(env, violation),
     roles: readRoles(env["ROLES"] || "api,worker", violation),
-    log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", logLevels, violation),
+    log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", log_levels, violation),
     public_url: env["PUBLIC_URL"]
       ? readUrl("PUBLIC_URL", env["PUBLIC_URL"], violation)
       : `http://${hostInUrl(host)}:${port}`,
@@ -151,6 +145,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     speech_command: env["SPEECH_COMMAND"]?.trim() || null,
     speech_recognize_command: env["SPEECH_RECOGNIZE_COMMAND"]?.trim() || null,
     realtime: readRealtime(env, violation),
+    tracing: tracingSettings(env, violation),
   };
   if (config.database_url !== null && config.secret_keys === null) violation(key_needed);
   if (config.roles.length === 1 && config.database_url === null) {

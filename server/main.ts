@@ -30,6 +30,7 @@ import { openSecrets, SecretError } from "./lib/secrets/secrets.ts";
 import { requireKeys, sealStoredSecrets } from "./lib/secrets/stored-secrets.ts";
 import { openLog, type Log } from "./lib/log.ts";
 import { openOutgoingHttp } from "./lib/outgoing/open-outgoing-http.ts";
+import { useTracing } from "./lib/tracing/tracing.ts";
 import { migrate } from "./lib/database/migrate.ts";
 import { MigrationError } from "./lib/database/migration-error.ts";
 import { openReadReplica, type ReadReplica } from "./lib/database/read-replica.ts";
@@ -64,6 +65,8 @@ try {
 async function start(config: Config): Promise<void> {
   const log = openLog(config.log_level);
   stopOnSignals(log);
+  // First, so that connections and routes are traced; its last spans are sent when all else has stopped.
+  if (config.tracing) await startTracing(config.tracing, log);
   const database_url = config.database_url ?? (await startDatabase(config, log));
   await migrateWhenAvailable(config, database_url, log);
   const check = openIdentityCheck(() => exitOnChangedDatabase(log));
@@ -127,6 +130,13 @@ async function welcome(config: Config, { db, clock }: App, seeded: boolean): Pro
   const demo = config.seed === "demo" ? await readDemo(config.data_dir) : null;
   const sign_in_path = demo && (await linkToDemo(db, demo, clock.now()));
   printWelcome(config, demo, { seeded, sign_in_path });
+}
+
+async function startTracing(settings: NonNullable<Config["tracing"]>, log: Log): Promise<void> {
+  const { openTracing } = await import("./lib/tracing/open-tracing.ts");
+  const tracing = openTracing(settings, log);
+  useTracing(tracing);
+  stops.unshift(() => tracing.close());
 }
 
 async function startDatabase(config: Config, log: Log): Promise<string> {

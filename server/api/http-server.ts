@@ -33,6 +33,7 @@ import { sendError, type RenderError } from "./checks/render-error.ts";
 import type { Route } from "./route.ts";
 import { routes as allRoutes } from "./routes.ts";
 import { openTransactions } from "./checks/transactions.ts";
+import { traceRequests } from "./trace-requests.ts";
 import { Problem } from "../lib/schemas.ts";
 
 declare module "fastify" {
@@ -126,6 +127,7 @@ export async function buildHttpServer(
   limitConnections(server.server, limits.connections_max);
   const watch = openBodyWatch(timers, limits.body_rate);
   server.server.once("close", watch.close);
+  traceRequests(server);
   addHooks(server, app, watch);
   await server.register(fastifyCookie);
   if (console) await registerConsole(server, console);

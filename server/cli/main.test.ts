@@ -619,6 +619,7 @@ test("doctor passes a healthy installation and changes nothing", async () => {
       "disks",
       "port",
       "synchronization",
+      "traces",
       "database",
       "clocks",
       "migrations",
@@ -669,6 +670,23 @@ test("doctor reports a read replica that is none", async () => {
     stdout,
     /FAILED {2}read replica: reads use the primary: the server is not a replica/,
   );
+});
+
+test("doctor reports a collector that cannot be reached, or that takes no traces", async () => {
+  const unreachable = await runIn(
+    { DATABASE_URL: api.database_url, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" },
+    "doctor",
+  );
+  assert.equal(unreachable.code, 1);
+  assert.match(
+    unreachable.stdout,
+    /FAILED {2}traces: the collector at 127\.0\.0\.1:1 cannot be reached/,
+  );
+  const other = await runIn(
+    { DATABASE_URL: api.database_url, OTEL_EXPORTER_OTLP_ENDPOINT: api.url },
+    "doctor",
+  );
+  assert.match(other.stdout, /FAILED {2}traces: the collector at \S+ answers 404 to traces/);
 });
 
 test("doctor reports each problem by name", async () => {

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import type { DB } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
+import { withCause } from "./job-cause.ts";
 
 /** The kinds of delayed work; worker.ts lists the handler of each. */
 export const job_kinds = [
@@ -35,10 +36,10 @@ export type NewJob = {
 
 /**
  * Adds a job in the caller's transaction. A job that is already open keeps the earlier of both times and
- * takes the new payload; a job that is running runs again afterwards.
+ * takes the new payload; a job that is running runs again afterwards. The trace of its request continues in the job.
  */
 export async function addJob(db: Kysely<DB>, job: NewJob, now: Date): Promise<void> {
-  const payload = JSON.stringify(job.payload ?? {});
+  const payload = JSON.stringify(withCause(job.payload ?? {}));
   await sql`
     insert into jobs as j (account_id, kind, subject, run_at, payload, created_at)
     values (${job.account_id}, ${job.kind}, ${job.subject}, ${job.run_at}, ${payload}, ${now})

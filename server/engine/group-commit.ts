@@ -2,6 +2,7 @@
 // written form the next batch. It uses no timer, so an idle process adds no delay.
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { unavailable } from "../lib/errors.ts";
+import { jointCause, traced, traceparent } from "../lib/tracing/tracing.ts";
 
 export type GroupCommit<Key, Item, Answer> = {
   /**
@@ -40,6 +41,8 @@ export type GroupCommitOptions<Key, Item, Answer> = {
 
 type Waiting<Item, Answer> = {
   readonly item: Item;
+  /** The span that waits for it. */
+  readonly cause: string | undefined;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -77,7 +80,8 @@ export function openGroupCommit<Key, Item, Answer>(
     let next = takeBatch();
     while (next) {
       const [key, batch] = next;
-      const settle = await writeBatch(options, key, batch);
+      const place = jointCause(batch.map(({ cause }) => cause));
+      const settle = await traced(`write ${name}`, place, () => writeBatch(options, key, batch));
       busy.delete(key);
       next = takeBatch();
       // The next batch is sent first: rendering the responses of 30 leads takes a millisecond, during
@@ -98,8 +102,9 @@ export function openGroupCommit<Key, Item, Answer>(
       if (isFull)
         return Promise.reject(unavailable(new Error(`too many ${name} wait for the database`)));
       const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-      if (queue) queue.push({ item, resolve, reject });
-      else queues.set(key, [{ item, resolve, reject }]);
+      const entry = { item, cause: traceparent(), resolve, reject };
+      if (queue) queue.push(entry);
+      else queues.set(key, [entry]);
       waiting++;
       characters += lengthOf(item);
       if (!queue && !busy.has(key) && lanes < limits.lanes) {

@@ -3,9 +3,11 @@
 import { sql } from "kysely";
 import { statement, type Tx } from "../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
+import { traced, type SpanOptions } from "../lib/tracing/tracing.ts";
 import type { JobKind } from "./add-job.ts";
 import { openAccountPlaces, type AccountPlaces } from "./account-places.ts";
 import type { App } from "./app.ts";
+import { takeCause } from "./job-cause.ts";
 import { keepLease, leaseEnd, type LeaseTimes } from "./keep-lease.ts";
 import { renewalStatement } from "./renewal-statement.ts";
 
@@ -173,9 +175,12 @@ async function workNext(
     (reason) => app.log.warn(about, `claim of a running job lost: ${reason}`),
   );
   try {
-    const job = { ...claimed, account_id: accountId, mayProceed: kept.mayProceed };
-    const answer = await handlers[kind]!(app, job, AbortSignal.any([stopping, kept.lost]));
-    await endJob(app, key, answer?.again_at);
+    const { payload, place } = takeCause(claimed.payload);
+    const job = { ...claimed, payload, account_id: accountId, mayProceed: kept.mayProceed };
+    await traced(`job ${kind}`, spanOf(job, place), async () => {
+      const answer = await handlers[kind]!(app, job, AbortSignal.any([stopping, kept.lost]));
+      await endJob(app, key, answer?.again_at);
+    });
   } catch (err) {
     app.log.error({ err, ...about }, "job failed; retrying later");
     const retry_at = new Date(app.clock.now().getTime() + retryMs(claimed.attempts, app.random()));
@@ -185,6 +190,16 @@ async function workNext(
   }
   return true;
 }
+
+const spanOf = ({ account_id, id, attempts }: Job, place: SpanOptions): SpanOptions => ({
+  ...place,
+  kind: "consumer",
+  attributes: {
+    "trunkline.account.id": account_id,
+    "trunkline.job.id": id,
+    "trunkline.job.attempt": attempts,
+  },
+});
 
 /** Deletes the job or schedules its next run; changes nothing when the claim is lost. */
 async function endJob(app: App, key: number[], again_at: Date | undefined): Promise<void> {

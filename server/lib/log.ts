@@ -1,5 +1,6 @@
 import { pino, type Logger } from "pino";
 import { prettyFactory } from "pino-pretty";
+import { traceFields } from "./tracing/tracing.ts";
 
 export type Log = Logger;
 
@@ -25,15 +26,17 @@ const allowed = new Set([
   "role",
   "route",
   "signal",
+  "span_id",
   "status",
   "subject_id",
+  "trace_id",
   "trunk_id",
   "url",
 ]);
 
 /**
  * Opens a log of JSON lines, or readable lines on a terminal. Fields outside the allow-list are dropped; errors
- * keep type, code, message and stack; message texts are kept in full.
+ * keep type, code, message and stack; message texts are kept in full. Lines within a span carry its IDs.
  */
 export function openLog(level: string, options: { readable?: boolean } = {}): Log {
   const readable = options.readable ?? process.stdout.isTTY;
@@ -44,6 +47,7 @@ export function openLog(level: string, options: { readable?: boolean } = {}): Lo
     level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    mixin: () => traceFields() ?? {},
     serializers: { err: describeError },
     formatters: {
       level: (label: string) => ({ level: label }),

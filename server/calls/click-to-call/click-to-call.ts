@@ -5,6 +5,7 @@ import type { Caller } from "../../accounts/caller.ts";
 import type { UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
+import { describeSpan } from "../../lib/tracing/tracing.ts";
 import { Refusal, invalid } from "../../lib/errors.ts";
 import { openShares } from "../../lib/shares.ts";
 import {
@@ -65,6 +66,7 @@ export async function clickToCall(
   const answer = await submissions.use(actor.account_id, () =>
     write(async (db) => {
       const campaignId = await submitCall(db, owner, request, { ...validated, trunk }, now);
+      describeSpan({ "trunkline.campaign.id": campaignId });
       return {
         status: 200 as const,
         message: "Campaign Submitted Successfully" as const,

@@ -19,6 +19,7 @@ import type { EventData } from "../../engine/event-catalogue.ts";
 import { recordEvents, type NewEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
+import { describeSpan } from "../../lib/tracing/tracing.ts";
 import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
 import { categoryOf } from "../messages/message-plan.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
@@ -72,6 +73,7 @@ export async function submitCampaign(
 ): Promise<ChatCampaignResponse> {
   const { account_id } = actor;
   const key = { account_id, campaign_id: await nextCampaignId(app) };
+  describeSpan({ "trunkline.campaign.id": key.campaign_id });
   const target: RecipientTarget<Recipient> = {
     copy_sql: chat_format.copy_sql,
     prefix: prefixOf(key),

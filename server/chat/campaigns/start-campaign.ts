@@ -1,5 +1,6 @@
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
+import { describeSpan } from "../../lib/tracing/tracing.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 
@@ -10,6 +11,7 @@ import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 export async function startCampaign(app: App, { account_id, subject }: Job): Promise<void> {
   const now = app.clock.now();
   const campaign_id = Number(subject);
+  describeSpan({ "trunkline.campaign.id": Number(subject) });
   const started = await app.db.query.transaction().execute(async (tx) => {
     const row = await tx
       .updateTable("chat_campaigns")

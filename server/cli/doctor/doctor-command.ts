@@ -7,6 +7,7 @@ import { openReadReplica } from "../../lib/database/read-replica.ts";
 import { requireSessions } from "../../lib/database/require-sessions.ts";
 import { openLog } from "../../lib/log.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
+import { checkCollector } from "./check-collector.ts";
 import { checkDataDir } from "./check-data-dir.ts";
 import { checkDisks, checkPort, checkSynchronization } from "./check-machine.ts";
 import type { Command } from "../command.ts";
@@ -38,6 +39,7 @@ async function examine(session: Session): Promise<Finding[]> {
     await findingOf("disks", () => checkDisks(config.found)),
     await findingOf("port", () => checkPort(config.found)),
     await findingOf("synchronization", () => checkSynchronization()),
+    await findingOf("traces", () => checkCollector(config.found)),
   ];
   if (!databaseExists(config.found))
     return [...findings, finding("database", false, "does not exist yet; run: trunkline migrate")];

@@ -3,6 +3,8 @@ import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from "kysely
 import pg from "pg";
 import type { DB } from "./database-types.ts";
 import type { Log } from "../log.ts";
+import { currentTracing } from "../tracing/tracing.ts";
+import { keepSpansOfWaiters, traceStatements } from "./trace-statements.ts";
 
 export type { DB } from "./database-types.ts";
 /** A transaction; the parameter type of everything that must commit with its caller. */
@@ -36,7 +38,7 @@ const session_settings =
 
 /**
  * Opens a pool that survives restarts of PostgreSQL: a broken connection is logged and replaced on next use.
- * `statement_timeout` and the wait for a connection are bounded, so nothing hangs.
+ * `statement_timeout` and the wait for a connection are bounded, so nothing hangs. Traces statements if tracing is on.
  */
 export function openDatabase(
   url: string,
@@ -70,7 +72,9 @@ export function openDatabase(
     client.on("error", (err) => logError(err, "database connection lost"));
     nameStatements(client, names);
     closeOnTimeout(client);
+    if (currentTracing()) traceStatements(client);
   });
+  if (currentTracing()) keepSpansOfWaiters(pool);
   const query = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   const close = async () => {
     await query.destroy();

@@ -1,5 +1,6 @@
 import type { LookupFunction, Socket } from "node:net";
 import { Pool } from "undici";
+import { tracedRequest } from "../tracing/traced-request.ts";
 import { exchange } from "./exchange.ts";
 import { findAddresses } from "./find-addresses.ts";
 import { openGuard } from "./guard.ts";
@@ -62,7 +63,12 @@ export function openOutgoingHttp(allowed: readonly string[], given?: LookupFunct
       const violation = guard.validateUrl(request.url);
       if (violation !== null) throw new OutgoingError("blocked", violation);
       const signals = signal ? [stopped.signal, signal] : [stopped.signal];
-      return exchange(poolFor(request.sender, new URL(request.url)), request, signals);
+      return tracedRequest(request, async (onStatus) => {
+        const pool = poolFor(request.sender, new URL(request.url));
+        const response = await exchange(pool, request, signals);
+        onStatus(response.status);
+        return response;
+      });
     },
     validate: (url) =>
       url.length > url_characters_max

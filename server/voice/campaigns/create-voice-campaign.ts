@@ -13,6 +13,7 @@ import { ensureCampaignEndpoint } from "../../callbacks/endpoints/ensure-campaig
 import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { describeSpan } from "../../lib/tracing/tracing.ts";
 import {
   prefixOf,
   voice_format,
@@ -97,6 +98,7 @@ export async function launchCampaign(
     state: campaign.plan.content.call_type === "obd_smartvoice" ? "synthesizing" : "waiting",
     due_at: (campaign.scheduled_at ?? now).toISOString(),
   };
+  describeSpan({ "trunkline.campaign.id": terms.campaign_id });
   const target: RecipientTarget<VoiceRecipient> = {
     copy_sql: voice_format.copy_sql,
     prefix: prefixOf(terms),

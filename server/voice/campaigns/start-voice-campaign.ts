@@ -1,5 +1,6 @@
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
+import { describeSpan } from "../../lib/tracing/tracing.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /** Runs the job voice.start_campaign: starts a scheduled campaign, unless it was cancelled. */
@@ -8,6 +9,7 @@ export async function startVoiceCampaign(
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
 ): Promise<void> {
   const now = app.clock.now();
+  describeSpan({ "trunkline.campaign.id": Number(subject) });
   const started = await app.db.query.transaction().execute(async (tx) => {
     const campaign = await tx
       .updateTable("voice_campaigns")

@@ -3,6 +3,7 @@ import {
   type OutgoingResponse,
   type OutgoingRequest,
 } from "../../../lib/outgoing/outgoing-http.ts";
+import { traced } from "../../../lib/tracing/tracing.ts";
 import { user_agent } from "../../../lib/user-agent.ts";
 import { callbackBody, callbackQuery, webhookId } from "../../endpoints/callback-body.ts";
 import { signCallback } from "../../endpoints/sign-callback.ts";
@@ -29,8 +30,14 @@ export async function attemptDelivery(
   const { app, lease } = deliverer;
   const at = app.clock.now();
   const began_ms = performance.now();
-  const outcome = await exchange(deliverer, cut, () =>
-    callbackRequest(lease.account_id, endpoint, due, at),
+  const about = {
+    "trunkline.account.id": lease.account_id,
+    "trunkline.endpoint.id": deliverer.endpoint_id,
+    "trunkline.event.id": due.event_id,
+    "trunkline.event.type": due.type,
+  };
+  const outcome = await traced("deliver callback", { parent: null, attributes: about }, () =>
+    exchange(deliverer, cut, () => callbackRequest(lease.account_id, endpoint, due, at)),
   );
   if (cut.aborted && outcome.answer === null) return;
   const now = app.clock.now();

@@ -2,8 +2,10 @@
 // account in rotation.
 import { mayCallCustomerAt } from "../../../accounts/accounts/calling-window.ts";
 import { splitTimeZones } from "../../../lib/phone-time-zones/phone-time-zones.ts";
+import { traced } from "../../../lib/tracing/tracing.ts";
 import type { Call } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
+import { callSpan } from "../node/call-span.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { claimRecipients, findDialable, type DialableCampaign } from "../node/leader-statements.ts";
 import { isTrunkAllowed } from "./call-blockers.ts";
@@ -113,5 +115,7 @@ function dial(leader: Leader, live: LiveCall, call: Call): void {
   const { customer: to, caller_id } = live.line;
   const ring_seconds = call.settings.customer_ring_seconds;
   const command: Command = { type: "dial", leg: 1, to, caller_id, ring_seconds };
-  live.pending = live.pending.then(() => executeCommands(leader, live, [command]));
+  live.pending = live.pending.then(() =>
+    traced("place call", callSpan(call), () => executeCommands(leader, live, [command])),
+  );
 }

@@ -1,5 +1,6 @@
 // Runs the call state machine: stores the transition of an event, then executes its commands.
 import { isLeaseLost } from "../../../engine/leases.ts";
+import { traced } from "../../../lib/tracing/tracing.ts";
 import { callName, type Call } from "../../state-machine/call.ts";
 import type { CallEvent, Transition } from "../../state-machine/events-and-commands.ts";
 import { resumeCommands } from "../../state-machine/resume.ts";
@@ -11,6 +12,7 @@ import { pauseCampaign } from "../dialer/circuit-breaker.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import { closePrepared } from "../commands/prepare-ai-agent.ts";
+import { callSpan } from "../node/call-span.ts";
 import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
 import { retryUntilStored } from "../node/retry-until-stored.ts";
 import { limitDuration } from "./limit-duration.ts";
@@ -25,6 +27,10 @@ import { watchRecording } from "./watch-recording.ts";
  */
 export async function handleEvent(leader: Leader, live: LiveCall, event: CallEvent): Promise<void> {
   if (leader.calls.get(callName(live.call)) !== live) return;
+  await traced("call event", callSpan(live.call, event.type), () => handleNow(leader, live, event));
+}
+
+async function handleNow(leader: Leader, live: LiveCall, event: CallEvent): Promise<void> {
   try {
     const next = await applyEvent(leader, live, event);
     if (!next) return;
@@ -46,7 +52,9 @@ export function resumeCall(leader: Leader, live: LiveCall): void {
 async function resumeNow(leader: Leader, live: LiveCall): Promise<void> {
   if (leader.calls.get(callName(live.call)) !== live) return;
   live.needs_resume = false;
-  await executeCommands(leader, live, resumeCommands(live.call));
+  await traced("resume call", callSpan(live.call), () =>
+    executeCommands(leader, live, resumeCommands(live.call)),
+  );
   watchCall(leader, live);
 }
 

@@ -2,6 +2,7 @@
 import type { IncomingCall } from "../../../drivers/voice/driver.ts";
 import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
+import { traced } from "../../../lib/tracing/tracing.ts";
 import { callName } from "../../state-machine/call.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import { promptTexts } from "../../state-machine/prompt-texts.ts";
@@ -13,6 +14,7 @@ import {
   type CalledNumber,
 } from "../node/incoming-statements.ts";
 import type { TrunkShare } from "../node/node-state.ts";
+import { callSpan } from "../node/call-span.ts";
 import { mayProceed, type Leader } from "../node/leader.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
 
@@ -86,7 +88,9 @@ async function answer(leader: Leader, incoming: IncomingCall, called: Called): P
   });
   if (!live) return false;
   live.pending = live.pending.then(() =>
-    executeCommands(leader, live, [{ type: "answer", leg: 1 }]),
+    traced("answer call", callSpan(live.call), () =>
+      executeCommands(leader, live, [{ type: "answer", leg: 1 }]),
+    ),
   );
   return true;
 }

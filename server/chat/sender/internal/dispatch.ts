@@ -2,6 +2,7 @@
 import { ChatSendError } from "../../../drivers/chat/driver.ts";
 import { isBsuid } from "../../../lib/bsuid.ts";
 import { phoneKey } from "../../../lib/phone-key.ts";
+import { keepSpan, traced } from "../../../lib/tracing/tracing.ts";
 import { failureEffects } from "../../inbound/failure-effects.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { makeMessageId } from "../../messages/message-id.ts";
@@ -37,7 +38,7 @@ export type Dispatch = {
 /** Calls `pause` with the time for which the provider throttles this number. */
 export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispatch {
   const known = new Map<string, Marked>();
-  const waiting: { marked: Marked; asked_at: number }[] = [];
+  const waiting: { marked: Marked; asked_at: number; request: typeof sendMarked }[] = [];
   const giveUp = new AbortController();
   let under_way = 0;
   let limit: NodeJS.Timeout | null = null;
@@ -49,9 +50,9 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
     sender.results.push({ campaign_id, id, dispatches, ...outcome });
     sender.wake();
   };
-  const request = async (marked: Marked, begin_by_ms: number) => {
+  const sendMarked = async (marked: Marked, begin_by_ms: number) => {
     under_way++;
-    const outcome = await send(sender, marked, { begin_by_ms, giveUp: giveUp.signal, pause });
+    const outcome = await sendInSpan(sender, marked, { begin_by_ms, giveUp: giveUp.signal, pause });
     under_way--;
     finish(marked, outcome);
     fill();
@@ -59,7 +60,7 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
   };
   const fill = () => {
     while (under_way < inFlightMax(sender) && waiting.length > 0) {
-      const { marked, asked_at } = waiting.shift()!;
+      const { marked, asked_at, request } = waiting.shift()!;
       const begin_by_ms = asked_at + marked_ms_max;
       const isFresh = performance.now() < begin_by_ms && sender.lease.mayProceed();
       if (isFresh) void request(marked, begin_by_ms);
@@ -69,9 +70,11 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
 
   return {
     start(marked, asked_at) {
+      // A message may begin when another one has ended: it is still part of the trace of its batch.
+      const request = keepSpan(sendMarked);
       for (const one of marked) {
         known.set(keyOf(one), one);
-        waiting.push({ marked: one, asked_at });
+        waiting.push({ marked: one, asked_at, request });
       }
       fill();
     },
@@ -104,16 +107,27 @@ function notBegun({ app }: Sender): Outcome {
   return { state: "deferred", due_at: app.clock.now() };
 }
 
+type Within = {
+  readonly begin_by_ms: number;
+  readonly giveUp: AbortSignal;
+  readonly pause: (ms: number) => void;
+};
+
+function sendInSpan(sender: Sender, marked: Marked, within: Within): Promise<Outcome> {
+  const attributes = {
+    "trunkline.account.id": sender.lease.account_id,
+    "trunkline.campaign.id": marked.campaign_id,
+    "trunkline.recipient.id": marked.id,
+  };
+  return traced("send chat message", { attributes }, async (span) => {
+    const outcome = await send(sender, marked, within);
+    span?.set({ "trunkline.outcome": outcome.state });
+    return outcome;
+  });
+}
+
 /** Sends one message and returns its result. Never throws. */
-async function send(
-  sender: Sender,
-  marked: Marked,
-  within: {
-    readonly begin_by_ms: number;
-    readonly giveUp: AbortSignal;
-    readonly pause: (ms: number) => void;
-  },
-): Promise<Outcome> {
+async function send(sender: Sender, marked: Marked, within: Within): Promise<Outcome> {
   const { app, lease, number, driver } = sender;
   const campaign = sender.campaigns.get(marked.campaign_id);
   if (!campaign || !driver) return notBegun(sender);

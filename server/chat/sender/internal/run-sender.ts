@@ -3,6 +3,7 @@
 import type { WorkerContext } from "../../../engine/leased-workers.ts";
 import { isLeaseLost } from "../../../engine/leases.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
+import { traced } from "../../../lib/tracing/tracing.ts";
 import { applyEffects } from "./apply-effects.ts";
 import { hasWork, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
 import { openDispatch } from "./dispatch.ts";
@@ -59,10 +60,10 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
     if (results.length > 0 || take > 0) {
       const asked_at = performance.now();
       const recording = results.length > 0;
-      const marked = await runBatch(sender, campaign, take);
+      const start = (marked: readonly Marked[]) => dispatch.start(marked, asked_at);
+      const marked = await startBatch(sender, { campaign, take }, start);
       moved ||= recording || marked.length > 0;
       bucket.spend(marked.length);
-      dispatch.start(marked, asked_at);
       return true;
     }
     if (dispatch.busy() === 0 && (draining || !(await isWorthWaiting(sender)))) return false;
@@ -88,6 +89,29 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
   // Requests in flight end with the provider's answer or as unknown; the results are kept.
   dispatch.drain();
   await dispatch.ended();
+}
+
+/**
+ * Records the results and starts the next messages in a span. Each batch is a trace of its own: one for a campaign of a
+ * million messages would be too large to read.
+ */
+async function startBatch(
+  sender: Sender,
+  { campaign, take }: { readonly campaign: CampaignWork | null; readonly take: number },
+  start: (marked: readonly Marked[]) => void,
+): Promise<Marked[]> {
+  const attributes = {
+    "trunkline.account.id": sender.lease.account_id,
+    "trunkline.campaign.id": campaign?.id,
+    "trunkline.chat_number.id": sender.number_id,
+    "trunkline.batch.results": sender.results.length,
+  };
+  return traced("chat batch", { parent: null, attributes }, async (span) => {
+    const marked = await runBatch(sender, campaign, take);
+    span?.set({ "trunkline.batch.messages": marked.length });
+    start(marked);
+    return marked;
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 // Sends requests to the Graph API and knows whether each one left this machine. Uses undici's `dispatch`, because only
 // it reports when a request's first byte is about to be written.
 import { Pool, type Dispatcher } from "undici";
+import { pathTemplate, tracedRequest } from "../../../lib/tracing/traced-request.ts";
 import { user_agent } from "../../../lib/user-agent.ts";
 import { ChatSendError } from "../driver.ts";
 import { classifyResponse, type GraphResponse } from "./classify-response.ts";
@@ -67,7 +68,10 @@ export function openGraphApi(settings: { api_url: string; timeout_ms: number }):
       };
       const timeout_ms = request.timeout_ms ?? settings.timeout_ms;
       const { signal, begin_by_ms = Infinity } = request;
-      return exchange(pool, options, openOutcome(timeout_ms, begin_by_ms, signal));
+      const { method, path } = request;
+      return tracedRequest({ method, url: origin, template: pathTemplate(path) }, (onStatus) =>
+        exchange(pool, options, openOutcome(timeout_ms, begin_by_ms, signal), onStatus),
+      );
     };
   return {
     clientWith: (access_token) => ({
@@ -81,6 +85,7 @@ function exchange(
   pool: Pool,
   options: Dispatcher.DispatchOptions,
   outcome: Outcome,
+  onStatus: (status: number) => void,
 ): Promise<JsonRecord> {
   let status = 0;
   let retry_after: string | null = null;
@@ -90,6 +95,7 @@ function exchange(
     onRequestStart: outcome.start,
     onResponseStart(_, code, headers) {
       status = code;
+      onStatus(code);
       const header = headers["retry-after"];
       retry_after = typeof header === "string" ? header : null;
     },

@@ -2,6 +2,7 @@
 // API that reports when the first byte of a request is about to be written.
 import type { Readable } from "node:stream";
 import { Client, Pool, type Dispatcher } from "undici";
+import { pathTemplate, tracedRequest } from "../../../lib/tracing/traced-request.ts";
 import { VoiceError, type VoiceNode } from "../driver.ts";
 import { openChannelAliases, type ChannelAliases } from "./channel-aliases.ts";
 
@@ -78,7 +79,14 @@ export function openAriClient(
         headers: body === undefined ? headers : with_json,
         body: body === undefined ? null : JSON.stringify(body),
       };
-      return exchange(pool, options, timeout_ms, maySend);
+      return tracedRequest(
+        { method, url: origin, template: pathTemplate(path) },
+        async (onStatus) => {
+          const response = await exchange(pool, options, timeout_ms, maySend);
+          onStatus(response.status);
+          return response;
+        },
+      );
     },
     close: () => pool.destroy(),
   };
