@@ -1,6 +1,7 @@
 -- Acquires the lease if it is free or expired and returns the new fencing token, else null. Never waits:
 -- while a holder's transaction has the row locked, it keeps the lease, even past its expiry. A new row's tokens
--- begin at the time in milliseconds, above those of a row that was deleted (purge-leases.ts).
+-- begin at the time in milliseconds, above those of a row that was deleted (purge-leases.ts). A frozen account's leases
+-- are not given out.
 create or replace function acquire_lease(
   p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int
 ) returns bigint
@@ -9,6 +10,9 @@ declare
   v_fence bigint;
   v_now timestamptz;
 begin
+  if exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
+    return null;
+  end if;
   insert into leases (account_id, name, fence, expires_at)
     values (p_account_id, p_name, floor(extract(epoch from clock_timestamp()) * 1000), clock_timestamp())
     on conflict do nothing;

@@ -13,6 +13,9 @@ declare
   v_calls_a_day int;
 begin
   perform set_config('synchronous_commit', 'off', true);
+  if exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
+    return;
+  end if;
   for v_id in
     with next as materialized (
       select c.id from calls c

@@ -25,6 +25,9 @@ declare
   v_capped int[];
   v_call_ids bigint[];
 begin
+  if exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
+    return;
+  end if;
   -- Pausing and cancelling lock the campaign too.
   select * into v_campaign from voice_campaigns v
     where v.account_id = p_account_id and v.id = p_campaign_id and v.state = 'running'

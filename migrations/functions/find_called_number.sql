@@ -1,5 +1,5 @@
 -- Returns the accounts' phone numbers that a carrier may mean by these digits, with or without a country code, and
--- the menu that answers; the exact number first.
+-- the menu that answers; the exact number first. A frozen account receives no calls.
 create or replace function find_called_number(p_digits text)
 returns table (account_id bigint, country_code text, number text, content jsonb)
 language plpgsql stable as $$
@@ -12,7 +12,9 @@ begin
   loop
     account_id := v_number.account_id;
     number := v_number.number;
-    select a.country_code into country_code from accounts a where a.account_id = v_number.account_id;
+    select a.country_code into country_code from accounts a
+      where a.account_id = v_number.account_id and a.frozen_at is null;
+    continue when not found;
     content := case
       when v_number.menu_id is not null then menu_content(v_number.account_id, (
         select m.graph::jsonb from voice_menus m

@@ -18,7 +18,7 @@ language sql stable as $$
         select from voice_recipients r
         where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
           and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= p_now limit 1) r)) due
-  where v.trunk_id = any (p_trunk_ids) and v.state = 'running' and 'voice' = any (a.features)
+  where v.trunk_id = any (p_trunk_ids) and v.state = 'running' and 'voice' = any (a.features) and a.frozen_at is null
     and not exists (
       select from voice_holds h where h.account_id = v.account_id and h.campaign_id = v.id)
     and due.time_zones is not null

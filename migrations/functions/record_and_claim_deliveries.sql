@@ -61,7 +61,8 @@ begin
     else v_endpoint.failing_since end;
   v_endpoint.resume_at := greatest(v_endpoint.resume_at, p_resume_at);
 
-  if v_endpoint.enabled and p_take > 0 and coalesce(v_endpoint.resume_at <= p_now, true) then
+  if v_endpoint.enabled and p_take > 0 and coalesce(v_endpoint.resume_at <= p_now, true) and not exists (
+    select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
     select json_agg(t) into v_due from (
       select d.id, d.event_id, d.seq, d.method, d.attempts, e.type, e.occurred_at, e.data
       from callback_deliveries d

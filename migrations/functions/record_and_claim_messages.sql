@@ -38,6 +38,7 @@ begin
     into v_is_marketing
     from chat_campaigns c
     where c.account_id = p_account_id and c.id = p_campaign_id and c.state = 'running'
+      and not exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null)
       and not exists (
         select from chat_holds h
         where h.account_id = p_account_id and (

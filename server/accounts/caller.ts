@@ -16,6 +16,8 @@ export type Caller = {
     readonly token_requests_a_minute: number;
     /** Whether chat also trims numbers that are possible but not valid. */
     readonly chat_valid_numbers_only: boolean;
+    /** Being moved to another installation: it accepts no writes. */
+    readonly frozen: boolean;
   };
   readonly user_id: number;
   readonly token_id: number;

@@ -141,6 +141,7 @@ const findDueAccounts = statement<Due & { jobs: number }>(`
   cross join lateral (
     select j.account_id, j.run_at from jobs j
     where j.kind = k.kind and j.run_at <= $1 and (j.lease_until is null or j.lease_until <= now())
+      and not exists (select from accounts a where a.account_id = j.account_id and a.frozen_at is not null)
       and j.account_id <> all ($3::bigint[]) and k.kind || ':' || j.account_id <> all ($4::text[])
     order by j.run_at limit $5
   ) due
@@ -221,6 +222,7 @@ const claimJob = statement<Claim>(`
   with next as materialized (
     select id from jobs
     where account_id = $1 and kind = $2 and run_at <= $3 and (lease_until is null or lease_until <= now())
+      and not exists (select from accounts a where a.account_id = $1 and a.frozen_at is not null)
     order by run_at, id limit 1
     for update skip locked
   )

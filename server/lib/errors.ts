@@ -84,6 +84,15 @@ export function notFound(): Refusal {
   return new Refusal("not-found", "The resource does not exist in this account");
 }
 
+/** Returns a 503 for a write of a frozen account: it may be repeated, at the installation that the account moves to. */
+export function frozenAccount(): Refusal {
+  return new Refusal(
+    "unavailable",
+    "This account is frozen while it moves to another installation; try again later",
+    { headers: { "retry-after": "60" } },
+  );
+}
+
 /** Returns a 503: the request is fine and may be repeated. */
 export function unavailable(cause: unknown): Refusal {
   return new Refusal("unavailable", "The service is temporarily unavailable; try again shortly", {

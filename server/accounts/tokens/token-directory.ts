@@ -168,6 +168,7 @@ type Row = {
   requests_a_minute: number;
   token_requests_a_minute: number;
   chat_valid_numbers_only: boolean;
+  frozen: boolean;
   is_owner: boolean;
   role_permissions: Permission[] | null;
 };
@@ -177,7 +178,7 @@ const findToken = statement<Row>(`
     coalesce(t.last_used_at, t.created_at) as last_used_at,
     a.name as account_name, a.features, a.country_code, a.time_zone,
     a.chat_writes_a_minute, a.requests_a_minute, a.token_requests_a_minute,
-    a.chat_valid_numbers_only, u.is_owner, r.permissions as role_permissions
+    a.chat_valid_numbers_only, a.frozen_at is not null as frozen, u.is_owner, r.permissions as role_permissions
   from tokens t
   join accounts a on a.account_id = t.account_id
   join users u on u.account_id = t.account_id and u.id = t.user_id and u.active
@@ -200,6 +201,7 @@ async function readEntry(app: App, accountId: number, tokenId: number): Promise<
         requests_a_minute: row.requests_a_minute,
         token_requests_a_minute: row.token_requests_a_minute,
         chat_valid_numbers_only: row.chat_valid_numbers_only,
+        frozen: row.frozen,
       },
       user_id: row.user_id,
       token_id: tokenId,

@@ -1,7 +1,7 @@
-// 401, then the rate limits, then 403, before the body is read.
+// 401, then the rate limits, then 403, then 503 for a write of a frozen account, before the body is read.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../accounts/caller.ts";
-import { Refusal } from "../../lib/errors.ts";
+import { frozenAccount, Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
 import { addressGroup } from "./address-group.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
@@ -76,6 +76,7 @@ export function guard(
     limiter.count(request, reply, rate_limit !== undefined);
     if (rate_limit) await counter.count(rate_limit, request, reply);
     authorize(access, request.caller, request);
+    if (request.caller.account.frozen && request.method !== "GET") throw frozenAccount();
   };
 }
 

@@ -1,5 +1,6 @@
 // Builds the context of a request for the hooks of its route.
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { refuseFrozen } from "../../accounts/accounts/refuse-frozen.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { ApiApp } from "../api-app.ts";
 import type { AccountReads } from "./account-reads.ts";
@@ -28,6 +29,12 @@ export function contextFactory(
   const status = successStatus(route);
   return (request: FastifyRequest, reply: FastifyReply, body: unknown, readsFrom = app) => {
     const caller = request.caller!;
+    const unlessFrozen =
+      <With extends unknown[], Answer>(effect: (tx: Tx, ...beside: With) => Promise<Answer>) =>
+      async (tx: Tx, ...beside: With): Promise<Answer> => {
+        await refuseFrozen(tx, caller.account.id);
+        return effect(tx, ...beside);
+      };
     const once = async <With extends unknown[], Answer>(
       begin: Begin<With>,
       effect: (tx: Tx, ...beside: With) => Promise<Answer>,
@@ -57,12 +64,12 @@ export function contextFactory(
       reauthorize: () => reauthorize(app, request, route.access),
       write: (effect) => {
         const { plain, keyed } = transactions;
-        return once(request.keyed ? keyed(caller.account.id) : plain, effect);
+        return once(request.keyed ? keyed(caller.account.id) : plain, unlessFrozen(effect));
       },
       writeWithClient: (statement_seconds, effect) =>
-        once(transactions.long(caller.account.id, statement_seconds), effect),
+        once(transactions.long(caller.account.id, statement_seconds), unlessFrozen(effect)),
       writeFromFile: (statement_seconds, effect) =>
-        once(transactions.file(statement_seconds), effect),
+        once(transactions.file(statement_seconds), unlessFrozen(effect)),
     };
     return context as RequestContext<never, never, never>;
   };

@@ -26,6 +26,7 @@ const due_endpoints = statement<Candidate>(`
   from callback_endpoints c
   where c.enabled and c.work_at <= $1 and c.account_id <> all ($2::bigint[])
     and (c.failing_since is null or c.account_id <> all ($3::bigint[]))
+    and not exists (select from accounts a where a.account_id = c.account_id and a.frozen_at is not null)
     and not exists (
       select from leases l
       where l.account_id = c.account_id and l.name = 'callbacks:' || c.id

@@ -2,6 +2,7 @@
 // that the provider is answered quickly.
 import { webhookReaderOf, type ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
+import { frozenAccount } from "../../lib/errors.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { openInboxWriter } from "./receive/inbox-writer.ts";
 import { openChatRoutes } from "./receive/route-cache.ts";
@@ -11,7 +12,8 @@ export type WebhookReceiver = {
   /**
    * Stores a webhook's body, whose signature is already verified. Resolves when every piece with a
    * known route is committed; other pieces are counted and dropped, because the provider would
-   * repeat them for days. `only_account_id`: the signature proves events of this account only. 503 when the database is unavailable or too many pieces wait.
+   * repeat them for days. `only_account_id`: the signature proves events of this account only. 503 when the database is
+   * unavailable, when too many pieces wait, and, once the others are stored, for a piece of a frozen account.
    */
   take(driver: ChatDriverName, body: string, only_account_id?: number | null): Promise<void>;
 };
@@ -36,10 +38,13 @@ export function openWebhookReceiver(
         const route = await routes.find(driver, piece);
         const isOthers = only_account_id !== null && route?.account_id !== only_account_id;
         if (!route || isOthers) return count("unknown");
+        if (route.frozen) return true;
         if (!(await inbox.store(driver, route, piece))) return count("ignored");
         count(piece.unread ? "unread" : "stored");
       });
-      await Promise.all(stored);
+      const refused = await Promise.all(stored);
+      // The provider repeats the whole webhook; what is stored twice is applied once.
+      if (refused.some(Boolean)) throw frozenAccount();
     },
   };
 }

@@ -32,11 +32,13 @@ const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
       select from leases l
       where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
         and l.holder is not null and l.expires_at > clock_timestamp())
+    and not exists (select from accounts a where a.account_id = c.account_id and a.frozen_at is not null)
   union
   select l.account_id, n.id, n.driver
   from leases l
   join chat_numbers n on n.account_id = l.account_id and n.id = split_part(l.name, ':', 2)::bigint
   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
+    and not exists (select from accounts a where a.account_id = l.account_id and a.frozen_at is not null)
   limit 100`);
 
 /** When senders have work: see poll-work.ts. */

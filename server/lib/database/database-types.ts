@@ -46,6 +46,7 @@ export interface Accounts {
   created_at: Date;
   customer_ring_seconds: Generated<number>;
   features: Generated<string[]>;
+  frozen_at: Date | null;
   name: string;
   night_calling: Generated<boolean>;
   recordings_due_at: Generated<Date>;

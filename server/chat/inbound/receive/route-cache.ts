@@ -5,8 +5,13 @@ import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import type { WebhookPiece } from "./split-webhook.ts";
 
-/** `chat_number_id` is 0 for a business account. */
-export type ChatRoute = { readonly account_id: number; readonly chat_number_id: number };
+export type ChatRoute = {
+  readonly account_id: number;
+  /** 0 for a business account. */
+  readonly chat_number_id: number;
+  /** The account is frozen: its webhooks are refused, so that the provider repeats them. */
+  readonly frozen: boolean;
+};
 
 export type ChatRoutes = {
   /** Returns the route of a piece; null when its provider ID is unknown. */
@@ -53,5 +58,7 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
 }
 
 const findRoute = statement<ChatRoute>(`
-  select account_id, coalesce(chat_number_id, 0) as chat_number_id from chat_routes
-  where driver = $1 and kind = $2 and provider_id = $3`);
+  select r.account_id, coalesce(r.chat_number_id, 0) as chat_number_id, a.frozen_at is not null as frozen
+  from chat_routes r
+  join accounts a on a.account_id = r.account_id
+  where r.driver = $1 and r.kind = $2 and r.provider_id = $3`);

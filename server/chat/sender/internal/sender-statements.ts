@@ -91,7 +91,7 @@ export type CampaignState = {
 
 const open_campaigns_statement = statement<CampaignState>(`
   select c.id as campaign_id, c.template_id, c.work_at, (c.mm_lite->>'used')::boolean as marketing,
-    exists (
+    exists (select from accounts a where a.account_id = $1 and a.frozen_at is not null) or exists (
       select from chat_holds h where h.account_id = $1 and (
         (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
         or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
