@@ -24,6 +24,7 @@ test("an empty environment runs everything on this machine", () => {
     database_url: null,
     replica: null,
     secret_keys: null,
+    export_passphrase: null,
     roles: ["api", "worker"],
     log_level: "info",
     public_url: "http://127.0.0.1:8080",

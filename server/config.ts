@@ -2,9 +2,11 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { postgresUrl, replicaSettings } from "./lib/database/database-settings.ts";
+import { hostInUrl, isLoopback } from "./lib/outgoing/listening-host.ts";
 import { parseOpening } from "./lib/outgoing/parse-opening.ts";
 import { oidcSettings, type OidcSettings } from "./lib/outgoing/oidc-settings.ts";
 import { smtpSettings, type SmtpSettings } from "./lib/outgoing/smtp-settings.ts";
+import { exportPassphrase } from "./lib/secrets/export-passphrase.ts";
 import { tracingSettings, type TracingSettings } from "./lib/tracing/tracing-settings.ts";
 import { parseSecretKeys, type SecretKeySource } from "./lib/secrets/secret-keys.ts";
 
@@ -23,6 +25,8 @@ export type Config = {
   readonly replica: ReturnType<typeof replicaSettings>;
   /** The keys that seal stored secrets; null: those in the data folder of the embedded PostgreSQL. */
   readonly secret_keys: SecretKeySource | null;
+  /** The passphrase that encrypts exported accounts; null: none can be exported or imported. */
+  readonly export_passphrase: string | null;
   readonly roles: readonly Role[];
   readonly log_level: LogLevel;
   /** The address at which users and webhooks reach the service, without a trailing slash. */
@@ -93,6 +97,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const host = env["HOST"] || "127.0.0.1";
   const given_url = readSecret(env, "DATABASE_URL", violation);
   const database_url = postgresUrl("DATABASE_URL", given_url, violation);
+  const passphrase = readSecret(env, "TRUNKLINE_EXPORT_PASSPHRASE", violation);
   const port = readPort(env["PORT"] || "8080", violation);
   const config: Config = {
     host,
@@ -101,6 +106,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     database_url,
     replica: readReplica(env, database_url, violation),
     secret_keys: readSecretKeys(env, violation),
+    export_passphrase: exportPassphrase(passphrase, violation),
     roles: readRoles(env["ROLES"] || "api,worker", violation),
     log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", log_levels, violation),
     public_url: env["PUBLIC_URL"]
@@ -195,10 +201,6 @@ function readSeed(
   return oneOf("TRUNKLINE_SEED", text || by_default, ["demo", "none"] as const, violation);
 }
 
-function isLoopback(host: string): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
-}
-
 function readPort(text: string, violation: Violation): number {
   const port = Number(text);
   if (!/^[0-9]{1,5}$/.test(text) || port > 65_535)
@@ -287,9 +289,4 @@ function oneOf<T extends string>(
   const found = allowed.find((value) => value === text);
   if (found === undefined) violation(`${name}: "${text}" must be one of ${allowed.join(", ")}`);
   return found ?? allowed[0]!;
-}
-
-function hostInUrl(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { AccountLimits } from "../accounts/accounts/account-limits-schema.ts";
 import { AccountRequest } from "../accounts/accounts/account-schema.ts";
-import { findAccount, listAccounts } from "../accounts/accounts/accounts.ts";
+import { findAccount, findFrozenAccounts, listAccounts } from "../accounts/accounts/accounts.ts";
 import { validateDestinations } from "../accounts/accounts/call-destinations.ts";
 import { createAccount } from "../accounts/accounts/create-account.ts";
 import { operatorOf } from "../accounts/roles/grantor.ts";
@@ -52,8 +52,12 @@ export const accountCommands: readonly Command[] = [
     summary: "List all accounts",
     run: async (session) => {
       const db = await session.migratedDatabase();
-      const accounts = await listAccounts(db.query);
-      return { json: { data: accounts }, text: textTable(accounts, columns) };
+      const frozen = await findFrozenAccounts(db.query);
+      const accounts = (await listAccounts(db.query)).map((account) => ({
+        ...account,
+        frozen: frozen.has(account.id),
+      }));
+      return { json: { data: accounts }, text: textTable(accounts, [...columns, "frozen"]) };
     },
   },
   {

@@ -23,6 +23,8 @@ export type Outcome = {
   readonly text: string;
   /** The command ran and found problems: exit code 1. */
   readonly bad?: boolean;
+  /** The command wrote data to standard output, so the result goes to standard error. */
+  readonly aside?: boolean;
 };
 
 export type Command = {

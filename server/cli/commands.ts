@@ -7,6 +7,7 @@ import { migrateCommand } from "./migrate-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { numberCommands } from "./number-commands.ts";
 import { reportCommands } from "./report-commands.ts";
+import { moveCommands } from "./account-move/move-commands.ts";
 import { restoredCommand } from "./restored-command.ts";
 import { roleCommands } from "./role-commands.ts";
 import { secretCommands } from "./secret-commands.ts";
@@ -19,6 +20,7 @@ import { whatsappCommands } from "./whatsapp-commands.ts";
 export const commands: readonly Command[] = [
   migrateCommand,
   ...accountCommands,
+  ...moveCommands,
   ...userCommands,
   ...roleCommands,
   ...tokenCommands,

@@ -41,9 +41,10 @@ async function runCommand(
   try {
     const words = readWords(command, args.slice(command.name.split(" ").length));
     if (words.flag("help")) return { code: 0, stdout: `${commandHelp(command)}\n`, stderr: "" };
-    const { json, text, bad = false } = await command.run(session, words);
-    const stdout = `${asJson ? JSON.stringify(json, null, 2) : text}\n`;
-    return { code: bad ? 1 : 0, stdout, stderr: "" };
+    const { json, text, bad = false, aside = false } = await command.run(session, words);
+    const result = `${asJson ? JSON.stringify(json, null, 2) : text}\n`;
+    const [stdout, stderr] = aside ? ["", result] : [result, ""];
+    return { code: bad ? 1 : 0, stdout, stderr };
   } catch (error) {
     if (error instanceof UsageError) throw withHelp(error, command);
     throw error;

@@ -113,6 +113,7 @@ export const statement_exceptions: readonly Exception[] = [
   { in: "server/calls/audio/audio-files.ts", rule: "correlated-account", reason: in_poll },
   { in: "server/chat/sender/send-campaigns.ts", rule: "correlated-account", reason: in_poll },
   { in: "server/engine/purge-leases.ts", rule: "correlated-account", reason: in_poll },
+  { in: "server/engine/work-jobs.ts", rule: "correlated-account", reason: in_poll },
   {
     in: "server/voice/campaigns/complete-campaigns.ts",
     rule: "correlated-account",

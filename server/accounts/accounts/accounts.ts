@@ -18,6 +18,16 @@ export async function listAccounts(db: Kysely<DB>): Promise<AccountResponse[]> {
   return (await accountRows(db).orderBy("account_id").execute()).map(accountResponse);
 }
 
+/** Returns the IDs of the frozen accounts of the installation. */
+export async function findFrozenAccounts(db: Kysely<DB>): Promise<ReadonlySet<number>> {
+  const rows = await db
+    .selectFrom("accounts")
+    .select("account_id")
+    .where("frozen_at", "is not", null)
+    .execute();
+  return new Set(rows.map(({ account_id }) => account_id));
+}
+
 /** Returns the account, locked until the transaction ends; throws not-found. */
 export async function lockAccount(tx: Tx, id: number): Promise<AccountResponse> {
   await tx

@@ -1,5 +1,5 @@
 // An account is created with its owner, the user that account tokens authenticate as.
-import type { Tx } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import type { Feature } from "../permissions.ts";
 import { storeSignInEmail } from "../sign-in-emails.ts";
 
@@ -20,6 +20,7 @@ export async function createAccount(
   const { account_id } = await tx
     .insertInto("accounts")
     .values({
+      account_id: await newAccountId(tx),
       name: account.name,
       features: [...account.features],
       ...(account.country_code ? { country_code: account.country_code } : {}),
@@ -45,3 +46,15 @@ export async function createAccount(
   await storeSignInEmail(tx, { account_id, user_id: owner.id, email });
   return { account_id, owner_id: owner.id };
 }
+
+/** The next ID that no imported account has: those keep the ID that another installation gave them. */
+async function newAccountId(tx: Tx): Promise<number> {
+  for (;;) {
+    const [free] = await nextAccountId(tx, []);
+    if (free && !free.taken) return free.id;
+  }
+}
+
+const nextAccountId = statement<{ id: number; taken: boolean }>(`
+  select n.id, exists (select from accounts a where a.account_id = n.id) as taken
+  from (select nextval(pg_get_serial_sequence('accounts', 'account_id')) as id) n`);

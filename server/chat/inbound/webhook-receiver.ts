@@ -6,7 +6,7 @@ import { frozenAccount } from "../../lib/errors.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { openInboxWriter } from "./receive/inbox-writer.ts";
 import { openChatRoutes } from "./receive/route-cache.ts";
-import { splitWebhook } from "./receive/split-webhook.ts";
+import { splitWebhook, type WebhookPiece } from "./receive/split-webhook.ts";
 
 export type WebhookReceiver = {
   /**
@@ -34,17 +34,18 @@ export function openWebhookReceiver(
       if (!reader) throw new Error(`a webhook came for ${driver}, which is not configured`);
       const { pieces, ignored } = splitWebhook(reader, body);
       if (ignored > 0) count("ignored", ignored);
+      const frozen: WebhookPiece[] = [];
       const stored = pieces.map(async (piece) => {
         const route = await routes.find(driver, piece);
         const isOthers = only_account_id !== null && route?.account_id !== only_account_id;
         if (!route || isOthers) return count("unknown");
-        if (route.frozen) return true;
+        if (route.frozen) return void frozen.push(piece);
         if (!(await inbox.store(driver, route, piece))) return count("ignored");
         count(piece.unread ? "unread" : "stored");
       });
-      const refused = await Promise.all(stored);
+      await Promise.all(stored);
       // The provider repeats the whole webhook; what is stored twice is applied once.
-      if (refused.some(Boolean)) throw frozenAccount();
+      if (frozen.length > 0) throw frozenAccount();
     },
   };
 }

@@ -179,3 +179,56 @@ export async function requireKeys(db: Database, secrets: Secrets): Promise<void>
     `TRUNKLINE_SECRET_KEY: no key opens these stored secrets: ${listed.join(", ")}; restore the key that sealed them, also as a further key after the current one`,
   );
 }
+
+/** A secret of an account in plain, to be sealed with another installation's key. */
+export type OpenedSecret = {
+  /** `table.column`. */
+  readonly column: string;
+  readonly id: number;
+  /** In base64. */
+  readonly plain: string;
+};
+
+/** Opens every stored secret of an account. Throws SecretError if no key opens one. */
+export async function openAccountSecrets(
+  db: Pick<pg.ClientBase, "query">,
+  secrets: Secrets,
+  account_id: number,
+): Promise<OpenedSecret[]> {
+  const opened: OpenedSecret[] = [];
+  for (const shape of secret_columns.filter(({ tenant }) => tenant)) {
+    const { table, column, id } = shape;
+    const { rows } = await db.query<{ id: string; stored: Buffer | string }>(
+      `select ${id}::text as id, t.${column} as stored from ${table} t
+       where t.account_id = $1 and t.${column} is not null order by 1`,
+      [account_id],
+    );
+    for (const { id: text, stored } of rows) {
+      const place = placeOf(shape, { account_id, id: Number(text), stored });
+      const plain = secrets.open(place, stored).toString("base64");
+      opened.push({ column: place.column, id: place.id, plain });
+    }
+  }
+  return opened;
+}
+
+/** Seals an account's secrets with the current key, in place of what its rows have. */
+export async function storeAccountSecrets(
+  db: Pick<pg.ClientBase, "query">,
+  secrets: Secrets,
+  account_id: number,
+  opened: readonly OpenedSecret[],
+): Promise<void> {
+  for (const { column: name, id: row_id, plain } of opened) {
+    const shape = secret_columns.find(({ table, column }) => name === `${table}.${column}`);
+    if (!shape?.tenant) throw new Error(`${name} is not a column of an account's secrets`);
+    const { table, column, id, type } = shape;
+    const place = placeOf(shape, { account_id, id: row_id, stored: "" });
+    const value = secrets.seal(place, Buffer.from(plain, "base64"));
+    await db.query(
+      `update ${table} t set ${column} = ${type === "bytea" ? "convert_to($3, 'UTF8')" : "$3"}
+       where t.account_id = $1 and ${id} = $2`,
+      [account_id, row_id, value],
+    );
+  }
+}

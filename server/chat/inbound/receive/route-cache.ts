@@ -1,6 +1,7 @@
 // Caches webhook routes for a few seconds. A provider ID without a route is looked up for each of its webhooks, so that
 // a number receives from the moment it is registered, whichever process registered it.
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
+import { isFrozen } from "../../../accounts/accounts/refuse-frozen.ts";
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import type { WebhookPiece } from "./split-webhook.ts";
@@ -34,8 +35,9 @@ export function openChatRoutes(app: App): ChatRoutes {
       const now_ms = performance.now();
       const known = kept.get(key);
       if (known && known.until_ms > now_ms) return known.route;
-      const [route] = await findRoute(app.db.pool, [driver, kind, provider_id]);
-      if (route) {
+      const [found] = await findRoute(app.db.pool, [driver, kind, provider_id]);
+      if (found) {
+        const route = { ...found, frozen: await isFrozen(app.db.pool, found.account_id) };
         keep(kept, key, { until_ms: now_ms + fresh_ms, route });
         return route;
       }
@@ -57,8 +59,6 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value);
 }
 
-const findRoute = statement<ChatRoute>(`
-  select r.account_id, coalesce(r.chat_number_id, 0) as chat_number_id, a.frozen_at is not null as frozen
-  from chat_routes r
-  join accounts a on a.account_id = r.account_id
-  where r.driver = $1 and r.kind = $2 and r.provider_id = $3`);
+const findRoute = statement<Omit<ChatRoute, "frozen">>(`
+  select account_id, coalesce(chat_number_id, 0) as chat_number_id from chat_routes
+  where driver = $1 and kind = $2 and provider_id = $3`);

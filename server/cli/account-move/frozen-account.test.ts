@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { makeDelivery, makeEndpoint } from "../../../test/support/callback-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../../test/support/chat-factory.ts";
+import { openTestWhatsapp, statusHook } from "../../../test/support/chat-webhooks.ts";
+import { makeCall } from "../../../test/support/call-factory.ts";
+import { makePhoneNumber } from "../../../test/support/telephony-factory.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { test_secret_key } from "../../../test/support/secrets.ts";
+import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
+import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
+import { addJob } from "../../engine/add-job.ts";
+import { acquireLease } from "../../engine/leases.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { runCommandLine } from "../run-command-line.ts";
+
+let api: TestApi;
+let account: TestAccount;
+
+before(async () => {
+  api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
+  account = await makeAccount(api.app);
+  await makeCredits(api.app, account, { chat: 10, call: 10 });
+});
+after(() => api.close());
+
+const actorOf = ({ account_id }: TestAccount) => ({
+  account_id,
+  user_id: null,
+  token_id: null,
+  request_id: "req_test",
+});
+
+const change = (effect: typeof freezeAccount | typeof unfreezeAccount, of: TestAccount) =>
+  api.app.db.query
+    .transaction()
+    .execute(async (tx) => void (await effect(tx, actorOf(of), api.clock.now())));
+
+/** Runs the work while the account is frozen. */
+async function whileFrozen(of: TestAccount, work: () => Promise<void>): Promise<void> {
+  await change(freezeAccount, of);
+  try {
+    await work();
+  } finally {
+    await change(unfreezeAccount, of);
+  }
+}
+
+const run = (...args: string[]) =>
+  runCommandLine(args, {
+    DATABASE_URL: api.database_url,
+    PORT: "0",
+    TRUNKLINE_SECRET_KEY: test_secret_key,
+    TRUNKLINE_EXPORT_PASSPHRASE: "a passphrase of the test",
+  });
+
+test("a frozen account's senders, deliverers and appliers get no lease, and those that run claim nothing", async () => {
+  const { app } = api;
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const campaign = await makeChatCampaign(app, account, number, template, [
+    { phone: "919800000001" },
+  ]);
+  const endpoint = await makeEndpoint(app, account);
+  // Besides that of the campaign.
+  await makeDelivery(app, account, endpoint.id);
+  const names = [`chat_sender:${number.id}`, `callbacks:${endpoint.id}`] as const;
+  const leases = await Promise.all(
+    names.map((name) => acquireLease(app, account.account_id, name)),
+  );
+  const [sender, deliverer] = leases.map((lease) => lease!.fence);
+  const now = api.clock.now();
+  const claim = async () => {
+    const messages = await app.db.pool.query(
+      "select from record_and_claim_messages($1, $2, $3, '[]', $4, 10, 0, $5)",
+      [account.account_id, number.id, sender, campaign, now],
+    );
+    const deliveries = await app.db.pool.query<{ due: unknown[] }>(
+      "select record_and_claim_deliveries($1, $2, $3, '[]', null, 10, '{}', $4) -> 'due' as due",
+      [account.account_id, endpoint.id, deliverer, now],
+    );
+    return [messages.rows.length, deliveries.rows[0]!.due.length];
+  };
+  await whileFrozen(account, async () => {
+    assert.deepEqual(await claim(), [0, 0]);
+    assert.equal(await acquireLease(app, account.account_id, "chat_inbound:1"), null);
+  });
+  assert.deepEqual(await claim(), [1, 2]);
+  for (const lease of leases) await lease!.release();
+});
+
+test("a frozen account's calls and jobs wait, and its number receives no call", async () => {
+  const { app } = api;
+  const call = await makeCall(app, account);
+  await makePhoneNumber(app, account, "918012345678");
+  const job = {
+    account_id: account.account_id,
+    kind: "voice.start_campaign",
+    subject: "1",
+  } as const;
+  const now = api.clock.now();
+  await addJob(app.db.query, { ...job, run_at: now }, now);
+  const claim = async () => {
+    const { rows } = await app.db.pool.query<{ trunk_id: number }>(
+      "select trunk_id from calls where account_id = $1 and id = $2",
+      [account.account_id, call.id],
+    );
+    const calls = await app.db.pool.query("select from claim_calls($1, $2, $3, 1, 10, $4)", [
+      account.account_id,
+      call.node_id,
+      rows[0]!.trunk_id,
+      now,
+    ]);
+    const handlers = { "voice.start_campaign": async () => {} };
+    const jobs = await workJobs(app, handlers, new AbortController().signal);
+    const called = await app.db.pool.query("select from find_called_number('918012345678')");
+    return [calls.rows.length, jobs, called.rows.length];
+  };
+  await whileFrozen(account, async () => assert.deepEqual(await claim(), [0, 0, 0]));
+  assert.deepEqual(await claim(), [1, 1, 1]);
+  const frozen = await run("account", "freeze", String(account.account_id), "--wait", "0");
+  assert.equal(frozen.code, 1);
+  assert.match(frozen.stderr, /is frozen, but not at rest yet: 1 live calls/);
+  const file = "/nonexistent/export";
+  const options = ["--freeze", "--wait", "0"];
+  const exported = await run("account", "export", String(account.account_id), file, ...options);
+  assert.match(exported.stderr, /1 live calls/);
+  assert.equal((await run("account", "unfreeze", String(account.account_id))).code, 0);
+});
+
+test("writes of a frozen account are 503 in the shape of their route, also before a cache expires; reads go on", async () => {
+  const owner = await makeAccount(api.app);
+  const write = () =>
+    api.send("POST", "/api/v1/crm/workspaces", { token: owner.token, json: { name: unique("w") } });
+  assert.equal((await write()).status, 201);
+  await whileFrozen(owner, async () => {
+    // The process has cached the token; the transaction finds the freeze.
+    assert.equal((await write()).status, 503);
+    api.app.notifications.send("token", accountTokensSubject(owner.account_id));
+    await eventually(async () => {
+      const { status, body } = await api.send("POST", "/api/v1/clickToCallApis/clickToCall", {
+        token: owner.token,
+        json: { from_number: "101", to_number: "9876543210" },
+      });
+      return status === 503 && /frozen/.test(body.message);
+    });
+    const read = await api.send("GET", "/api/v1/crm/workspaces", { token: owner.token });
+    assert.equal(read.status, 200);
+  });
+});
+
+test("a webhook of a frozen account is 503, so that the provider repeats it, and other accounts' are stored", async () => {
+  const frozen = await makeAccount(api.app);
+  const number = await makeChatNumber(api.app, frozen, { driver: "whatsapp" });
+  const others = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const hooks = [number, others].map((of) =>
+    JSON.parse(statusHook(of, [{ id: unique("wamid"), status: "sent" }])),
+  );
+  const both = JSON.stringify({ ...hooks[0], entry: hooks.flatMap(({ entry }) => entry) });
+  const storedOf = async (of: TestAccount) => {
+    const { rows } = await api.app.db.pool.query("select from chat_inbox where account_id = $1", [
+      of.account_id,
+    ]);
+    return rows.length;
+  };
+  await whileFrozen(frozen, async () => {
+    await assert.rejects(api.app.webhookReceiver.take("whatsapp", both), /frozen/);
+    assert.deepEqual([await storedOf(frozen), await storedOf(account)], [0, 1]);
+  });
+});

@@ -1,0 +1,233 @@
+import { createReadStream } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import { finished } from "node:stream/promises";
+import pg from "pg";
+import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
+import { recordAudit } from "../../accounts/audit/record-audit.ts";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
+import { UsageError, type Command, type Outcome, type Words } from "../command.ts";
+import { readId, readList } from "../read-words.ts";
+import type { Session } from "../session.ts";
+import type { ArchiveHeader } from "./archive-records.ts";
+import { drainAccount } from "./drain-account.ts";
+import { exportAccount } from "./export-account.ts";
+import { importAccount, readArchive, verifyArchive } from "./import-account.ts";
+import { findImportProblems } from "./import-problems.ts";
+import { notesOf } from "./left-behind.ts";
+
+const wait_option = {
+  value: "seconds",
+  about: "How long to wait until calls, sends and jobs in progress have ended; default 300",
+} as const;
+const standard = "-";
+
+export const moveCommands: readonly Command[] = [
+  {
+    name: "account freeze",
+    summary: "Freeze an account: no writes, sends or new calls; waits for those in progress",
+    operands: ["account"],
+    options: { wait: wait_option },
+    run: async (session, words) => {
+      const id = readId("account", words.operands[0]!);
+      await freeze(session, id, words);
+      return { json: { id, frozen: true }, text: `Account ${id} is frozen and at rest.` };
+    },
+  },
+  {
+    name: "account unfreeze",
+    summary: "Activate a frozen account, such as an imported one",
+    operands: ["account"],
+    options: {
+      "not-moved": { about: "Of an account that was exported: it was not activated elsewhere" },
+    },
+    run: unfreeze,
+  },
+  {
+    name: "account export",
+    summary: "Write an account to an encrypted file, to move it to another installation",
+    operands: ["account", "file"],
+    options: {
+      freeze: { about: "Freeze it first; the file of an active account is for --dry-run only" },
+      wait: wait_option,
+    },
+    run: runExport,
+  },
+  {
+    name: "account import",
+    summary: "Store an exported account, frozen; all of it or nothing",
+    operands: ["file"],
+    options: {
+      nodes: { value: "list", about: "The nodes here that take the place of its nodes: 3=1,4=1" },
+      trunks: { value: "list", about: "The same for its trunks" },
+      "dry-run": { about: "Store nothing; report every problem, and check the whole file" },
+    },
+    run: runImport,
+  },
+];
+
+/** Freezes an account and waits until it is at rest. */
+async function freeze(session: Session, id: number, words: Words): Promise<void> {
+  const wait_text = words.option("wait") ?? "300";
+  if (!/^[0-9]{1,6}$/.test(wait_text)) throw new UsageError("--wait must be a number of seconds");
+  await session.change(id, (tx, { actor }) => freezeAccount(tx, actor, session.now()));
+  const db = await session.database();
+  const frozen_at = await findFreeze(session, id);
+  const wait_ms = Number(wait_text) * 1_000;
+  await drainAccount(db, id, { frozen_at: frozen_at!, now: session.now(), wait_ms });
+}
+
+async function findFreeze(session: Session, id: number): Promise<Date | null> {
+  const db = await session.migratedDatabase();
+  const found = await db.query
+    .selectFrom("accounts")
+    .select("frozen_at")
+    .where("account_id", "=", id)
+    .executeTakeFirst();
+  return found?.frozen_at ?? null;
+}
+
+async function unfreeze(session: Session, words: Words): Promise<Outcome> {
+  const id = readId("account", words.operands[0]!);
+  await session.account(id);
+  const frozen_at = await findFreeze(session, id);
+  if (!words.flag("not-moved") && frozen_at && (await wasExported(session, id, frozen_at)))
+    throw new Error(
+      `Account ${id} was exported since it was frozen. If it was activated elsewhere, both would send: only if it was not, add --not-moved`,
+    );
+  const changed = await session.change(id, (tx, { actor }) =>
+    unfreezeAccount(tx, actor, session.now()),
+  );
+  const text = changed ? `Account ${id} is active.` : `Account ${id} was not frozen.`;
+  return { json: { id, frozen: false }, text };
+}
+
+async function wasExported(session: Session, id: number, since: Date): Promise<boolean> {
+  const db = await session.database();
+  const found = await db.query
+    .selectFrom("audit_entries")
+    .select("id")
+    .where("account_id", "=", id)
+    .where("action", "=", "account.exported")
+    .where("at", ">=", since)
+    .limit(1)
+    .execute();
+  return found.length > 0;
+}
+
+async function runExport(session: Session, words: Words): Promise<Outcome> {
+  const id = readId("account", words.operands[0]!);
+  const file = words.operands[1]!;
+  const passphrase = passphraseOf(session);
+  await session.account(id);
+  const frozen = words.flag("freeze") || (await findFreeze(session, id)) !== null;
+  if (frozen) await freeze(session, id, words);
+  const client = new pg.Client({
+    connectionString: await session.databaseUrl(),
+    application_name: "trunkline-cli",
+  });
+  await client.connect();
+  const output = file === standard ? process.stdout : await newFile(file);
+  try {
+    const now = session.now();
+    const secrets = session.secrets();
+    const to = { account_id: id, now, frozen, secrets, passphrase, output };
+    const header = await exportAccount(client, to);
+    const notes = await notesOf(client, header);
+    await recordExport(session, id, frozen);
+    const text = [...describe(header), `Written to ${file}.`, ...notes].join("\n");
+    return { json: { ...summary(header), notes }, text, aside: file === standard };
+  } catch (error) {
+    if (file !== standard) await rm(file, { force: true });
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A new file that only this user reads; fails if the file exists. */
+async function newFile(file: string) {
+  const handle = await open(file, "wx", 0o600).catch((error: unknown) => {
+    throw new UsageError(`cannot create the file: ${(error as Error).message}`);
+  });
+  return handle.createWriteStream({ flush: true });
+}
+
+async function recordExport(session: Session, id: number, frozen: boolean): Promise<void> {
+  const { actor } = operatorOf(id, session.request_id);
+  const db = await session.database();
+  const entry = {
+    at: session.now(),
+    action: "account.exported",
+    subject_id: id,
+    detail: { frozen },
+  };
+  await db.query.transaction().execute((tx) => recordAudit(tx, actor, entry));
+}
+
+async function runImport(session: Session, words: Words): Promise<Outcome> {
+  const file = words.operands[0]!;
+  const places = { nodes: readPlaces(words, "nodes"), trunks: readPlaces(words, "trunks") };
+  const passphrase = passphraseOf(session);
+  const db = await session.migratedDatabase();
+  const source = file === standard ? process.stdin : createReadStream(file);
+  const closed = finished(source).catch(() => {});
+  try {
+    const archive = await readArchive(source, passphrase);
+    const { header } = archive;
+    if (words.flag("dry-run")) {
+      const problems = await findImportProblems(db.pool, header, places);
+      await verifyArchive(archive).catch(
+        (error: unknown) => void problems.push((error as Error).message),
+      );
+      const text = [...describe(header), ...problemText(problems)].join("\n");
+      return { json: { ...summary(header), problems }, text, bad: problems.length > 0 };
+    }
+    const { actor } = operatorOf(header.account_id, session.request_id);
+    const secrets = session.secrets();
+    await importAccount(db, { archive, places, secrets, actor, now: session.now() });
+    const next = `It is frozen; check it, and then activate it: trunkline account unfreeze ${header.account_id}`;
+    return { json: summary(header), text: [...describe(header), "Stored.", next].join("\n") };
+  } finally {
+    source.destroy();
+    await closed;
+  }
+}
+
+function problemText(problems: readonly string[]): string[] {
+  if (problems.length === 0)
+    return ["The file is complete, and nothing stands against its import."];
+  return [`${problems.length} problems:`, ...problems.map((problem) => `  - ${problem}`)];
+}
+
+function passphraseOf(session: Session): string {
+  const { export_passphrase } = session.config();
+  if (export_passphrase) return export_passphrase;
+  throw new UsageError(
+    "Set TRUNKLINE_EXPORT_PASSPHRASE: the file contains secrets, and the same passphrase opens it",
+  );
+}
+
+/** Reads 3=1,4=1. */
+function readPlaces(words: Words, option: "nodes" | "trunks"): Map<number, number> {
+  return new Map(
+    readList(words.option(option) ?? "").map((pair) => {
+      const [from, to, more] = pair.split("=");
+      if (to === undefined || more !== undefined)
+        throw new UsageError(`--${option}: "${pair}" must have the form 3=1`);
+      return [readId(option, from!), readId(option, to)];
+    }),
+  );
+}
+
+function summary(header: ArchiveHeader) {
+  const { account_id, account_name, exported_at, frozen, product_version, schema } = header;
+  const tables = Object.fromEntries(header.tables.map(({ name, rows }) => [name, rows]));
+  return { account_id, account_name, exported_at, frozen, product_version, schema, tables };
+}
+
+function describe(header: ArchiveHeader): string[] {
+  const rows = header.tables.reduce((sum, table) => sum + table.rows, 0);
+  return [
+    `Account ${header.account_id} "${header.account_name}" of ${header.exported_at}, version ${header.product_version}, schema ${header.schema}: ${rows} rows in ${header.tables.length} tables.`,
+  ];
+}
