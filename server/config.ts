@@ -97,7 +97,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const host = env["HOST"] || "127.0.0.1";
   const given_url = readSecret(env, "DATABASE_URL", violation);
   const database_url = postgresUrl("DATABASE_URL", given_url, violation);
-  const passphrase = readSecret(env, "TRUNKLINE_EXPORT_PASSPHRASE", violation);
   const port = readPort(env["PORT"] || "8080", violation);
   const config: Config = {
     host,
@@ -106,7 +105,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     database_url,
     replica: readReplica(env, database_url, violation),
     secret_keys: readSecretKeys(env, violation),
-    export_passphrase: exportPassphrase(passphrase, violation),
+    export_passphrase: readPassphrase(env, violation),
     roles: readRoles(env["ROLES"] || "api,worker", violation),
     log_level: oneOf("LOG_LEVEL", env["LOG_LEVEL"] || "info", log_levels, violation),
     public_url: env["PUBLIC_URL"]
@@ -164,6 +163,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 type Violation = (text: string) => void;
+
+const readPassphrase = (env: NodeJS.ProcessEnv, violation: Violation): string | null =>
+  exportPassphrase(readSecret(env, "TRUNKLINE_EXPORT_PASSPHRASE", violation), violation);
 
 function readSecret(env: NodeJS.ProcessEnv, name: string, violation: Violation): string | null {
   const file = env[`${name}_FILE`];

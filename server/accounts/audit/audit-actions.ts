@@ -3,8 +3,12 @@
 /** Every action that an audit entry may have. Entries of earlier versions may have others. */
 export const audit_actions = [
   "account.created",
+  "account.exported",
   "account.features_set",
+  "account.frozen",
+  "account.imported",
   "account.limits_set",
+  "account.unfrozen",
   "account.updated",
   "agent.away",
   "agent.back",

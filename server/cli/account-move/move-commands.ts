@@ -160,7 +160,7 @@ async function recordExport(session: Session, id: number, frozen: boolean): Prom
     action: "account.exported",
     subject_id: id,
     detail: { frozen },
-  };
+  } as const;
   await db.query.transaction().execute((tx) => recordAudit(tx, actor, entry));
 }
 

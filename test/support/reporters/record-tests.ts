@@ -69,7 +69,7 @@ function byTestFile(entry: string, records: readonly TestRecord[]): [string, Tes
   const files = Map.groupBy(records, ({ name }) => name.split(" › ", 1)[0]!);
   return [...files].map(([file, own]) => [
     file,
-    own.map(({ name, outcome }) => ({ name: name.slice(`${file} › `.length), outcome })),
+    own.map((record) => ({ ...record, name: record.name.slice(`${file} › `.length) })),
   ]);
 }
 
