@@ -2,6 +2,7 @@
 import { accountCommands } from "./account-commands.ts";
 import type { Command } from "./command.ts";
 import { creditCommands } from "./credit-commands.ts";
+import { distributeCommand } from "./distribute/distribute-command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { nodeCommands } from "./node-commands.ts";
@@ -19,6 +20,7 @@ import { whatsappCommands } from "./whatsapp-commands.ts";
 
 export const commands: readonly Command[] = [
   migrateCommand,
+  distributeCommand,
   ...accountCommands,
   ...moveCommands,
   ...userCommands,

@@ -842,3 +842,14 @@ test("the command line closes all its database connections", async () => {
   });
   await client.end();
 });
+
+test("distribute refuses a PostgreSQL without Citus, says what it is for, and changes nothing", async () => {
+  for (const args of [[], ["--dry-run"]]) {
+    const { code, stderr } = await run("distribute", args);
+    assert.equal(code, 1);
+    assert.match(stderr, /does not have Citus.*docs\/guides\/distributed\.md/);
+  }
+  const { code, stderr } = await run("distribute", "--shards", "0");
+  assert.equal(code, 2);
+  assert.match(stderr, /--shards must be a whole number from 1 to 1024/);
+});

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import { addNodes, citusUrls, migrateAndDistribute } from "./citus.ts";
 
 export const template_database = "trunkline_test_template";
 
@@ -19,6 +20,7 @@ export type TestDatabase = { readonly url: string; drop(): Promise<void> };
 
 /** Creates a migrated database: by copying files, in half the time of writing its pages to the WAL. */
 export async function cloneDatabase(): Promise<TestDatabase> {
+  if (citusUrls("").length > 0) return distributedDatabase();
   return newDatabase(`template ${template_database} strategy file_copy`);
 }
 
@@ -37,8 +39,32 @@ async function newDatabase(clause: string): Promise<TestDatabase> {
   };
 }
 
-async function asAdmin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
-  const admin = new pg.Client({ connectionString: databaseUrl("postgres") });
+/** Creates an empty database on every node of a Citus, without tables. */
+export async function emptyCitusDatabase(): Promise<TestDatabase> {
+  const name = `trunkline_test_${randomBytes(6).toString("hex")}`;
+  const servers = citusUrls("postgres");
+  const onEach = async (text: string) => {
+    for (const url of servers) await asAdmin((admin) => admin.query(text), url);
+  };
+  await onEach(`create database ${name} template template0`);
+  await addNodes(citusUrls(name));
+  return {
+    url: citusUrls(name)[0]!,
+    drop: () => onEach(`drop database if exists ${name} with (force)`),
+  };
+}
+
+async function distributedDatabase(): Promise<TestDatabase> {
+  const database = await emptyCitusDatabase();
+  await migrateAndDistribute(database.url);
+  return database;
+}
+
+async function asAdmin<T>(
+  work: (admin: pg.Client) => Promise<T>,
+  url = databaseUrl("postgres"),
+): Promise<T> {
+  const admin = new pg.Client({ connectionString: url });
   admin.on("error", () => {});
   await admin.connect();
   try {

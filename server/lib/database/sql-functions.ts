@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type pg from "pg";
+import { distributeFunctions, isDistributed } from "./distributed-functions.ts";
 import { MigrationError } from "./migration-error.ts";
 
 export type SqlFunction = {
@@ -59,6 +60,7 @@ export async function applyFunctions(
   await client.query("set local check_function_bodies = off");
   for (const fn of changed) await apply(client, fn);
   await requireOneSignature(client, functions);
+  if (changed.length > 0 && (await isDistributed(client))) await distributeFunctions(client);
   return changed.map(({ name }) => fileOf(name));
 }
 
