@@ -94,7 +94,9 @@ function consoleOperations(): Verdict {
 }
 
 function migrations(): Verdict {
-  const files = repositoryFiles("migrations/*.sql").filter((file) => !file.includes("/functions/"));
+  const files = repositoryFiles("migrations/*.sql").filter((file) =>
+    /^migrations\/[^/]+$/.test(file),
+  );
   const violations = checkMigrations(root, files);
   if (violations.length > 0) return { ok: false, text: violations.join("\n") };
   return { ok: true, text: `${files.length} files` };

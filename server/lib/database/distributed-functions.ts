@@ -1,5 +1,14 @@
 // The SQL functions as a distributed database needs them.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type pg from "pg";
+
+const folder = join(import.meta.dirname, "../../../migrations/distributed");
+/** Functions with another body than on PostgreSQL, and those that only these call, which come first. */
+const bodies = ["create_leads_on_node", "create_leads"];
+/** Runs on the node of the account, also when another function calls it. */
+const delegated =
+  "create_leads_on_node(bigint, json, timestamptz, bigint[], bigint[], bigint[], bigint[])";
 
 const distributed = `
   select to_regclass('pg_catalog.pg_dist_partition') is not null as has_citus`;
@@ -58,11 +67,20 @@ export async function dropFunctionsOfShards(
   return rows.length;
 }
 
-/** Copies the functions to the workers, and lets them be planned for each account. */
+/**
+ * Defines the functions that have a body for distributed databases, copies all to the workers, and lets them be planned for
+ * each account.
+ */
 export async function distributeFunctions(client: Pick<pg.ClientBase, "query">): Promise<void> {
+  for (const name of bodies) await client.query(readFileSync(join(folder, `${name}.sql`), "utf8"));
   const { with_generic_plan, without_copies } = await undistributedFunctions(client);
   for (const signature of without_copies)
     await client.query("select create_distributed_function($1::text::regprocedure)", [signature]);
   for (const signature of with_generic_plan)
     await client.query(`alter function ${signature} reset plan_cache_mode`);
+  await client.query(
+    `select create_distributed_function($1::text::regprocedure, '$1', colocate_with => 'accounts',
+       force_delegation => true)`,
+    [delegated],
+  );
 }
