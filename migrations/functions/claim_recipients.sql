@@ -36,11 +36,11 @@ begin
     for share;
   if not found then return; end if;
   v_campaign.caller_id := coalesce(v_campaign.caller_id, (
-    select default_caller_id(p_account_id, t) from trunks t where t.id = v_campaign.trunk_id), p_caller_id);
+    select default_caller_id(p_account_id, row(t.*)::trunks) from trunks t where t.id = v_campaign.trunk_id), p_caller_id);
   -- The caller ID was assigned to another account meanwhile: a worker pauses the campaign.
   if v_campaign.caller_id <> '0' and not exists (
     select from trunks t
-    where t.id = v_campaign.trunk_id and allows_caller_id(p_account_id, t, v_campaign.caller_id)) then
+    where t.id = v_campaign.trunk_id and allows_caller_id(p_account_id, row(t.*)::trunks, v_campaign.caller_id)) then
     return;
   end if;
   select m.token_id into v_token_id from call_campaigns m

@@ -36,13 +36,17 @@ export async function grantCredits(
     subject_id: id,
     detail: { kind, amount },
   });
+  const { threshold } = await tx
+    .selectFrom("accounts")
+    .select(`${kind}_credit_low as threshold`)
+    .where("account_id", "=", account_id)
+    .executeTakeFirstOrThrow();
   const balance = await sql`
     insert into credit_balances as b (account_id, kind, available)
     values (${account_id}, ${kind}, ${amount}::bigint)
     on conflict (account_id, kind) do update set available = b.available + excluded.available,
       -- A balance above the threshold may send the low-credit event again.
-      low = case when b.available + excluded.available < (
-        select ${sql.ref(`a.${kind}_credit_low`)} from accounts a where a.account_id = ${account_id}) then b.low end
+      low = case when b.available + excluded.available < ${threshold}::bigint then b.low end
       where b.available + excluded.available <= ${available_max}::bigint
     returning available`.execute(tx);
   if (balance.rows.length === 0)

@@ -171,7 +171,7 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallReportQu
     case "number":
       return {
         parts: ({ caller, trunk_id }) => ({ part: caller, more: trunk_id }),
-        key: sql`coalesce(part, default_caller_id(${account_id}, t))`,
+        key: sql`coalesce(part, default_caller_id(${account_id}, row(t.*)::trunks))`,
         keyJoins: sql`left join trunks t on t.id = more`,
         sort: byRank,
         names: sql`key as caller_id`,

@@ -71,4 +71,4 @@ const runSteps = statement<{ purged: number; more: boolean; settings: readonly s
 // Unless the settings were changed meanwhile.
 const postpone = statement(`
   update accounts set retention_due_at = $4::timestamptz + $3 * interval '1 ms'
-  where account_id = $1 and retention_due_at::text = $2`);
+  where account_id = $1 and retention_due_at = $2::text::timestamptz`);

@@ -140,4 +140,4 @@ const markMessages = statement(`
 // Unless the settings were changed meanwhile.
 const postpone = statement(`
   update accounts set recordings_due_at = $4::timestamptz + $3 * interval '1 ms'
-  where account_id = $1 and recordings_due_at::text = $2`);
+  where account_id = $1 and recordings_due_at = $2::text::timestamptz`);

@@ -5,7 +5,7 @@ import { migrate } from "../../server/lib/database/migrate.ts";
 import { test_secret_key } from "./secrets.ts";
 
 /** Few, so that a test's database is ready in seconds. */
-const shards = 4;
+const shards = 2;
 
 /** Returns the URLs of the nodes, with a database; none unless tests run on Citus. */
 export function citusUrls(database: string): string[] {

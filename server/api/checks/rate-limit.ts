@@ -33,12 +33,14 @@ const is_current = `w.began_at - excluded.began_at > interval '-${window_seconds
 
 // A statement of its own, so that the row is locked only while it runs.
 const countRequest = statement<{ count: number; reset_seconds: number }>(`
+  with counted as (
   insert into rate_windows as w (account_id, endpoint, began_at, count) values ($1, $2, now(), 1)
   on conflict (account_id, endpoint) do update set
     began_at = case when ${is_current} then w.began_at else excluded.began_at end,
     count = case when ${is_current} then w.count + 1 else 1 end
-  returning count, ceil(extract(epoch from
-    began_at + interval '${window_seconds} seconds' - now()))::int as reset_seconds`);
+  returning count, began_at)
+  select count, ceil(extract(epoch from began_at + interval '${window_seconds} seconds' - now()))::int as reset_seconds
+  from counted`);
 
 /** Opens the counter of a process. */
 export function openRateCounter(db: Database): RateCounter {

@@ -30,7 +30,7 @@ const batch_rows = 500;
 
 /**
  * Seals every stored secret that is not sealed yet, or, with `reseal`, that another key than the current one
- * sealed; returns their number. Works in small transactions, so it can be interrupted, repeated, and run by several
+ * sealed; returns their number. Each value is a transaction, so it can be interrupted, repeated, and run by several
  * processes at once while the service runs. Throws SecretError if a value cannot be opened.
  */
 export async function sealStoredSecrets(
@@ -43,9 +43,9 @@ export async function sealStoredSecrets(
   for (const column of secret_columns) {
     let after: Row | undefined = first;
     while (after) {
-      const done: Row[] = await sealBatch(db, secrets, column, after, sealed);
-      count += done.length;
-      after = done.at(-1);
+      const done = await sealBatch(db, secrets, column, after, sealed);
+      count += done.count;
+      after = done.last;
     }
   }
   return count;
@@ -54,37 +54,29 @@ export async function sealStoredSecrets(
 type Row = { readonly account_id: number; readonly id: number; readonly stored: Buffer | string };
 const first: Row = { account_id: 0, id: -1, stored: "" };
 
+/** Seals the next values, each in a statement of its own, which also runs on a distributed database. */
 async function sealBatch(
-  db: Database,
+  { pool }: Database,
   secrets: Secrets,
   shape: SecretColumn,
   after: Row,
   sealed: string,
-): Promise<Row[]> {
+): Promise<{ count: number; last: Row | undefined }> {
   const { table, column, tenant, id, type } = shape;
-  const account = tenant ? "t.account_id" : "0::bigint";
-  const client = await db.pool.connect();
-  try {
-    await client.query("begin");
-    const rows = await readBatch(client, shape, after, sealed, "for no key update");
-    const values = rows.map((row) => {
-      const place = placeOf(shape, row);
-      return secrets.seal(place, secrets.open(place, row.stored));
-    });
-    await client.query(
-      `update ${table} t set ${column} = ${type === "bytea" ? "convert_to(v.value, 'UTF8')" : "v.value"}
-       from unnest($1::bigint[], $2::bigint[], $3::text[]) v (account_id, id, value)
-       where ${account} = v.account_id and ${id} = v.id`,
-      [rows.map((row) => row.account_id), rows.map((row) => row.id), values],
+  const rows = await readBatch(pool, shape, after, sealed);
+  let count = 0;
+  for (const row of rows) {
+    const place = placeOf(shape, row);
+    const value = secrets.seal(place, secrets.open(place, row.stored));
+    // A value that was replaced meanwhile was sealed by its writer.
+    const { rowCount } = await pool.query(
+      `update ${table} t set ${column} = ${type === "bytea" ? "convert_to($3::text, 'UTF8')" : "$3::text"}
+       where ${tenant ? "t.account_id" : "0::bigint"} = $1::bigint and ${id} = $2::bigint and t.${column} = $4::${type}`,
+      [row.account_id, row.id, value, row.stored],
     );
-    await client.query("commit");
-    return rows;
-  } catch (error) {
-    await client.query("rollback");
-    throw error;
-  } finally {
-    client.release();
+    count += rowCount ?? 0;
   }
+  return { count, last: rows.at(-1) };
 }
 
 /** Reads the next values in the order of their keys, without those that begin with `except`, unless that is "". */
@@ -93,14 +85,13 @@ async function readBatch(
   { table, column, tenant, id, type }: SecretColumn,
   after: Row,
   except: string,
-  lock = "",
 ): Promise<Row[]> {
   const account = tenant ? "t.account_id" : "0::bigint";
   const { rows } = await db.query<Row>(
     `select ${account} as account_id, ${id} as id, t.${column} as stored from ${table} t
      where t.${column} is not null and ($1 = '' or not starts_with(${textOf(column, type)}, $1))
        and (${account}, ${id}) > ($2::bigint, $3::bigint)
-     order by account_id, id limit ${batch_rows} ${lock}`,
+     order by account_id, id limit ${batch_rows}`,
     [except, after.account_id, after.id],
   );
   return rows;

@@ -25,7 +25,7 @@ export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
   select t.id as trunk_id, n.id as node_id, n.driver, n.connected_at is not null as connected,
     t.only_account_id is not null as own,
     ${callerIdOrNull}::text is null
-      or allows_caller_id(${accountId}, t, ${callerIdOrNull}) as allows_caller_id,
+      or allows_caller_id(${accountId}, row(t.*)::trunks, ${callerIdOrNull}) as allows_caller_id,
     t.agent_numbers, t.destinations, s.calls_per_second
   from trunks t
   join trunk_nodes s on s.trunk_id = t.id
@@ -37,7 +37,7 @@ export const trunksOnNodes = (accountId: string, callerIdOrNull: string) => `
 export const findTrunks = statement<TrunkOnNode>(trunksOnNodes("$1", "$2"));
 
 const findDefault = statement<{ caller_id: string | null }>(
-  "select default_caller_id($1, t) as caller_id from trunks t where t.id = $2",
+  "select default_caller_id($1, row(t.*)::trunks) as caller_id from trunks t where t.id = $2",
 );
 
 /** Finds the caller ID that the account's calls show over the trunk by default; null: the carrier sets one. */

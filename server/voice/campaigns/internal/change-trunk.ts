@@ -31,7 +31,7 @@ export const strandedCampaigns = (more: string) => `
         when not t.active then 'inactive'
         when t.only_account_id <> v.account_id then 'reserved'
         when v.caller_id <> '${carriers_own}' and not (v.caller_id = any (t.caller_ids)
-          and allows_caller_id(v.account_id, t, v.caller_id)) then 'caller_id'
+          and allows_caller_id(v.account_id, row(t.*)::trunks, v.caller_id)) then 'caller_id'
         when not exists (
           select from trunk_nodes s
           join voice_nodes n on n.id = s.node_id and n.active and n.lost_at is null
@@ -73,8 +73,8 @@ export function problemText({ problem, trunk, caller_id }: StrandedCampaign): st
 }
 
 const findTrunk = statement<{ name: string; caller_id: string | null }>(`
-  select t.name, case when $3 = any (t.caller_ids) and allows_caller_id($1, t, $3) then $3
-    else default_caller_id($1, t) end as caller_id
+  select t.name, case when $3 = any (t.caller_ids) and allows_caller_id($1, row(t.*)::trunks, $3) then $3
+    else default_caller_id($1, row(t.*)::trunks) end as caller_id
   from trunks t where t.id = $2`);
 
 /**
