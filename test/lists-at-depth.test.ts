@@ -20,8 +20,6 @@ const page_rows = 50;
 
 /** What may read more, with the reason. The key is a list, or a list with some of its filters. */
 const exceptions: Readonly<Record<string, string>> = {
-  listGroups: "counts the members of each group",
-  listAgentGroups: "counts the members of each group, of which it has at most 200",
   listPeople:
     "searches the newest 5,000 leads, contacts, members, replies and calls, and looks up 500 groups and 200 campaigns, whatever lies behind",
 };

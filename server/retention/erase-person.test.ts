@@ -190,7 +190,10 @@ async function fill(owner: TestAccount) {
   await post(owner, `${leads}/create`, { phone: "9800000008", name: "Ben" });
   const group = await post(owner, "/api/v1/groups", { name: unique("group") });
   await query(
-    `insert into group_members (account_id, group_id, phone_key, phone, name, created_at)
+    `with counted as (
+       update groups set members_count = 2 where account_id = $1 and id = $2
+     )
+     insert into group_members (account_id, group_id, phone_key, phone, name, created_at)
      values ($1, $2, $3, $3, 'Asha', $4), ($1, $2, '919800000002', '919800000002', 'Ben', $4)`,
     [account_id, group.id, phone, now],
   );
@@ -321,6 +324,8 @@ test("erases everything about a number and nothing else: counts, credit and anot
     recordings: 2,
   });
   assert.deepEqual(await Promise.all(stays.map((path) => read(mine, path))), shown);
+  const { data: groups } = await read(mine, "/api/v1/groups");
+  assert.equal(groups[0].members_count, 1);
   const sent = await read(mine, `/api/v1/chat/campaigns/${had.queued.id}`);
   assert.deepEqual([sent.counts.skipped, sent.counts.queued, sent.credits.released], [1, 1, 1]);
   const called = await read(mine, `/api/v1/voice/campaigns/${had.calling.id}`);

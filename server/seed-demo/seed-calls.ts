@@ -57,7 +57,13 @@ export async function seedCallAgents(
     .execute();
   const group = await tx
     .insertInto("agent_groups")
-    .values({ account_id, name: "Support", ...stamps })
+    .values({
+      account_id,
+      name: "Support",
+      members_count: seeded_extensions.length,
+      members_counted_at: now,
+      ...stamps,
+    })
     .returning("id")
     .executeTakeFirstOrThrow();
   await tx

@@ -36,6 +36,18 @@ export async function fillLists(
   );
   for (const [table, where, changes] of recordsOf(ids, rows))
     await copy(db, table, `account_id = ${account_id} and ${where}`, changes, rows);
+  await db.query(
+    `update groups set members_counted_at = updated_at, members_count = (
+       select count(*) from group_members m where m.account_id = $1 and m.group_id = groups.id)
+     where account_id = $1`,
+    [account_id],
+  );
+  await db.query(
+    `update agent_groups set members_counted_at = updated_at, members_count = (
+       select count(*) from agent_group_members m where m.account_id = $1 and m.group_id = agent_groups.id)
+     where account_id = $1`,
+    [account_id],
+  );
   // The matrix deletes the endpoint of the deliveries that were there before.
   await db.query(
     `delete from callback_deliveries d where account_id = $1 and not exists (

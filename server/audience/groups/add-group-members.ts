@@ -5,6 +5,7 @@ import { invalid, type FieldError } from "../../lib/errors.ts";
 import { members_added_max, type AddedMembers, type NewMembers } from "./group-schema.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
 import { phone_reason, readPersonPhone } from "../intake/read-person-phone.ts";
+import { changeGroupCount } from "./internal/change-group-count.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
 /**
@@ -32,6 +33,7 @@ export async function addGroupMembers(
   await touchGroup(tx, account_id, group_id, now);
   const updated_count = await writeMembers(tx, { account_id, group_id, now }, [...people.values()]);
   const added_count = people.size - updated_count;
+  await changeGroupCount(tx, account_id, group_id, added_count);
   await recordAudit(tx, actor, {
     at: now,
     action: "group_members.added",

@@ -15,7 +15,13 @@ export async function createGroup(
   const { account_id } = actor;
   const { id } = await tx
     .insertInto("groups")
-    .values({ account_id, name: group.name, created_at: now, updated_at: now })
+    .values({
+      account_id,
+      name: group.name,
+      created_at: now,
+      updated_at: now,
+      members_counted_at: now,
+    })
     .returning("id")
     .executeTakeFirstOrThrow()
     .catch(refuseTakenName);

@@ -364,6 +364,36 @@ test("concurrent requests that add the same members in different orders add each
   assert.equal(await countOf(id), 500);
 });
 
+test("a group whose members an earlier version changed is counted, and its count kept from the next change on", async () => {
+  const id = await makeGroup();
+  await addMembers(id, [{ phone_number: "9800000001" }, { phone_number: "9800000002" }]);
+  // An earlier version sets updated_at, and knows no count.
+  await api.app.db.pool.query(
+    "delete from group_members where account_id = $1 and group_id = $2 and phone_key = '919800000001'",
+    [account.account_id, id],
+  );
+  await api.app.db.pool.query(
+    "update groups set updated_at = updated_at + interval '1 s' where account_id = $1 and id = $2",
+    [account.account_id, id],
+  );
+  assert.equal(await countOf(id), 1);
+  const isKept = async () => {
+    const { rows } = await api.app.db.pool.query<{ is_kept: boolean | null }>(
+      "select members_counted_at = updated_at as is_kept from groups where account_id = $1 and id = $2",
+      [account.account_id, id],
+    );
+    return rows[0]!.is_kept;
+  };
+  await request("PATCH", `/${id}`, { name: unique("renamed") });
+  assert.notEqual(await isKept(), true);
+  assert.equal(await countOf(id), 1);
+  await addMembers(id, [{ phone_number: "9800000002" }, { phone_number: "9800000003" }]);
+  assert.equal(await isKept(), true);
+  assert.equal(await countOf(id), 2);
+  await request("PATCH", `/${id}`, { name: unique("renamed") });
+  assert.equal(await isKept(), true);
+});
+
 test("a group deleted while members are added deletes them or refuses them", async () => {
   for (let round = 0; round < 5; round++) {
     const id = await makeGroup();

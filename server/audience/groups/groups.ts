@@ -45,16 +45,24 @@ export async function requireGroup(
   if (!group) throw notFound();
 }
 
+// A group that a process of an earlier version has changed is counted, until it is changed again.
 function groupRows(db: Kysely<DB>, accountId: number) {
   return db
     .selectFrom("groups")
     .select(["id", "name", "created_at", "updated_at"])
     .select((eb) =>
       eb
-        .selectFrom("group_members")
-        .select(({ fn }) => fn.countAll<number>().as("count"))
-        .where("group_members.account_id", "=", accountId)
-        .whereRef("group_members.group_id", "=", "groups.id")
+        .case()
+        .whenRef("members_counted_at", "=", "updated_at")
+        .then(eb.ref("members_count"))
+        .else(
+          eb
+            .selectFrom("group_members")
+            .select(({ fn }) => fn.countAll<number>().as("count"))
+            .where("group_members.account_id", "=", accountId)
+            .whereRef("group_members.group_id", "=", "groups.id"),
+        )
+        .end()
         .as("members_count"),
     )
     .where("account_id", "=", accountId);

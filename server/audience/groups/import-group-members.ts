@@ -14,6 +14,7 @@ import {
   stagePeople,
 } from "../intake/stage-people.ts";
 import { otherColumns } from "../intake/locate-column.ts";
+import { changeGroupCount } from "./internal/change-group-count.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
 /** A complete upload: an open file and the text of the other parts. */
@@ -51,6 +52,7 @@ export async function importGroupMembers(
       await queryPeople(client, insert_sql, [account_id, group.id, now]);
       const updated_count = known.rows[0]!.count;
       const added_count = people_count - updated_count;
+      await changeGroupCount(tx, account_id, group.id, added_count);
       await recordAudit(tx, actor, {
         at: now,
         action: "group_members.imported",

@@ -1,6 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
+import { changeGroupCount } from "./internal/change-group-count.ts";
 import { touchGroup } from "./internal/touch-group.ts";
 
 /** Removes a member from a group. Refuses: not-found. */
@@ -20,6 +21,7 @@ export async function removeGroupMember(
     .returning("id")
     .executeTakeFirst();
   if (!removed) throw notFound();
+  await changeGroupCount(tx, account_id, key.group_id, -1);
   await recordAudit(tx, actor, {
     at: now,
     action: "group_member.removed",

@@ -82,6 +82,8 @@ export interface AgentGroups {
   created_at: Date;
   id: Generated<number>;
   last_member_id: number | null;
+  members_count: Generated<number>;
+  members_counted_at: Date | null;
   name: string;
   updated_at: Date;
 }
@@ -733,6 +735,8 @@ export interface Groups {
   account_id: number;
   created_at: Date;
   id: Generated<number>;
+  members_count: Generated<number>;
+  members_counted_at: Date | null;
   name: string;
   updated_at: Date;
 }

@@ -7,14 +7,27 @@ import { readPage, type Page } from "./read-page.ts";
 
 export const eraseGroupMembers = repeat(
   "group_members",
-  `delete from group_members m
-   where m.account_id = $1 and m.id = any (array(
-     select m.id from groups g
+  // Locks the groups first, as every change of their members does.
+  `with found as materialized (
+     select g.id as group_id, m.id from groups g
      cross join lateral (
        select m.id from group_members m
        where m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key($2)) m
-     where g.account_id = $1 limit $3))
-   returning 1`,
+     where g.account_id = $1 limit $3
+   ), locked as materialized (
+     select g.id from groups g
+     where g.account_id = $1 and g.id in (select f.group_id from found f) order by g.id for no key update
+   ), deleted as (
+     delete from group_members m
+     where m.account_id = $1 and m.id = any (array(select f.id from found f))
+       and m.group_id in (select l.id from locked l)
+     returning m.group_id
+   ), counted as (
+     update groups g set members_count = g.members_count - d.members
+     from (select group_id, count(*) as members from deleted group by group_id) d
+     where g.account_id = $1 and g.id = d.group_id
+   )
+   select 1 from deleted`,
 );
 
 /** The provider's id of a message contains its sender's number, and is replaced too. */

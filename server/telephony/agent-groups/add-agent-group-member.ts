@@ -1,6 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalidField } from "../../lib/errors.ts";
+import { countAgentGroupMembers } from "../count-agent-group-members.ts";
 import { readAgentGroupMember } from "./agent-group-members.ts";
 import { agent_members_max, readAgentNumber } from "./agent-group-schema.ts";
 import type { AgentMemberResponse, NewAgentMember } from "./agent-group-schema.ts";
@@ -43,6 +44,7 @@ export async function addAgentGroupMember(
   const ids = order.map((other) => other.id);
   ids.splice((member.position ?? ids.length + 1) - 1, 0, id);
   await placeAgentGroupMembers(tx, account_id, group.id, ids);
+  await countAgentGroupMembers(tx, account_id, [group.id]);
   await recordAudit(tx, actor, {
     at: now,
     action: "agent_group_member.added",

@@ -339,6 +339,27 @@ async function makeLegs(legs: readonly Leg[]): Promise<void> {
     .execute();
 }
 
+test("a group's count follows extensions that are deleted or get the number of another member", async () => {
+  const [left, right] = [await makeGroup(), await makeGroup()];
+  const ids = await Promise.all(
+    ["281", "282"].map((each) => makeExtension(api.app, account, each)),
+  );
+  for (const number of ["281", "282", "9876543210"]) await add(left, { number });
+  await add(right, { number: "281" });
+  const counts = () =>
+    Promise.all(
+      [left, right].map(async (id) => (await request("GET", `/${id}`)).body.members_count),
+    );
+  const of_extension = (id: number) => `/api/v1/extensions/${id}`;
+  const { token } = account;
+  await api.send("DELETE", of_extension(ids[1]!), { token });
+  assert.deepEqual(await counts(), [2, 1]);
+  await add(left, { number: "283" });
+  await api.send("PATCH", of_extension(ids[0]!), { token, json: { extension: "283" } });
+  assert.deepEqual(await counts(), [2, 1]);
+  assert.deepEqual((await orderOf(right))[0], ["283", 1]);
+});
+
 test("a member whose extension is deleted while it is moved is not found", async () => {
   const extension_id = await makeExtension(api.app, account, "299");
   const group = await makeGroup();

@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -43,7 +43,11 @@ export async function touchAgentGroup(
 ): Promise<void> {
   const group = await tx
     .updateTable("agent_groups")
-    .set({ updated_at: now })
+    .set({
+      updated_at: now,
+      // A count of the members that was right stays right.
+      members_counted_at: sql<Date | null>`case when members_counted_at = updated_at then ${now}::timestamptz end`,
+    })
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .returning("id")
@@ -51,16 +55,24 @@ export async function touchAgentGroup(
   if (!group) throw notFound();
 }
 
+// A group that a process of an earlier version has changed is counted, until it is changed again.
 function groupRows(db: Kysely<DB>, accountId: number) {
   return db
     .selectFrom("agent_groups")
     .select(["id", "name", "created_at", "updated_at"])
     .select((eb) =>
       eb
-        .selectFrom("agent_group_members")
-        .select(({ fn }) => fn.countAll<number>().as("count"))
-        .where("agent_group_members.account_id", "=", accountId)
-        .whereRef("agent_group_members.group_id", "=", "agent_groups.id")
+        .case()
+        .whenRef("members_counted_at", "=", "updated_at")
+        .then(eb.ref("members_count"))
+        .else(
+          eb
+            .selectFrom("agent_group_members")
+            .select(({ fn }) => fn.countAll<number>().as("count"))
+            .where("agent_group_members.account_id", "=", accountId)
+            .whereRef("agent_group_members.group_id", "=", "agent_groups.id"),
+        )
+        .end()
         .as("members_count"),
     )
     .where("account_id", "=", accountId);
@@ -71,7 +83,7 @@ type Row = Awaited<ReturnType<ReturnType<typeof groupRows>["executeTakeFirstOrTh
 function groupResponse({ members_count, created_at, updated_at, ...row }: Row): AgentGroupResponse {
   return {
     ...row,
-    members_count: members_count ?? 0,
+    members_count,
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
   };

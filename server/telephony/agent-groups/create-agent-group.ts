@@ -15,7 +15,7 @@ export async function createAgentGroup(
   const { account_id } = actor;
   const { id } = await tx
     .insertInto("agent_groups")
-    .values({ account_id, name, created_at: now, updated_at: now })
+    .values({ account_id, name, created_at: now, updated_at: now, members_counted_at: now })
     .returning("id")
     .executeTakeFirstOrThrow()
     .catch(refuseTakenAgentGroup);

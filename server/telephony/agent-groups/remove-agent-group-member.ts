@@ -1,6 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
+import { countAgentGroupMembers } from "../count-agent-group-members.ts";
 import { touchAgentGroup } from "./agent-groups.ts";
 import {
   placeAgentGroupMembers,
@@ -32,6 +33,7 @@ export async function removeAgentGroupMember(
     group_id,
     order.map(({ id }) => id),
   );
+  await countAgentGroupMembers(tx, account_id, [group_id]);
   await recordAudit(tx, actor, {
     at: now,
     action: "agent_group_member.removed",

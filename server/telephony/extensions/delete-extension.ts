@@ -1,6 +1,8 @@
+import { sql } from "kysely";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { clearAway } from "../away-agents.ts";
+import { countAgentGroupMembers, touchAgentGroupsOf } from "../count-agent-group-members.ts";
 import { notFound } from "../../lib/errors.ts";
 
 /** Deletes an extension and removes it from every group; its calls continue. Refuses: not-found. */
@@ -13,11 +15,14 @@ export async function deleteExtension(tx: Tx, actor: Actor, id: number, now: Dat
     .returning("extension")
     .executeTakeFirst();
   if (!deleted) throw notFound();
+  const group_ids = await touchAgentGroupsOf(tx, account_id, deleted.extension, now);
   await tx
     .deleteFrom("agent_group_members")
     .where("account_id", "=", account_id)
+    .where("group_id", "=", sql<number>`any(${group_ids}::bigint[])`)
     .where("number", "=", deleted.extension)
     .execute();
+  await countAgentGroupMembers(tx, account_id, group_ids);
   await clearAway(tx, account_id, [deleted.extension]);
   await recordAudit(tx, actor, {
     at: now,

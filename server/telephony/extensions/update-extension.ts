@@ -1,6 +1,7 @@
 import { recordAudit } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { clearAway } from "../away-agents.ts";
+import { countAgentGroupMembers, touchAgentGroupsOf } from "../count-agent-group-members.ts";
 import type { ExtensionResponse, ExtensionPatch } from "./extension-schema.ts";
 import { readExtension } from "./extensions.ts";
 import {
@@ -32,7 +33,11 @@ export async function updateExtension(
     .execute()
     .catch(refuseTakenExtension);
   const { extension = earlier.extension } = patch;
-  if (extension !== earlier.extension) await moveMembers(tx, account_id, earlier, extension);
+  if (extension !== earlier.extension) {
+    const group_ids = await touchAgentGroupsOf(tx, account_id, earlier.extension, now);
+    await moveMembers(tx, account_id, earlier, extension);
+    await countAgentGroupMembers(tx, account_id, group_ids);
+  }
   const isAnothers = patch.user_id !== undefined && patch.user_id !== earlier.user_id;
   if (isAnothers) await clearAway(tx, account_id, [extension]);
   await recordAudit(tx, actor, {

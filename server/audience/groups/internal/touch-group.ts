@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Tx } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 
@@ -13,7 +14,11 @@ export async function touchGroup(
 ): Promise<void> {
   const group = await tx
     .updateTable("groups")
-    .set({ updated_at: now })
+    .set({
+      updated_at: now,
+      // A count of the members that was right stays right.
+      members_counted_at: sql<Date | null>`case when members_counted_at = updated_at then ${now}::timestamptz end`,
+    })
     .where("account_id", "=", accountId)
     .where("id", "=", groupId)
     .returning("id")
