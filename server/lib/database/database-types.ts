@@ -57,6 +57,7 @@ export interface Accounts {
   retention_calls_days: number | null;
   retention_due_at: Generated<Date>;
   retention_events_days: Generated<number | null>;
+  retention_events_seq: Generated<number>;
   retention_idempotency_keys_days: number | null;
   retention_ledger_days: number | null;
   retention_messages_days: number | null;
