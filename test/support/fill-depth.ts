@@ -13,8 +13,10 @@ export type HeavyAccount = {
 };
 
 export type Depth = {
-  /** The leads, chat recipients and events of the heavy account; the other tables follow in proportion. */
+  /** The leads of the heavy account, and the leads that audit entries and leases follow. */
   readonly rows: number;
+  /** Its chat recipients and events; calls and deliveries follow in proportion. Default: as many as leads. */
+  readonly messages?: number;
   /** Each has its own workspace with picklists, and 100 rows of the large tables. */
   readonly small_accounts: number;
 };
@@ -26,15 +28,15 @@ const campaign_recipients = 30_000;
 const old_rows = 60;
 
 /**
- * Fills the heavy account with `rows` leads of 0.6 as many contacts, recipients of finished campaigns, events,
- * a tenth as many deliveries, audit entries and leases, and a quarter as many calls with their legs, events and
+ * Fills the heavy account with `rows` leads of 0.6 as many contacts, a tenth as many audit entries and leases,
+ * `messages` recipients of finished campaigns, events, a tenth as many deliveries, and a quarter as many calls with their legs, events and
  * ledger rows, over the last 90 days. Some filters match only the oldest rows: the last option of a picklist, an
  * agent, failed deliveries and their type, an action with its user and subject, a reference and a group of calls. Rows are inserted without triggers and are not
  * analyzed.
  */
 export async function fillDepth(db: pg.Client, heavy: HeavyAccount, depth: Depth): Promise<void> {
   await db.query("set session_replication_role = replica");
-  await fillAccount(db, heavy, depth.rows);
+  await fillAccount(db, heavy, depth.rows, depth.messages);
   const { rows } = await db.query<{ account_id: string; workspace_id: string }>(small_accounts, [
     depth.small_accounts,
   ]);
@@ -60,17 +62,22 @@ export async function fillLeads(
   await db.query(leads, [account_id, workspace_id, owner_id, rows]);
 }
 
-async function fillAccount(db: pg.Client, of: HeavyAccount, rows: number): Promise<void> {
+async function fillAccount(
+  db: pg.Client,
+  of: HeavyAccount,
+  rows: number,
+  messages = rows,
+): Promise<void> {
   const { account_id, owner_id } = of;
   await fillLeads(db, of, rows);
   const numbered: readonly (readonly [string, readonly unknown[]])[] = [
-    [campaigns, [account_id, of.chat_number_id, of.template_id, owner_id, rows]],
-    [recipients, [account_id, rows]],
+    [campaigns, [account_id, of.chat_number_id, of.template_id, owner_id, messages]],
+    [recipients, [account_id, messages]],
     [captures, [account_id]],
-    [events, [account_id, rows]],
+    [events, [account_id, messages]],
     [deliveries, [account_id]],
     [audit_entries, [account_id, owner_id, rows / 10]],
-    [call_campaigns, [account_id, owner_id, rows / 4]],
+    [call_campaigns, [account_id, owner_id, messages / 4]],
     [calls, [account_id, of.node_id, of.trunk_id]],
     [click_to_calls, [account_id]],
     [legs, [account_id]],
