@@ -1,6 +1,5 @@
 // Builds the context of a request for the hooks of its route.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { refuseFrozen } from "../../accounts/accounts/refuse-frozen.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { ApiApp } from "../api-app.ts";
 import type { AccountReads } from "./account-reads.ts";
@@ -29,12 +28,6 @@ export function contextFactory(
   const status = successStatus(route);
   return (request: FastifyRequest, reply: FastifyReply, body: unknown, readsFrom = app) => {
     const caller = request.caller!;
-    const unlessFrozen =
-      <With extends unknown[], Answer>(effect: (tx: Tx, ...beside: With) => Promise<Answer>) =>
-      async (tx: Tx, ...beside: With): Promise<Answer> => {
-        await refuseFrozen(tx, caller.account.id);
-        return effect(tx, ...beside);
-      };
     const once = async <With extends unknown[], Answer>(
       begin: Begin<With>,
       effect: (tx: Tx, ...beside: With) => Promise<Answer>,
@@ -64,12 +57,12 @@ export function contextFactory(
       reauthorize: () => reauthorize(app, request, route.access),
       write: (effect) => {
         const { plain, keyed } = transactions;
-        return once(request.keyed ? keyed(caller.account.id) : plain, unlessFrozen(effect));
+        return once(request.keyed ? keyed(caller.account.id) : plain, effect);
       },
       writeWithClient: (statement_seconds, effect) =>
-        once(transactions.long(caller.account.id, statement_seconds), unlessFrozen(effect)),
+        once(transactions.long(caller.account.id, statement_seconds), effect),
       writeFromFile: (statement_seconds, effect) =>
-        once(transactions.file(statement_seconds), unlessFrozen(effect)),
+        once(transactions.file(statement_seconds), effect),
     };
     return context as RequestContext<never, never, never>;
   };

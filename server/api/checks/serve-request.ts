@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
+import { recheckFrozen } from "./authenticate.ts";
 import { findStoredResponse, keyedRequest, readKey } from "./idempotency.ts";
 import { contextFactory, type Writing } from "./request-context.ts";
 import type { GuardedRoute, ParsedBody, PublicContext, PublicRoute, Route } from "../route.ts";
@@ -34,6 +35,7 @@ export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute):
     const serveFrom = async (body: unknown, readsFrom = app) => {
       const context = contextOf(request, reply, body, readsFrom);
       await validateRequest(route, context);
+      await recheckFrozen(app, request);
       return route.handle(context);
     };
     const serve = async (body: unknown) => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
 import {
   makeAccount,
@@ -139,14 +141,20 @@ test("a frozen account's calls and jobs wait, and its number receives no call", 
   assert.equal((await run("account", "unfreeze", String(account.account_id))).code, 0);
 });
 
-test("writes of a frozen account are 503 in the shape of their route, also before a cache expires; reads go on", async () => {
+test("writes of a frozen account are 503 in the shape of their route, also one whose body was on its way; reads go on", async () => {
   const owner = await makeAccount(api.app);
-  const write = () =>
-    api.send("POST", "/api/v1/crm/workspaces", { token: owner.token, json: { name: unique("w") } });
-  assert.equal((await write()).status, 201);
+  const sent = JSON.stringify({ name: unique("w") });
+  const slow = request(`${api.url}/api/v1/crm/workspaces`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${owner.token}`,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(sent),
+    },
+  });
+  const answered = once(slow, "response") as Promise<[IncomingMessage]>;
+  slow.write(sent.slice(0, 2));
   await whileFrozen(owner, async () => {
-    // The process has cached the token; the transaction finds the freeze.
-    assert.equal((await write()).status, 503);
     api.app.notifications.send("token", accountTokensSubject(owner.account_id));
     await eventually(async () => {
       const { status, body } = await api.send("POST", "/api/v1/clickToCallApis/clickToCall", {
@@ -157,6 +165,9 @@ test("writes of a frozen account are 503 in the shape of their route, also befor
     });
     const read = await api.send("GET", "/api/v1/crm/workspaces", { token: owner.token });
     assert.equal(read.status, 200);
+    slow.end(sent.slice(2));
+    const [{ statusCode }] = await answered;
+    assert.equal(statusCode, 503);
   });
 });
 

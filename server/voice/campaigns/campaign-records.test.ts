@@ -335,8 +335,9 @@ test("recipients are listed and exported with the outcome of their last call", a
   assert.equal(answer.headers.get("content-type"), "text/csv; charset=utf-8");
   const rows: Record<string, string>[] = parse(answer.text, { columns: true });
   assert.equal(new Set(rows.map(({ id }) => id)).size, 1_004);
-  assert.deepEqual(Object.keys(rows[0]!), Object.keys(first.body.data[0]));
-  for (const [field, value] of Object.entries(first.body.data[0])) {
+  const { contact_name: _, ...exported } = first.body.data[0];
+  assert.deepEqual(Object.keys(rows[0]!), Object.keys(exported));
+  for (const [field, value] of Object.entries(exported)) {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     assert.equal(rows[0]![field], text === "null" ? "" : text, field);
   }

@@ -1,7 +1,7 @@
 // Caches webhook routes for a few seconds. A provider ID without a route is looked up for each of its webhooks, so that
 // a number receives from the moment it is registered, whichever process registered it.
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
-import { isFrozen } from "../../../accounts/accounts/refuse-frozen.ts";
+import { isFrozen } from "../../../accounts/accounts/is-frozen.ts";
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import type { WebhookPiece } from "./split-webhook.ts";

@@ -1,10 +1,4 @@
 import { statement, type Executor } from "../../lib/database/database.ts";
-import { frozenAccount } from "../../lib/errors.ts";
-
-/** Throws 503 if the account is frozen. In the transaction of a write, it is exact: what a process has cached may be old. */
-export async function refuseFrozen(db: Executor, accountId: number): Promise<void> {
-  if (await isFrozen(db, accountId)) throw frozenAccount();
-}
 
 /** Returns whether the account is frozen. */
 export async function isFrozen(db: Executor, accountId: number): Promise<boolean> {
