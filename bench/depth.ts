@@ -26,8 +26,8 @@ const size = values.smoke
       leads: Number(values.leads),
       messages: Number(values.messages),
       samples: 20,
-      made: 3_000,
-      calls: 50,
+      made: 10_000,
+      calls: 200,
       seconds: 30,
     };
 

@@ -47,7 +47,7 @@ export function reportDepth(
     "## Bytes",
     "",
     "One more of each in the deep account, made through the API, with everything that is recorded of it; no callback",
-    "endpoint. WAL is without full page images.",
+    "endpoint and without queues. WAL is without full page images.",
     "",
     renderTable(
       ["what", "heap", "indexes", "WAL"],

@@ -214,8 +214,9 @@ const calls = `
     select id, row_number() over (order by id) - 1 as place, count(*) over () as many
     from call_campaigns where account_id = $1
   ), ordered as (
-    select case k when 0 then c.id else v.id end as campaign_id, 2 * c.place - k as n, 2 * c.many as many
-    from of_account c join of_account v on v.place = 0, generate_series(0, 1) k where c.place > 0
+    select case k when 0 then c.id else (select min(id) from call_campaigns where account_id = $1) end as campaign_id,
+      2 * c.place - k as n, 2 * c.many as many
+    from of_account c, generate_series(0, 1) k where c.place > 0
   )
   insert into calls (account_id, direction, campaign_id, recipient_id, attempt, node_id, trunk_id, stage, status,
     from_number, to_number, to_phone, due_at, queued_at, initiated_at, ringing_at, answered_at, ended_at,
