@@ -11,7 +11,7 @@ import { scratchFolder } from "../test/support/scratch-folder.ts";
 
 const always = /^test\/(contract|matrix)\/(?!chat-large)/;
 /** Its plans are of the shipped version; processes of drills and other programs. */
-const left_out = /^test\/(lists-at-depth|(asterisk|browser|drills|fuzz|prism)\/)/;
+const left_out = /^test\/(lists-at-depth|(asterisk|browser|citus|drills|fuzz|prism)\/)/;
 
 const installed = "/usr/lib/postgresql";
 const versions = readdirSync(installed).map(Number).filter(Number.isInteger);
