@@ -15,6 +15,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { addJob } from "../../engine/add-job.ts";
+import { rebuildMessageCounts } from "../../reports/count-campaigns.ts";
 import { hold, liftHold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import { resend_after_ms } from "./resend-recipient.ts";
 
@@ -339,12 +340,15 @@ async function makeUnknown(fixture: ChatFixture): Promise<{ id: number; recipien
 }
 
 async function backdate({ app, account }: ChatFixture, id: number, by_ms: number): Promise<void> {
+  const { account_id } = account;
   await app.db.query
     .updateTable("chat_recipients")
     .set({ dispatched_at: new Date(Date.now() - by_ms) })
-    .where("account_id", "=", account.account_id)
+    .where("account_id", "=", account_id)
     .where("campaign_id", "=", id)
     .execute();
+  // It may be in another quarter of an hour now.
+  await rebuildMessageCounts(app, account_id);
 }
 
 const consent = { may_duplicate: true };
