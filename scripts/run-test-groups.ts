@@ -9,7 +9,10 @@ import { groups_folder, recordFile } from "../test/support/reporters/test-record
 const groups_max = 48;
 
 const root = join(import.meta.dirname, "..");
-const files = globSync(process.argv.slice(2), { cwd: root }).toSorted();
+const files = globSync(process.argv.slice(2), {
+  cwd: root,
+  exclude: ["**/node_modules/**"],
+}).toSorted();
 if (files.length === 0) throw new Error("no test file matches");
 for (const file of files) rmSync(recordFile(root, file), { force: true });
 
