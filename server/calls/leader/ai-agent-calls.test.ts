@@ -27,7 +27,8 @@ import type { VoiceContent } from "../state-machine/voice-plan.ts";
 
 const pace = 10;
 const sandbox = openSandboxVoiceDriver({ pace });
-let session: VoiceSession;
+/** The session that dialed each leg: a test has a node of its own. */
+const session_of = new Map<string, VoiceSession>();
 let dialed: string[] = [];
 /** Passes an event to the node leader. */
 let emit: (event: VoiceEvent) => void = () => {};
@@ -65,10 +66,11 @@ before(async () => {
         },
         maySend,
       );
-      session = {
+      const session: VoiceSession = {
         ...opened,
         dial(leg) {
           dialed.push(leg.to.number);
+          session_of.set(leg.leg, session);
           return opened.dial(leg);
         },
         play(leg, playback, audio) {
@@ -206,7 +208,8 @@ async function makeDue({ id }: TestVoiceCampaign): Promise<Date> {
 /** The caller of the campaign's call hangs up. */
 async function hangUp(campaign: TestVoiceCampaign): Promise<void> {
   const { account_id, id } = (await stored(campaign))!;
-  await session.hangUp(`trk-${account_id}-${id}-1`);
+  const leg = `trk-${account_id}-${id}-1`;
+  await session_of.get(leg)!.hangUp(leg);
 }
 
 async function record({ public_id, id }: TestVoiceCampaign) {
