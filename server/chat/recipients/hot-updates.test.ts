@@ -73,6 +73,8 @@ test("the updates of recipients from accepted to read are HOT", async (t) => {
   ] as const) {
     for (const run of timers.get(delay_ms)!) run();
     for (const body of bodies.splice(0)) {
+      // An update makes room by removing old versions, but not while a transaction of any other database is older.
+      await pool.query("vacuum chat_recipients");
       await receiver.take("sandbox", body);
       await applyWebhooks(api.app, new AbortController().signal);
     }
@@ -81,7 +83,7 @@ test("the updates of recipients from accepted to read are HOT", async (t) => {
   const after = await readUpdates(pool, 5 * recipients);
   const updates = after.updates - before.updates;
   const hot = after.hot - before.hot;
-  // 84%; it depends a little on how the sender divided them into batches.
+  // The rest moves to another page.
   assert.ok(hot >= 0.75 * updates, `${hot} of ${updates} updates were HOT`);
 });
 
