@@ -5,8 +5,8 @@ import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { groups_folder, recordFile } from "../test/support/reporters/test-record.ts";
 
-/** Enough that the processes end at about the same time, whatever files they get. */
-const groups_max = 48;
+/** Few enough that the processes end at about the same time, whatever files they get. */
+const files_per_group = 8;
 
 const root = join(import.meta.dirname, "..");
 const files = globSync(process.argv.slice(2), {
@@ -19,7 +19,8 @@ for (const file of files) rmSync(recordFile(root, file), { force: true });
 const folder = join(root, groups_folder);
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-for (let number = 0; number < Math.min(groups_max, files.length); number++)
+const groups = Math.ceil(files.length / files_per_group);
+for (let number = 0; number < groups; number++)
   writeFileSync(join(folder, `${number}.test.ts`), groupCode(number));
 
 const words = [
@@ -36,7 +37,7 @@ process.exit(run.status ?? 1);
 
 /** Neighbors are of one area and take about as long: each group gets files of all areas. */
 function groupCode(number: number): string {
-  const group = files.filter((_, place) => place % groups_max === number);
+  const group = files.filter((_, place) => place % groups === number);
   return `import { runTogether } from "../../test/support/run-together.ts";
 runTogether(${JSON.stringify(group)});
 `;
