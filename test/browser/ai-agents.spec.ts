@@ -19,6 +19,10 @@ test("one talks to an AI agent that is not saved, by the microphone, keys and ty
   await page.getByLabel("Question", { exact: true }).fill("Which city?");
   await panel.getByLabel("Value of {{name}}").fill("Ada");
   await panel.getByRole("button", { name: "Talk again" }).click();
+  // The service reads the voice and synthesizes every text first.
+  await expect(panel.getByRole("status")).toHaveText("Speak, press a key, or type.", {
+    timeout: 120_000,
+  });
   await expect(conversation).toContainText("Good morning Ada.");
   // Said by the WAV of the microphone, and recognized by the service.
   await expect(conversation).toContainText("opening hours");

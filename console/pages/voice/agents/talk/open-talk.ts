@@ -8,8 +8,8 @@ export type Talk = {
   readonly hangUp: () => void;
 };
 
-/** `hasMicrophone` is false without a microphone or the permission to use it: the person can still type. */
 export type TalkEvents = {
+  /** The AI agent listens. Without a microphone, or the permission to use it, the person can still type. */
   readonly onBegin: (hasMicrophone: boolean) => void;
   readonly onMessage: (message: TalkOutput) => void;
   /** The talk has ended; with a reason if neither side ended it. */
@@ -48,12 +48,13 @@ export async function openTalk(
   socket.addEventListener("open", () => {
     isBegun = true;
     socket.send(JSON.stringify({ type: "start", agent, variables }));
-    onBegin(microphone !== null);
   });
   socket.addEventListener("message", ({ data }: MessageEvent<string | ArrayBuffer>) => {
     if (data instanceof ArrayBuffer) return play(new Int16Array(data));
     const message = JSON.parse(data) as TalkOutput;
     if (message.type === "flush") play("flush");
+    // The service synthesizes all texts first, and hears nothing until then.
+    else if (message.type === "ready") onBegin(microphone !== null);
     else onMessage(message);
   });
   socket.addEventListener("close", ({ code }) => {
