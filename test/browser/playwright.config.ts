@@ -14,8 +14,8 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   outputDir: "../../.cache/browser",
   reporter: [["list"]],
-  // Each has a service of its own.
-  workers: 2,
+  // Each has a service of its own, and waits for calls and timers a third of its time.
+  workers: 3,
   forbidOnly: true,
   retries: 0,
   // A busy machine is slow, not wrong.
