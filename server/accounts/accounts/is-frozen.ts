@@ -1,8 +1,14 @@
 import { statement, type Executor } from "../../lib/database/database.ts";
+import { frozenAccount } from "../../lib/errors.ts";
 
 /** Returns whether the account is frozen. */
 export async function isFrozen(db: Executor, accountId: number): Promise<boolean> {
   return (await findFrozen(db, [accountId])).length > 0;
+}
+
+/** Throws unavailable while the account is frozen, for a write that needs no token. */
+export async function refuseFrozen(db: Executor, accountId: number): Promise<void> {
+  if (await isFrozen(db, accountId)) throw frozenAccount();
 }
 
 const findFrozen = statement<{ account_id: number }>(

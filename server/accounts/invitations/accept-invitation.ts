@@ -3,6 +3,7 @@ import { sql, type Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { refuseFrozen } from "../accounts/is-frozen.ts";
 import { recordAudit, type Client } from "../audit/record-audit.ts";
 import { operatorOf } from "../roles/grantor.ts";
 import { createSession } from "../sessions/create-session.ts";
@@ -29,7 +30,7 @@ export async function openInvitation(
 /**
  * Creates the user of an invitation, once, and returns the text of the session's cookie. Throws unauthorized for a link
  * that is unknown, used, expired or revoked, or whose inviter may no longer grant its role; validation-failed (email)
- * if it was given to another user meanwhile.
+ * if it was given to another user meanwhile; unavailable while the account is frozen.
  */
 export async function acceptInvitation(
   app: App,
@@ -43,6 +44,7 @@ export async function acceptInvitation(
     throw unusable();
   const password_hash = await hashPassword(password);
   const { account_id } = parts;
+  await refuseFrozen(app.db.pool, account_id);
   return app.db.query.transaction().execute(async (tx) => {
     const invitation = await validInvitation(tx, parts, now).forUpdate("i").executeTakeFirst();
     if (!invitation) throw unusable();

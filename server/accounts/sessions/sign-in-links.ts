@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
+import { refuseFrozen } from "../accounts/is-frozen.ts";
 import { recordAudit, type Client } from "../audit/record-audit.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
@@ -79,7 +80,7 @@ export async function storeSignInLink(
 /**
  * Uses a link up, sets the password where one is given (which ends the user's other sessions and voids other links), and
  * signs in. Someone with an authenticator app needs a code first: a mailbox alone is not enough. Throws unauthorized for
- * a link that is unknown, used or expired, or for a wrong code.
+ * a link that is unknown, used or expired, or for a wrong code; unavailable for a password of a frozen account.
  */
 export async function useSignInLink(
   app: App,
@@ -96,6 +97,7 @@ export async function useSignInLink(
   if (!(await passSecondFactor(app, owner, code))) return code_required;
   // Before the transaction: hashing takes longer than a row should be locked.
   const password_hash = password === null ? null : await hashPassword(password);
+  if (password !== null) await refuseFrozen(app.db.pool, account_id);
   const cookie = await app.db.query.transaction().execute(async (tx) => {
     const used = await usableLink(tx, parts, now).forUpdate("l").executeTakeFirst();
     if (!used) throw unusable();

@@ -49,6 +49,9 @@ const change = (effect: typeof freezeAccount | typeof unfreezeAccount, of: TestA
     .transaction()
     .execute(async (tx) => void (await effect(tx, actorOf(of), api.clock.now())));
 
+const ask = (path: string, json: object) =>
+  api.send("POST", path, { json, headers: { "sec-fetch-site": "same-origin" } });
+
 /** Runs the work while the account is frozen. */
 async function whileFrozen(of: TestAccount, work: () => Promise<void>): Promise<void> {
   await change(freezeAccount, of);
@@ -169,6 +172,28 @@ test("writes of a frozen account are 503 in the shape of their route, also one w
     const [{ statusCode }] = await answered;
     assert.equal(statusCode, 503);
   });
+});
+
+test("an invitation to a frozen account and a new password by a link are 503, and both links work afterwards", async () => {
+  const owner = await makeAccount(api.app);
+  const { token } = owner;
+  const email = () => `${unique("person")}@test.example`;
+  const create = async (path: string, json: object = {}) =>
+    (await api.send("POST", path, { token, json })).body;
+  const invitation = await create("/api/v1/invitations", { email: email() });
+  const user = await create("/api/v1/users", { name: "Ravi", email: email() });
+  const sign_in = await create(`/api/v1/users/${user.id}/sign-in-link`);
+  const linkIn = ({ path }: { path: string }) => path.split("#")[1];
+  const password = "correct horse battery";
+  const accept = async () => {
+    const answers = await Promise.all([
+      ask("/api/v1/session/invitation", { link: linkIn(invitation), name: "Asha", password }),
+      ask("/api/v1/session/link", { link: linkIn(sign_in), password }),
+    ]);
+    return answers.map(({ status }) => status);
+  };
+  await whileFrozen(owner, async () => assert.deepEqual(await accept(), [503, 503]));
+  assert.deepEqual(await accept(), [200, 200]);
 });
 
 test("a webhook of a frozen account is 503, so that the provider repeats it, and other accounts' are stored", async () => {
