@@ -53,7 +53,7 @@ export async function openTalk(
     if (data instanceof ArrayBuffer) return play(new Int16Array(data));
     const message = JSON.parse(data) as TalkOutput;
     if (message.type === "flush") play("flush");
-    // The service synthesizes all texts first, and hears nothing until then.
+    // The service synthesizes all texts first, and does not listen until then.
     else if (message.type === "ready") onBegin(microphone !== null);
     else onMessage(message);
   });
