@@ -5,6 +5,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Console } from "./open-console.ts";
 import { install_dir } from "./console-files.ts";
+import { waiting_policy, waitingPage } from "./waiting-page.ts";
 
 /** Nothing is inline, nothing comes from another host, and no other site may frame it. */
 const policy = [
@@ -49,35 +50,17 @@ export function isNavigation(request: FastifyRequest): boolean {
 
 /** Answers with the console's page; while it is being built or if that failed, with a page that says so. */
 export async function sendConsolePage(reply: FastifyReply, console: Console): Promise<string> {
-  void reply
-    .headers({ "content-security-policy": policy, "cache-control": "no-cache" })
-    .type("text/html; charset=utf-8");
+  void reply.header("cache-control", "no-cache").type("text/html; charset=utf-8");
   const state = console.state();
-  if (state.status === "ready") return readFile(join(state.dir, "index.html"), "utf8");
-  // Reloads by itself; no script or style may be inline.
-  void reply.code(503).header("retry-after", "2").header("refresh", "2");
+  if (state.status === "ready") {
+    void reply.header("content-security-policy", policy);
+    return readFile(join(state.dir, "index.html"), "utf8");
+  }
+  void reply.code(503).headers({ "retry-after": "2", "content-security-policy": waiting_policy });
   return state.status === "building"
     ? waitingPage(
         "The console is being built",
-        "This takes a few seconds after the first start. The API is ready.",
+        "This takes up to a minute after the first start; then the console opens by itself. The API is ready.",
       )
     : waitingPage("The console could not be built", `The API is ready. ${state.reason}`);
-}
-
-function waitingPage(title: string, text: string): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Trunkline</title>
-<h1>${title}</h1>
-<p>${escapeHtml(text)}</p>
-<p><a href="/docs">API documentation</a></p>
-</html>
-`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
