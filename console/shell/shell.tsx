@@ -35,10 +35,22 @@ export function Shell() {
         </div>
       </header>
       <main id="content" className="min-w-0 flex-1 p-4 md:p-8">
+        {me.account.frozen && <FrozenNote />}
         <PermittedPage me={me} />
       </main>
       <Toasts />
     </div>
+  );
+}
+
+/** Why nothing is sent, and nothing can be changed. */
+function FrozenNote() {
+  return (
+    <p role="status" className="bg-warning-soft mb-6 rounded-lg p-3">
+      <strong className="text-warning font-medium">This account is frozen.</strong> It is moving to
+      another installation: nothing is sent or called, and no change can be saved. Ask whoever
+      operates the installation when it is done.
+    </p>
   );
 }
 

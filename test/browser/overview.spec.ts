@@ -50,5 +50,14 @@ test("a hold whose cause was resolved is lifted from the overview, and the campa
   await expect(item).toBeHidden();
   await page.goto(`${service.url}/chat/campaigns/${id}`);
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+  await expect(page.getByText("This account is frozen.")).toBeHidden();
+  // As the API answers while the account moves to another installation.
+  await page.route("**/api/v1/me", async (route) => {
+    const response = await route.fetch();
+    const me = await response.json();
+    await route.fulfill({ response, json: { ...me, account: { ...me.account, frozen: true } } });
+  });
+  await page.reload();
+  await expect(page.getByText("This account is frozen.")).toBeVisible();
   expect(problems).toEqual([]);
 });

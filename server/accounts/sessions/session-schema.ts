@@ -231,6 +231,10 @@ export const Me = Type.Object(
         time_zone: Type.String(),
         country_code: Type.String(),
         features: Type.Array(Type.String()),
+        frozen: Type.Boolean({
+          description:
+            "While the account moves to another installation: nothing is sent or called, and every write is answered 503",
+        }),
       },
       { title: "MyAccount" },
     ),

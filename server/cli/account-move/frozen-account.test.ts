@@ -168,6 +168,8 @@ test("writes of a frozen account are 503 in the shape of their route, also one w
     });
     const read = await api.send("GET", "/api/v1/crm/workspaces", { token: owner.token });
     assert.equal(read.status, 200);
+    const me = await api.send("GET", "/api/v1/me", { token: owner.token });
+    assert.equal(me.body.account.frozen, true);
     slow.end(sent.slice(2));
     const [{ statusCode }] = await answered;
     assert.equal(statusCode, 503);

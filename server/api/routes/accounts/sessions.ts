@@ -163,6 +163,7 @@ export const sessionRoutes = [
           time_zone: account.time_zone,
           country_code: account.country_code,
           features: [...account.features],
+          frozen: account.frozen,
         },
         has_password: await hasPassword(db, account.id, user_id),
         credits: permissions.has("credits.read")
