@@ -13,7 +13,7 @@ import {
   type FormField,
   type FormValues,
 } from "./form-fields.tsx";
-import { ShowCurl } from "./show-curl.tsx";
+import { FormActions } from "./form-actions.tsx";
 
 export type ApiFormProps = {
   readonly fields: readonly FormField[];
@@ -59,10 +59,11 @@ export function ApiForm({
         <FormInputs fields={fields} register={register} errors={formState.errors} />
       </div>
       <FormError error={formError} />
-      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
-      <Button kind="primary" type="submit" className="self-end" busy={save.isPending}>
-        {action}
-      </Button>
+      <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
+        <Button kind="primary" type="submit" busy={save.isPending}>
+          {action}
+        </Button>
+      </FormActions>
     </form>
   );
 }

@@ -3,18 +3,28 @@ import { describeWrite, type DescribedWrite } from "../api/described-write.ts";
 import { Button } from "./button.tsx";
 import { body_file, curlCommand } from "./curl-command.ts";
 
-/** Shows the command that does what the form is about to do. `submit` is the form's own, so they cannot differ. */
-export function ShowCurl({ submit }: { readonly submit: () => Promise<unknown> }) {
+/**
+ * Shows the command that does what the form is about to do. `submit` is the form's own, so they cannot differ. Until it is
+ * asked for, it is small: few who fill in a form want it.
+ */
+export function ShowCurl({
+  submit,
+  className = "self-start",
+}: {
+  readonly submit: () => Promise<unknown>;
+  /** Where the button is. */
+  readonly className?: string;
+}) {
   const [write, setWrite] = useState<DescribedWrite | null>(null);
   if (!write)
     return (
-      <Button
-        kind="quiet"
-        className="self-start"
+      <button
+        type="button"
+        className={`text-muted hover:text-ink rounded py-1.5 text-xs hover:underline ${className}`}
         onClick={() => void describeWrite(submit).then(setWrite)}
       >
         Show as curl
-      </Button>
+      </button>
     );
   return <Command write={write} onHide={() => setWrite(null)} />;
 }
@@ -31,7 +41,7 @@ function Command({
   return (
     <section
       aria-label="As a curl command"
-      className="border-line bg-page flex min-w-0 flex-col gap-2 rounded-lg border p-3"
+      className="border-line bg-page flex w-full min-w-0 flex-col gap-2 rounded-lg border p-3"
     >
       <pre
         // Focusable, because it may have to be scrolled.

@@ -5,7 +5,7 @@ import { api } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -39,12 +39,11 @@ export function AddMemberForm({ id }: { readonly id: number }) {
         {...register("number", { required: "Enter an extension or a number" })}
       />
       <FormError error={formError} />
-      <div className="flex flex-wrap gap-2">
+      <FormActions submit={handleSubmit((values) => add.mutateAsync(values))} align="start">
         <Button type="submit" busy={add.isPending}>
           Add a member
         </Button>
-        <ShowCurl submit={handleSubmit((values) => add.mutateAsync(values))} />
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -5,7 +5,7 @@ import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { Time } from "../../ui/time.tsx";
 
 /** Recipients that are left out for one reason. */
@@ -81,7 +81,7 @@ export function DryRunPanel({ send, ...props }: Props) {
         </dl>
         {props.children}
         <SendError error={send.error} list={props.list} />
-        <div className="flex flex-wrap gap-2">
+        <FormActions submit={() => send.mutateAsync()} align="start">
           <Button
             kind={props.action_kind ?? "primary"}
             busy={send.isPending || send.isSuccess}
@@ -91,8 +91,7 @@ export function DryRunPanel({ send, ...props }: Props) {
             {props.action}
           </Button>
           <Button onClick={props.onChange}>Change</Button>
-        </div>
-        <ShowCurl submit={() => send.mutateAsync()} />
+        </FormActions>
       </Panel>
     </div>
   );

@@ -9,7 +9,7 @@ import { CopyField } from "../../ui/copy-field.tsx";
 import { CheckList } from "../../ui/check-list.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -100,13 +100,12 @@ function EndpointForm({
       </label>
       {!watch("all") && <EventTypes register={register("types")} error={errors.types?.message} />}
       <FormError error={formError} />
-      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>
         <Button kind="primary" type="submit" busy={save.isPending}>
           {endpoint ? "Save" : "Create endpoint"}
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -11,7 +11,7 @@ import { CheckList } from "../../ui/check-list.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
@@ -124,13 +124,12 @@ function TokenForm({ onDone }: { readonly onDone: () => void }) {
         {...register("allowed_addresses")}
       />
       <FormError error={formError} />
-      <ShowCurl submit={handleSubmit((values) => issue.mutateAsync(values))} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={handleSubmit((values) => issue.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>
         <Button kind="primary" type="submit" busy={issue.isPending}>
           Create token
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -12,7 +12,7 @@ import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -121,10 +121,11 @@ function ReplayForm({ id, onDone }: { readonly id: number; readonly onDone: () =
         {...register("include")}
       />
       <FormError error={formError} />
-      <ShowCurl submit={handleSubmit((values) => begin.mutateAsync(values))} />
-      <Button kind="primary" type="submit" className="self-end" busy={begin.isPending}>
-        Replay
-      </Button>
+      <FormActions submit={handleSubmit((values) => begin.mutateAsync(values))}>
+        <Button kind="primary" type="submit" busy={begin.isPending}>
+          Replay
+        </Button>
+      </FormActions>
     </form>
   );
 }

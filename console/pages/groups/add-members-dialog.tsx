@@ -10,7 +10,7 @@ import { formatCount } from "../../ui/numbers.ts";
 import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { CsvNumbersFields, useCsvNumbers } from "../campaigns/csv-numbers.tsx";
@@ -95,13 +95,12 @@ function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: 
       )}
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>
         <Button type="submit" kind="primary" busy={isSubmitting}>
           Add
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -38,13 +38,12 @@ export function GroupNameForm({
         error={formState.errors.name?.message}
       />
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" kind="primary" busy={formState.isSubmitting}>
           {action}
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -5,7 +5,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { useImportFields } from "./import-fields.ts";
 import { RejectTable } from "./reject-table.tsx";
@@ -30,20 +30,20 @@ export function ImportCheck({ workspace, draft }: Props) {
       )}
       {isSending && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={errorOf(check.error ?? start.error)} />
-      {found && <ShowCurl submit={() => start.mutateAsync(draft.draft!)} />}
-      <div className="flex justify-end">
-        {found ? (
+      {found ? (
+        <FormActions submit={() => start.mutateAsync(draft.draft!)}>
           <StartButton check={found} draft={draft} />
-        ) : (
-          <Button
-            kind="primary"
-            busy={check.isPending}
-            onClick={() => draft.draft && check.mutate(draft.draft)}
-          >
-            Check the file
-          </Button>
-        )}
-      </div>
+        </FormActions>
+      ) : (
+        <Button
+          kind="primary"
+          className="self-end"
+          busy={check.isPending}
+          onClick={() => draft.draft && check.mutate(draft.draft)}
+        >
+          Check the file
+        </Button>
+      )}
     </Panel>
   );
 }

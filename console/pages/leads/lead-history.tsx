@@ -13,7 +13,7 @@ import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
 import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
@@ -113,7 +113,7 @@ function NoteForm({ place }: { readonly place: LeadPlace }) {
   return (
     <form
       ref={form}
-      className="flex flex-col items-start gap-2 *:first:w-full"
+      className="flex flex-col items-start gap-2 *:first:w-full *:last:w-full"
       onSubmit={(event) => {
         event.preventDefault();
         add.mutate();
@@ -129,16 +129,16 @@ function NoteForm({ place }: { readonly place: LeadPlace }) {
       />
       <UnsavedChanges isChanged={isWritten} />
       <FormError error={add.error} />
-      <div className="flex flex-wrap gap-2">
+      <FormActions
+        align="start"
+        submit={async () => {
+          if (form.current!.reportValidity()) await add.mutateAsync();
+        }}
+      >
         <Button type="submit" busy={add.isPending}>
           Add note
         </Button>
-        <ShowCurl
-          submit={async () => {
-            if (form.current!.reportValidity()) await add.mutateAsync();
-          }}
-        />
-      </div>
+      </FormActions>
     </form>
   );
 }

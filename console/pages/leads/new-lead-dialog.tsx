@@ -10,7 +10,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { optionsOf } from "./lead-options.ts";
@@ -90,13 +90,12 @@ function NewLeadForm({
         error={errors.sourceId?.message}
       />
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" kind="primary" busy={formState.isSubmitting}>
           Create lead
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

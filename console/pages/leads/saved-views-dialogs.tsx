@@ -12,7 +12,7 @@ import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -135,13 +135,12 @@ function ViewForm({
         Share with everyone in the account
       </label>
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onCancel}>Cancel</Button>
         <Button kind="primary" type="submit" busy={formState.isSubmitting}>
           Save
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

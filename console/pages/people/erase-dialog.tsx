@@ -4,7 +4,7 @@ import { erasePerson } from "../../api/erasures.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { TextField } from "../../ui/text-field.tsx";
 
 /** Erases a person. Their number must be typed: nothing brings the data back. */
@@ -69,13 +69,12 @@ function EraseForm({
         error={errors.typed?.message}
       />
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" kind="danger" busy={isSubmitting}>
           Erase for good
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

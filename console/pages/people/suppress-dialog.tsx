@@ -4,7 +4,7 @@ import { suppress } from "../../api/people.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { default_rule, RuleFields, type Rule } from "../suppressions/rule-fields.tsx";
 
@@ -50,13 +50,12 @@ function SuppressForm({ phone, onDone }: { readonly phone: string; readonly onDo
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
       <RuleFields form={form} />
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>
         <Button type="submit" kind="danger" busy={form.formState.isSubmitting}>
           Suppress number
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -5,7 +5,7 @@ import { answerReply, type Reply } from "../../api/replies.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { useMay } from "../../ui/permission.ts";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
@@ -68,10 +68,11 @@ function OpenForm({ id, left }: { readonly id: number; readonly left: string }) 
         error={formState.errors.text?.message}
       />
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <Button type="submit" kind="primary" className="self-end" busy={formState.isSubmitting}>
-        Send answer
-      </Button>
+      <FormActions submit={submit}>
+        <Button type="submit" kind="primary" busy={formState.isSubmitting}>
+          Send answer
+        </Button>
+      </FormActions>
     </form>
   );
 }

@@ -16,7 +16,7 @@ import {
   type FormValues,
 } from "../../ui/form-fields.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { toasts } from "../../ui/toasts.tsx";
 import type { SettingSection } from "./account-fields.ts";
 
@@ -65,10 +65,11 @@ export function AccountSection({
           <FormInputs fields={fields} register={register} errors={formState.errors} />
         </div>
         <FormError error={formError} />
-        <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
-        <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
-          Save
-        </Button>
+        <FormActions submit={handleSubmit((values) => save.mutateAsync(values))} align="start">
+          <Button kind="primary" type="submit" busy={save.isPending}>
+            Save
+          </Button>
+        </FormActions>
       </Panel>
     </form>
   );

@@ -5,7 +5,7 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
@@ -100,13 +100,12 @@ function CustomFieldForm(props: Props & { readonly onDone: () => void }) {
         lead must have a value
       </label>
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={props.onDone}>Cancel</Button>
         <Button type="submit" kind="primary" busy={formState.isSubmitting}>
           Save
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -9,7 +9,7 @@ import { CopyField } from "../../ui/copy-field.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { readRole, roleOptions } from "./role-options.ts";
@@ -70,13 +70,12 @@ function InviteForm({
         {...register("role_id")}
       />
       <FormError error={formError} />
-      <ShowCurl submit={handleSubmit((values) => invite.mutateAsync(values))} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={handleSubmit((values) => invite.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>
         <Button kind="primary" type="submit" busy={invite.isPending}>
           Invite
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -9,7 +9,7 @@ import {
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -66,13 +66,12 @@ function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => 
         </label>
       )}
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>
         <Button type="submit" kind="primary" busy={formState.isSubmitting}>
           Save
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

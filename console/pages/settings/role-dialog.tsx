@@ -7,7 +7,7 @@ import { permissionsQuery, type Permissions, type Role } from "../../api/users.t
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 
@@ -75,13 +75,12 @@ function RoleForm({ role, onDone }: { readonly role: Role | null; readonly onDon
         ))}
       </fieldset>
       <FormError error={formError ?? error} />
-      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>
         <Button kind="primary" type="submit" busy={save.isPending}>
           {role ? "Save" : "Create role"}
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -9,7 +9,7 @@ import { CopyField } from "../../ui/copy-field.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { LostApp } from "./lost-app.tsx";
@@ -84,10 +84,11 @@ function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void
         />
       )}
       <FormError error={formError} />
-      <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
-      <Button kind="primary" type="submit" className="self-end" busy={save.isPending}>
-        Save
-      </Button>
+      <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
+        <Button kind="primary" type="submit" busy={save.isPending}>
+          Save
+        </Button>
+      </FormActions>
     </form>
   );
 }

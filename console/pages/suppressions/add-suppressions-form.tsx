@@ -13,7 +13,7 @@ import { ImportResult } from "../../ui/import-result.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { CsvNumbersFields, useCsvNumbers, type CsvNumbers } from "../campaigns/csv-numbers.tsx";
@@ -86,13 +86,12 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
       <RuleFields form={form} />
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={error} />
-      <ShowCurl submit={submit} />
-      <div className="flex justify-end gap-2">
+      <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>
         <Button type="submit" kind="danger" busy={isSubmitting}>
           Suppress
         </Button>
-      </div>
+      </FormActions>
     </form>
   );
 }

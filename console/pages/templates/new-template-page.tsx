@@ -10,7 +10,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Phone } from "../../ui/phone.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
-import { ShowCurl } from "../../ui/show-curl.tsx";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
@@ -46,10 +46,11 @@ export function NewTemplatePage() {
           <TemplateFields form={form} />
           <MessageFields form={form} />
           <FormError error={error} />
-          <ShowCurl submit={submit} />
-          <Button type="submit" kind="primary" busy={formState.isSubmitting} className="self-start">
-            Submit for approval
-          </Button>
+          <FormActions submit={submit} align="start">
+            <Button type="submit" kind="primary" busy={formState.isSubmitting}>
+              Submit for approval
+            </Button>
+          </FormActions>
         </div>
         <aside aria-label="Preview" className="lg:sticky lg:top-8">
           <Phone title="WhatsApp">

@@ -9,7 +9,7 @@ import { tenDigits } from "../../../from-server.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { usePhoneFormats } from "../../../ui/phone-formats.ts";
-import { ShowCurl } from "../../../ui/show-curl.tsx";
+import { FormActions } from "../../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { TextField } from "../../../ui/text-field.tsx";
 
@@ -62,9 +62,11 @@ export function TestCall({
           {...register("number", { required: "Enter your number" })}
         />
         <FormError error={formError} />
-        <Button type="submit" className="self-start" busy={call.isPending}>
-          Call my phone
-        </Button>
+        <FormActions submit={handleSubmit((values) => call.mutateAsync(values))} align="start">
+          <Button type="submit" busy={call.isPending}>
+            Call my phone
+          </Button>
+        </FormActions>
         {call.data && (
           <p role="status">
             The call is placed.{" "}
@@ -77,7 +79,6 @@ export function TestCall({
             </Link>
           </p>
         )}
-        <ShowCurl submit={handleSubmit((values) => call.mutateAsync(values))} />
       </form>
     </Panel>
   );

@@ -12,7 +12,7 @@ import { FormError } from "../../../ui/form-error.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { useMay } from "../../../ui/permission.ts";
-import { ShowCurl } from "../../../ui/show-curl.tsx";
+import { FormActions } from "../../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { toasts } from "../../../ui/toasts.tsx";
 import { VoiceStatusBadge } from "../voice-badges.tsx";
@@ -167,10 +167,11 @@ function Settings({ file }: { readonly file: VoiceFile }) {
           Campaigns use them as they are at launch; changes apply to later ones.
         </p>
         <FormError error={formError} />
-        <ShowCurl submit={handleSubmit((values) => save.mutateAsync(values))} />
-        <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
-          Save
-        </Button>
+        <FormActions submit={handleSubmit((values) => save.mutateAsync(values))} align="start">
+          <Button kind="primary" type="submit" busy={save.isPending}>
+            Save
+          </Button>
+        </FormActions>
       </Panel>
     </form>
   );

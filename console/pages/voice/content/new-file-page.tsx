@@ -11,7 +11,7 @@ import { FormError } from "../../../ui/form-error.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { ProgressBar } from "../../../ui/progress-bar.tsx";
-import { ShowCurl } from "../../../ui/show-curl.tsx";
+import { FormActions } from "../../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { TextField } from "../../../ui/text-field.tsx";
 import { AudioSourceFields, type AudioSource } from "./audio-source.tsx";
@@ -92,15 +92,14 @@ export function NewFilePage() {
         {create.isPending && "file" in source && (
           <ProgressBar label="Upload of the audio" percent={sent} />
         )}
-        <ShowCurl submit={handleSubmit((values) => create.mutateAsync(values))} />
-        <div className="flex flex-wrap gap-2">
+        <FormActions submit={handleSubmit((values) => create.mutateAsync(values))} align="start">
           <Button kind="primary" type="submit" busy={create.isPending}>
             Create
           </Button>
           <Link to="/voice/files" className={buttonClass()}>
             Cancel
           </Link>
-        </div>
+        </FormActions>
       </form>
     </Page>
   );

@@ -5,7 +5,7 @@ import { Button } from "../../../ui/button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
-import { ShowCurl } from "../../../ui/show-curl.tsx";
+import { FormActions } from "../../../ui/form-actions.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { UnsavedChanges } from "../../../ui/unsaved-changes.tsx";
 import {
@@ -148,16 +148,16 @@ function SavePanel({
           </p>
         )}
         {!isAtField && <FormError error={save.error} />}
-        <ShowCurl submit={() => save.mutateAsync()} />
-        <Button
-          kind="primary"
-          type="submit"
-          className="self-start"
-          busy={save.isPending}
-          disabled={!isNew && !isChanged}
-        >
-          {isNew ? "Create menu" : "Save"}
-        </Button>
+        <FormActions submit={() => save.mutateAsync()} align="start">
+          <Button
+            kind="primary"
+            type="submit"
+            busy={save.isPending}
+            disabled={!isNew && !isChanged}
+          >
+            {isNew ? "Create menu" : "Save"}
+          </Button>
+        </FormActions>
       </Panel>
     </form>
   );
