@@ -45,7 +45,7 @@ test("one talks to an AI agent that is not saved, by the microphone, keys and ty
   expect(problems).toEqual([]);
 });
 
-test("rehearsals run again with each change, before and after it is saved", async ({
+test("rehearsals run again with each change, before and after it is saved, and people are called with the agent", async ({
   openPage,
   page,
   problems,
@@ -74,6 +74,11 @@ test("rehearsals run again with each change, before and after it is saved", asyn
   await expect(verdict).toHaveText("As expected");
   await steps.fill("wait 200");
   await expect(steps).toHaveAttribute("aria-invalid", "true");
+  // Nothing played it so far.
+  await page.getByRole("button", { name: "Call people with it" }).click();
+  await page.getByRole("button", { name: "Discard changes" }).click();
+  await expect(page.getByRole("radio", { name: "AI agent" })).toBeChecked();
+  await expect(page.getByLabel("Content").locator("option:checked")).toHaveText("Rehearsed");
   expect(problems.filter((problem) => !problem.includes("422"))).toEqual([]);
 });
 

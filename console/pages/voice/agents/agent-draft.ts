@@ -14,7 +14,7 @@ export const new_agent: AgentDraft = {
   name: "",
   driver: "scripted",
   language: "en",
-  greeting: "Hello {{name|there}}! Press 1 for our opening hours, or 9 to be called no more.",
+  greeting: "Hello {{name|there}}! Press 1 for our opening hours, or 9 to stop these calls.",
   rules: [
     { keys: "1", keywords: ["hours", "open"], say: "We are open from nine to five." },
     // oxlint-disable-next-line unicorn/no-thenable -- A field of the API.

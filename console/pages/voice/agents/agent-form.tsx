@@ -10,7 +10,7 @@ import { Button } from "../../../ui/button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { SelectField } from "../../../ui/select-field.tsx";
-import { ShowCurl } from "../../../ui/show-curl.tsx";
+import { FormActions } from "../../../ui/form-actions.tsx";
 import { TextAreaField } from "../../../ui/text-area-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import { toasts } from "../../../ui/toasts.tsx";
@@ -75,7 +75,7 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
     element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [errors.length]);
   return (
-    <div className="flex max-w-4xl flex-col gap-6">
+    <div className="grid grid-cols-1 items-start gap-6 xl:grid-cols-[minmax(0,1fr)_22rem]">
       <form
         ref={element}
         noValidate
@@ -121,14 +121,24 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
           />
         )}
         {(errors.length === 0 || errorOf("name") === undefined) && <FormError error={save.error} />}
-        <ShowCurl submit={() => save.mutateAsync()} />
-        <Button kind="primary" type="submit" className="self-start" busy={save.isPending}>
-          {agent ? "Save" : "Create agent"}
-        </Button>
+        <FormActions submit={() => save.mutateAsync()} align="start">
+          <Button kind="primary" type="submit" busy={save.isPending}>
+            {agent ? "Save" : "Create agent"}
+          </Button>
+        </FormActions>
       </form>
+      <Talk form={form} />
+    </div>
+  );
+}
+
+/** Beside the form, where there is room: an agent is tried while it is written. */
+function Talk({ form: { draft, change, setTalkErrors } }: { readonly form: Form }) {
+  return (
+    <div className="xl:sticky xl:top-8">
       <TalkPanel
         draft={bodyOfAgent(draft)}
-        onInvalid={form.setTalkErrors}
+        onInvalid={setTalkErrors}
         onRehearse={(rehearsal) => {
           change({ rehearsals: withRehearsal(draft, rehearsal) });
           toasts.add({ title: "Kept as a rehearsal, to be saved with the agent" });

@@ -100,7 +100,7 @@ function RuleFields({
       />
       <Button
         kind="quiet"
-        className="self-end"
+        className="self-end justify-self-end"
         aria-label={`Remove answer ${at + 1}`}
         onClick={onRemove}
       >

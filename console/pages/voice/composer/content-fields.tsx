@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { CallType } from "../../../api/voice.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { useMay } from "../../../ui/permission.ts";
@@ -44,7 +45,7 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
     change({ call_type, mapping: {}, ...(fits ? {} : { voice_file_id: "" }) });
   };
   const none = files.isSuccess && usable.length === 0 && <NoContent />;
-  const hint = draft.call_type === "obd_ivr" ? <MissingMenu /> : none;
+  const hint = unlisted[draft.call_type] ?? none;
   return (
     <>
       <fieldset className="flex flex-col gap-2">
@@ -85,13 +86,26 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
   );
 }
 
-/** A menu that was just built belongs to no content yet. */
-function MissingMenu() {
+/** A menu or an AI agent that was just made belongs to no content yet. */
+const unlisted: Partial<Record<CallType, ReactNode>> = {
+  obd_ivr: <Unlisted what="menu" to="/voice/menus" page="Menus" />,
+  ai_bot: <Unlisted what="AI agent" to="/voice/agents" page="AI agents" />,
+};
+
+function Unlisted({
+  what,
+  to,
+  page,
+}: {
+  readonly what: string;
+  readonly to: "/voice/menus" | "/voice/agents";
+  readonly page: string;
+}) {
   return (
     <>
-      Your menu is not listed? Open it in{" "}
-      <Link to="/voice/menus" className="text-accent underline">
-        Menus
+      Your {what} is not listed? Open it in{" "}
+      <Link to={to} className="text-accent underline">
+        {page}
       </Link>{" "}
       and press “Call people with it”.
     </>

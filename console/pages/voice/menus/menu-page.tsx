@@ -1,14 +1,14 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { api, body } from "../../../api/client.ts";
+import { api } from "../../../api/client.ts";
 import { queryClient } from "../../../api/query-client.ts";
-import { menuQuery, voiceFilesQuery, type Menu } from "../../../api/voice.ts";
+import { menuQuery, type Menu } from "../../../api/voice.ts";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
 import { Missing } from "../../../ui/missing.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { useMay } from "../../../ui/permission.ts";
-import { toasts } from "../../../ui/toasts.tsx";
+import { CallPeople } from "../content/call-people.tsx";
 import { draftOf } from "./menu-draft.ts";
 import { MenuEditor } from "./menu-editor.tsx";
 import { LazyMenuGraph } from "./lazy-menu-graph.tsx";
@@ -45,26 +45,8 @@ export function MenuPage() {
   );
 }
 
-/** Returns the ID of content that plays a menu; creates it if there is none. */
-async function contentOf({ id, name }: Menu): Promise<number> {
-  const files = await queryClient.query(voiceFilesQuery);
-  const found = files.find(({ menu_id, active }) => menu_id === id && active);
-  if (found) return found.id;
-  const made = await body(api.POST("/api/v1/voice/files", { body: { name, menu_id: id } }));
-  await queryClient.invalidateQueries({ queryKey: ["voice-files"] });
-  return made.id;
-}
-
-function MenuActions({ menu }: { readonly menu: Menu }) {
-  const { id, name } = menu;
+function MenuActions({ menu: { id, name } }: { readonly menu: Menu }) {
   const navigate = useNavigate();
-  const mayCall = useMay("voice.campaigns.create");
-  const call = useMutation({
-    mutationFn: () => contentOf(menu),
-    onSuccess: (file) =>
-      navigate({ to: "/voice/campaigns/new", search: { file, kind: "obd_ivr" } }),
-    onError: ({ message }) => toasts.add({ title: message }),
-  });
   return (
     <>
       <ConfirmDialog
@@ -78,11 +60,7 @@ function MenuActions({ menu }: { readonly menu: Menu }) {
           await navigate({ to: "/voice/menus", ignoreBlocker: true });
         }}
       />
-      {mayCall && (
-        <Button busy={call.isPending} onClick={() => call.mutate()}>
-          Call people with it
-        </Button>
-      )}
+      <CallPeople name={name} plays={{ menu_id: id }} />
     </>
   );
 }

@@ -54,7 +54,7 @@ export function TalkPanel({
         ))}
       <p role="status">{statusOf(state)}</p>
       {state.said.length > 0 && (
-        <div className="grid gap-4 md:grid-cols-[2fr_1fr]">
+        <div className="grid gap-4 md:grid-cols-[2fr_1fr] xl:grid-cols-1">
           <Transcript said={state.said} caller="You" label="Conversation" />
           <Outcome state={state} />
         </div>
@@ -68,7 +68,7 @@ export function TalkPanel({
         </Button>
       )}
       {state.status === "talking" && (
-        <div className="grid items-end gap-4 sm:grid-cols-[1fr_auto]">
+        <div className="grid items-end gap-4 sm:grid-cols-[1fr_auto] xl:grid-cols-1">
           <TypeInstead onSay={(text) => send({ type: "text", text })} />
           <Keypad onPress={(key) => send({ type: "key", key })} />
         </div>
