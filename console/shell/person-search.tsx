@@ -26,7 +26,7 @@ export function PersonSearch() {
       onOpenChange={setOpen}
       trigger={
         <Button aria-keyshortcuts="Control+K Meta+K" className="md:justify-start">
-          <Search aria-hidden className="size-4" />
+          <Search aria-hidden className="size-4 shrink-0" />
           <span className="max-md:sr-only">Find a person</span>
           <kbd aria-hidden className="text-muted ml-auto text-xs max-md:hidden">
             Ctrl K

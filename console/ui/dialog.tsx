@@ -1,6 +1,8 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import type { ReactElement, ReactNode } from "react";
+import { useRef, type ReactElement, type ReactNode } from "react";
+
+const first_field = "input:not([type=hidden]), select, textarea";
 
 /**
  * A dialog with a title. `trigger` is the button that opens it and has the focus again afterwards; without one, `open`
@@ -21,12 +23,20 @@ export function Dialog({
   readonly onOpenChange?: (open: boolean) => void;
   readonly children: ReactNode;
 }) {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(is_open) => onOpenChange?.(is_open)}>
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 bg-black/40 transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0" />
-        <Base.Popup className="border-line bg-panel fixed top-1/2 left-1/2 flex max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 -translate-y-1/2 flex-col gap-4 overflow-y-auto rounded-2xl border p-6 shadow-xl">
+        <Base.Popup
+          ref={popup}
+          // Whoever opens a form begins to type. A finger would call up the keyboard over it.
+          initialFocus={(how) =>
+            how === "touch" || (popup.current?.querySelector<HTMLElement>(first_field) ?? true)
+          }
+          className="border-line bg-panel fixed top-1/2 left-1/2 flex max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 -translate-y-1/2 flex-col gap-4 overflow-y-auto rounded-2xl border p-6 shadow-xl"
+        >
           <div className="flex items-start justify-between gap-4">
             <Base.Title className="text-base font-semibold">{title}</Base.Title>
             <Base.Close aria-label="Close" className="hover:bg-hover -m-1.5 rounded-lg p-1.5">

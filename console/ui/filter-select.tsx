@@ -18,7 +18,7 @@ export function FilterSelect<Value extends string | number>({
   return (
     <select
       aria-label={label}
-      className="border-line bg-panel h-9 rounded-lg border px-3 max-sm:flex-1"
+      className="border-line bg-panel h-9 shrink-0 rounded-lg border px-3 max-sm:grow"
       value={value ?? ""}
       onChange={({ target }) =>
         onChange(options.find((option) => String(option.value) === target.value)?.value)

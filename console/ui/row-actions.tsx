@@ -29,7 +29,7 @@ export function RowActions({
 }) {
   return (
     // Above the row's own link.
-    <span className="relative -my-1 flex flex-wrap gap-1">
+    <span className="relative -my-1 -ml-3.5 flex flex-wrap gap-1">
       {children}
       {change && (
         <FormDialog

@@ -4,7 +4,7 @@ import { call_behaviors, chat_behaviors } from "../messages/sandbox-numbers.ts";
 export function SandboxNumbers({ of }: { readonly of: "messages" | "calls" }) {
   return (
     <details>
-      <summary className="text-accent cursor-pointer">Numbers that try other outcomes</summary>
+      <summary className="text-accent cursor-pointer">Test numbers for other outcomes</summary>
       <p className="text-muted mt-2">In the sandbox, a number that ends in …</p>
       <dl className="mt-1 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
         {(of === "calls" ? call_behaviors : chat_behaviors).map(([ending, text]) => (

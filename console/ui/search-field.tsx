@@ -1,4 +1,4 @@
-/** The search of a list; it takes effect with Enter. */
+/** The search of a list; it takes effect with Enter, and when the focus leaves it. */
 export function SearchField({
   label,
   placeholder,
@@ -17,7 +17,7 @@ export function SearchField({
       onSubmit={(event) => {
         event.preventDefault();
         const text = (new FormData(event.currentTarget).get("q") as string).trim();
-        onSearch(text === "" ? undefined : text);
+        if (text !== (value ?? "")) onSearch(text === "" ? undefined : text);
       }}
     >
       <input
@@ -27,6 +27,8 @@ export function SearchField({
         aria-label={label}
         placeholder={placeholder}
         defaultValue={value}
+        enterKeyHint="search"
+        onBlur={({ target }) => target.form?.requestSubmit()}
         className="border-line bg-panel h-9 w-full rounded-lg border px-3"
       />
     </form>

@@ -13,7 +13,7 @@ test("a campaign's call is found by its number, and shows how it ended, who was 
   });
   await openPage(`/voice/campaigns/${id}`);
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
-  await page.getByRole("link", { name: "Its calls" }).click();
+  await page.getByRole("link", { name: "Show calls" }).click();
   const calls = page.getByRole("table", { name: "Calls" });
   await expect(calls.getByRole("row")).toHaveCount(3);
   await page.getByLabel("State").selectOption("Busy");

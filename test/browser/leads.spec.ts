@@ -48,6 +48,7 @@ test("leads that are ticked get a status and an agent at once, and a refused num
   await expect(page.getByRole("row", { name: /Gladys West.*Contacted/ })).toBeVisible();
   await expect(page.getByRole("row", { name: /Mary Golda Ross.*Contacted/ })).toBeVisible();
   await page.getByRole("button", { name: "New lead" }).click();
+  await expect(page.getByLabel("Phone number")).toBeFocused();
   await page.getByLabel("Phone number").fill("098765 00061");
   await expect(page.getByLabel("Phone number")).toHaveAccessibleDescription(
     /Gladys West has this number already/,

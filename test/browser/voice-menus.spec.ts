@@ -55,13 +55,13 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await trial.getByRole("button", { name: "Press 2" }).click();
   await expect(trial).toContainText("We are open until six.");
   await expect(hours).toContainText("The caller is here");
-  await trial.getByRole("button", { name: "Played to the end" }).click();
+  await trial.getByRole("button", { name: "Skip ahead" }).click();
   await expect(trial).toContainText("Goodbye.");
-  await trial.getByRole("button", { name: "Played to the end" }).click();
+  await trial.getByRole("button", { name: "Skip ahead" }).click();
   await expect(trial).toContainText("The menu hung up.");
   await trial.getByRole("button", { name: "Start over" }).click();
   await trial.getByRole("button", { name: "Press 9" }).click();
-  await trial.getByRole("button", { name: "Played to the end" }).click();
+  await trial.getByRole("button", { name: "Skip ahead" }).click();
   await expect(trial).toContainText("The caller opted out.");
 
   await page.getByRole("button", { name: "Create menu" }).click();
@@ -73,7 +73,7 @@ test("a menu is built, tried on the page, launched, and its keys are counted on 
   await expect(page.getByRole("radio", { name: "Menu" })).toBeChecked();
   await expect(page.getByLabel("Content").locator("option:checked")).toHaveText("Opening hours");
   await page.getByLabel("Campaign name").fill("Hours");
-  await page.getByText("Numbers that try other outcomes").click();
+  await page.getByText("Test numbers for other outcomes").click();
   await expect(page.getByText("answers and presses 1")).toBeVisible();
   await page.getByLabel("Numbers").fill("9876777701");
   await page.getByRole("button", { name: "Check with a dry run" }).click();

@@ -5,6 +5,7 @@ import {
   type AgentGroup,
   type AgentMember,
 } from "../../api/agents.ts";
+import { X } from "lucide-react";
 import { api } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -132,7 +133,7 @@ function Member({
         </span>
         <FormError error={remove.error ?? change.error} />
       </div>
-      <span className="flex flex-wrap items-center gap-2">
+      <span className="flex flex-wrap items-center gap-1">
         <MemberState busy={busy} away={away_since !== null} />
         {may && (
           <Button
@@ -147,11 +148,13 @@ function Member({
         {may && (
           <Button
             kind="quiet"
+            className="w-8 px-0!"
+            title="Remove"
             busy={remove.isPending}
             aria-label={`Remove ${number}`}
             onClick={() => remove.mutate()}
           >
-            Remove
+            <X aria-hidden className="size-4" />
           </Button>
         )}
       </span>

@@ -88,7 +88,9 @@ export function CallsPage() {
               ? "Choose another kind, state, number or day."
               : "Calls of campaigns, calls by a click and incoming calls appear here as they happen."
           }
-        />
+        >
+          {!isFiltered && <DialerLink />}
+        </EmptyState>
       ) : (
         <DataTable label="Calls" columns={columns} {...table} keyOf={({ call_id }) => call_id} />
       )}
@@ -118,7 +120,7 @@ function Filters({ campaign }: { readonly campaign: string | null }) {
       />
       <SearchField
         label="Number"
-        placeholder="Number or extension, with Enter"
+        placeholder="Number or extension"
         value={filter.number}
         onSearch={(number) => change({ number })}
       />

@@ -39,7 +39,7 @@ export function DialerPage() {
   const assigned =
     user.agent_numbers.length > 0
       ? "What is assigned to you is filled in."
-      : `None is assigned to you yet: an administrator assigns extensions under Agents.${sandbox ? " The sandbox takes any two to six digits." : ""}`;
+      : `None is assigned to you yet: an administrator assigns extensions under Agents.${sandbox ? " The sandbox takes any two to six digits, such as 101." : ""}`;
   const place = async (json: FormValues) => {
     const asked = json as Parameters<typeof placeCall>[0];
     const to_number = tenDigits(asked.to_number, account.country_code) ?? asked.to_number;

@@ -184,7 +184,7 @@ function RecipientActions({
           text="No campaign sends messages to this number until someone ends the suppression."
           action="Suppress"
           trigger={
-            <Button kind="quiet" aria-label={`Suppress +${phone_number}`}>
+            <Button kind="quiet" className="-ml-3.5" aria-label={`Suppress +${phone_number}`}>
               Suppress
             </Button>
           }

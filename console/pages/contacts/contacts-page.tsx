@@ -47,7 +47,7 @@ const columns: readonly Column<Contact>[] = [
     ),
   },
   { header: "Phone", cell: ({ phone }) => <span className="tabular-nums">{phone}</span> },
-  { header: "Time zone", wide: true, cell: ({ timeZone }) => timeZone ?? "Of the number" },
+  { header: "Time zone", wide: true, cell: ({ timeZone }) => timeZone ?? "From the number" },
   { header: "Since", wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
@@ -82,7 +82,7 @@ export function ContactsPage() {
         )}
         <SearchField
           label="Name, phone or email"
-          placeholder="Name, phone or email, with Enter"
+          placeholder="Name, phone or email"
           value={search.q}
           onSearch={(q) => void navigate({ search: { ...search, q } })}
         />

@@ -43,7 +43,7 @@ export function RunningCampaigns() {
         >
           {may_send && (
             <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
-              Begin
+              New campaign
             </Link>
           )}
         </EmptyState>

@@ -72,7 +72,7 @@ function Filters() {
     <div className="flex flex-wrap gap-2">
       <SearchField
         label="Number"
-        placeholder="Number, with Enter"
+        placeholder="Number"
         value={filter.phone_number}
         onSearch={(text) => {
           const { phone_number: _, ...rest } = filter;

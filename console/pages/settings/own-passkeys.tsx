@@ -17,7 +17,7 @@ export function OwnPasskeys() {
       <FormError error={error} />
       <p className="text-muted">
         {options?.passkeys === false
-          ? "Passkeys need an address with a name, such as http://localhost:8080, not an IP address."
+          ? `Passkeys need an address with a name, such as ${location.protocol}//localhost:${location.port}, not an IP address.`
           : "A device signs you in with your fingerprint, face or PIN: no password, no code."}
       </p>
       {passkeys.length > 0 && (

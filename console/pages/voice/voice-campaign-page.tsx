@@ -66,7 +66,7 @@ function CallsOf({ id }: { readonly id: number }) {
   if (!reads && !manages) return null;
   return (
     <Link to="/calls" search={{ campaign_id: id }} className={buttonClass()}>
-      Its calls
+      Show calls
     </Link>
   );
 }

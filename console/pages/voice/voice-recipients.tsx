@@ -103,7 +103,7 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
           />
           <SearchField
             label="Number"
-            placeholder="Number, with Enter"
+            placeholder="Number"
             value={filter.number}
             onSearch={(number) => change({ number })}
           />

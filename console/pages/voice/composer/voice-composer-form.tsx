@@ -121,7 +121,9 @@ function MoreFields({ composer }: Props) {
       open={isNeeded || undefined}
       className="border-line bg-panel rounded-xl border p-4 md:p-5"
     >
-      <summary className="cursor-pointer font-semibold">Outcomes elsewhere</summary>
+      <summary className="cursor-pointer font-semibold">
+        Send outcomes to leads or another system
+      </summary>
       <div className="mt-4 grid gap-4 sm:grid-cols-2">
         {mayReadLeads && (
           <SelectField

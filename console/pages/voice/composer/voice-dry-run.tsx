@@ -34,7 +34,7 @@ export function VoiceDryRun({
       about_credits={
         <p className={credits.sufficient ? "text-muted text-xs" : "text-danger"}>
           {credits.sufficient
-            ? "For the first pulse of one answered call to each; longer calls cost more."
+            ? "For one short answered call to each; longer calls cost more."
             : "The credit does not suffice for everyone: the campaign pauses when it is used up."}
         </p>
       }

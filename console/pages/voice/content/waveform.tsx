@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 
 const bars = 160;
+const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** Plays audio and draws how loud it is; a click on the drawing plays from there. */
 export function Waveform({ label, src }: { readonly label: string; readonly src: string }) {
@@ -9,7 +10,10 @@ export function Waveform({ label, src }: { readonly label: string; readonly src:
   const peaks = usePeaks(src);
   const [played, setPlayed] = useState(0);
   useEffect(() => {
-    if (canvas.current && peaks) draw(canvas.current, peaks, played);
+    const redraw = () => canvas.current && peaks && draw(canvas.current, peaks, played);
+    redraw();
+    dark.addEventListener("change", redraw);
+    return () => dark.removeEventListener("change", redraw);
   }, [peaks, played]);
   const seek = (share: number) => {
     const player = audio.current;

@@ -16,7 +16,7 @@ export const new_menu: MenuDraft = {
   nodes: {
     welcome: {
       type: "menu",
-      prompt: { say: "Hello {{name|there}}! Press 1 to talk to us, or 9 to be called no more." },
+      prompt: { say: "Hello {{name|there}}! Press 1 to talk to us, or 9 to stop these calls." },
       keys: { "1": "thanks", "9": "stop" },
       otherwise: "bye",
     },

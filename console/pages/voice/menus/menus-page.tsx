@@ -40,7 +40,7 @@ export function MenusPage() {
       {menus?.length === 0 ? (
         <EmptyState
           title="No menus yet"
-          text="A menu asks people to press keys: to talk to an agent, to enter digits, to be called no more."
+          text="A menu asks people to press keys: to talk to an agent, to enter digits, to stop the calls."
         >
           <NewMenu />
         </EmptyState>

@@ -18,9 +18,9 @@ const doing: Readonly<Record<Trial["doing"], string>> = {
 };
 
 const waits: Readonly<Record<Trial["doing"], string>> = {
-  playing: "Played to the end",
-  asking: "Played to the end",
-  waiting: "No key",
+  playing: "Skip ahead",
+  asking: "Press no key",
+  waiting: "Press no key",
   recording: "Message left",
   transferring: "No agent answers",
   apologizing: "Time passes",
@@ -114,8 +114,8 @@ function Path({ trial: { path, collected, lead_fields } }: { readonly trial: Tri
   const kept = Object.entries({ ...collected, ...lead_fields });
   return (
     <details>
-      <summary className="text-muted cursor-pointer">The way so far</summary>
-      <ol aria-label="The way so far" className="mt-2 flex flex-col gap-1 text-xs">
+      <summary className="text-muted cursor-pointer">Steps so far</summary>
+      <ol aria-label="Steps so far" className="mt-2 flex flex-col gap-1 text-xs">
         {path.map(({ node, key }, at) => (
           <li key={at}>{key === null ? node : `${node}: ${key}`}</li>
         ))}
