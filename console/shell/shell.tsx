@@ -23,11 +23,12 @@ export function Shell() {
       >
         Skip to content
       </a>
-      <header className="border-line bg-panel flex shrink-0 items-center gap-2 border-b p-2 md:sticky md:top-0 md:h-screen md:w-60 md:flex-col md:items-stretch md:gap-6 md:overflow-y-auto md:border-r md:border-b-0 md:p-4">
+      <header className="border-line bg-panel flex shrink-0 items-center gap-2 border-b p-2 md:sticky md:top-0 md:h-screen md:w-60 md:flex-col md:items-stretch md:gap-6 md:border-r md:border-b-0 md:p-4">
         <NavigationDrawer me={me} />
         <Home />
         <PersonSearch />
-        <div className="flex flex-1 flex-col max-md:hidden">
+        {/* Scrolls alone, so that the user's menu stays in view; as wide as the outlines of its links. */}
+        <div className="-m-1 min-h-0 flex-1 [scrollbar-width:thin] overflow-y-auto p-1 max-md:hidden">
           <Navigation me={me} />
         </div>
         <div className="min-w-0 max-md:ml-auto max-md:max-w-48">

@@ -8,6 +8,8 @@ test("a paused campaign appears on the overview without a reload, and resumes fr
 }) => {
   await openPage("/");
   await expect(page.getByRole("heading", { name: "Overview" })).toBeFocused();
+  // Below more links than a window is high.
+  await expect(page.getByRole("button", { name: "Olivia Owner" })).toBeInViewport();
   await expect(page.getByText("This is a sandbox: nothing is really sent")).toBeVisible();
   const phones = Array.from({ length: 4_000 }, (_, at) => String(919_500_000_000 + at));
   const id = await createCampaign(service, "Interrupted", phones);
