@@ -90,7 +90,7 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   problems,
   service,
 }) => {
-  await openPage("/calls");
+  await openPage("/");
   await page.getByRole("link", { name: "New call" }).click();
   await expect(page.getByText("This is a sandbox: calls are simulated")).toBeVisible();
   await page.getByLabel("Customer").fill("98765");

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { overviewQuery, useOverviewRefresh } from "../../api/overview.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -10,9 +10,12 @@ import { Attention } from "./attention.tsx";
 import { RunningCampaigns, RunningVoiceCampaigns } from "./running-campaigns.tsx";
 import { Today } from "./today.tsx";
 
+const shell = getRouteApi("/shell");
+
 export function OverviewPage() {
   const { data: overview, error } = useQuery(overviewQuery);
   useOverviewRefresh();
+  const { account } = shell.useRouteContext().me;
   const may_send = useMay("chat.campaigns.create");
   const may_read_voice = useMay("voice.campaigns.read");
   const may_see_voice = useMay("voice.campaigns.manage") || may_read_voice;
@@ -21,11 +24,18 @@ export function OverviewPage() {
       title="Overview"
       text="Today, and what waits for you."
       actions={
-        may_send && (
-          <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
-            New campaign
-          </Link>
-        )
+        <>
+          {overview?.calls && account.features.includes("calls") && (
+            <Link to="/calls/new" className={buttonClass()}>
+              New call
+            </Link>
+          )}
+          {may_send && (
+            <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
+              New campaign
+            </Link>
+          )}
+        </>
       }
     >
       <FormError error={error} />
