@@ -12,9 +12,8 @@ const seconds_of_minute = 60;
 /** How far the campaign is, how many people answer, and what it costs. */
 export function VoiceStats({ campaign }: { readonly campaign: VoiceCampaign }) {
   const { total, pending, in_progress, answered, called, rejected, duplicates } = campaign;
-  const { abandoned, live_answers, attempts, cost, talk_seconds } = campaign;
+  const { abandoned, live_answers, attempts, cost } = campaign;
   const reaches_agent = useReachesAgent(campaign);
-  const minutes = Math.round(talk_seconds / seconds_of_minute);
   const percent = percentDone(total, pending);
   const left_out = rejected + duplicates;
   return (
@@ -48,14 +47,17 @@ export function VoiceStats({ campaign }: { readonly campaign: VoiceCampaign }) {
           {formatShare(abandoned, live_answers)}
         </Stat>
       )}
-      <Stat
-        label="Credits used"
-        hint={`${formatCount(minutes)} ${minutes === 1 ? "minute" : "minutes"} of talk`}
-      >
+      <Stat label="Credits used" hint={`${talkOf(campaign)} of talk`}>
         {formatCount(cost)}
       </Stat>
     </dl>
   );
+}
+
+function talkOf({ talk_seconds }: VoiceCampaign): string {
+  const minutes = Math.round(talk_seconds / seconds_of_minute);
+  if (talk_seconds < seconds_of_minute) return `${talk_seconds} s`;
+  return `${formatCount(minutes)} ${minutes === 1 ? "minute" : "minutes"}`;
 }
 
 /** What became of the people who were called, and how many were not called. */
