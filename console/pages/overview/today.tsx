@@ -19,7 +19,7 @@ function Messages({ sent, delivered, failed, replies }: NonNullable<Overview["ch
   return (
     <>
       <Stat
-        label="Messages sent today"
+        label="Messages today"
         hint={
           <>
             {formatCount(delivered)} delivered
