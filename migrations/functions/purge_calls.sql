@@ -1,5 +1,7 @@
 -- Deletes calls that ended before p_before and whose recordings are deleted, with all their rows: at most
--- p_rows_max rows. A click-to-call is deleted when its last attempt can be.
+-- p_rows_max rows. A click-to-call is deleted when its last attempt can be. A backlog is deleted from the position where the
+-- last batch ended; calls that were skipped before it are found when the next backlog is looked for. The caller has locked
+-- the account.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch. The
 -- locks therefore follow sorted arrays: an ORDER BY read the whole account instead.
 create or replace function purge_calls(
@@ -17,9 +19,13 @@ declare
   v_ids bigint[];
   v_campaigns bigint[];
   v_found int;
+  v_from timestamptz;
+  v_last timestamptz;
   -- A call has about ten rows.
   v_calls_max int := greatest(p_rows_max / 10, 1);
 begin
+  v_from := coalesce((
+    select p.at from retention_positions p where p.account_id = p_account_id and p.setting = 'calls'), '-infinity');
   with oldest as materialized (
     select c.id, c.campaign_id, c.ended_at from calls c
     -- Joined with LIMIT, because the planner would build a hash table of all the account's calls for EXISTS.
@@ -32,10 +38,10 @@ begin
         and (o.ended_at is null or o.ended_at >= p_before or o.recording_state in ('ready', 'failed'))
       limit 1) o on true
     where c.account_id = p_account_id and c.stage = 'ended' and c.recording_state not in ('ready', 'failed')
-      and c.ended_at < p_before and m.kept is null and o.kept is null
+      and c.ended_at >= v_from and c.ended_at < p_before and m.kept is null and o.kept is null
     order by c.ended_at, c.id limit v_calls_max
   ), weighed as (
-    select o.id, o.campaign_id, row_number() over w as place, sum(
+    select o.id, o.campaign_id, o.ended_at, row_number() over w as place, sum(
       (select 3 + count(*) from call_legs l where l.account_id = p_account_id and l.call_id = o.id)
       + (select count(*) from call_events e where e.account_id = p_account_id and e.call_id = o.id)
       + (select count(*) from call_menu_steps s where s.account_id = p_account_id and s.call_id = o.id)
@@ -47,10 +53,11 @@ begin
   )
   select coalesce(array_agg(w.id order by w.id) filter (where w.place = 1 or w.rows <= p_rows_max), '{}'),
     coalesce(array_agg(distinct w.campaign_id) filter (where w.place = 1 or w.rows <= p_rows_max), '{}'),
-    count(*)
-  into v_ids, v_campaigns, v_found from weighed w;
+    count(*), max(w.ended_at) filter (where w.place = 1 or w.rows <= p_rows_max)
+  into v_ids, v_campaigns, v_found, v_last from weighed w;
   deleted := cardinality(v_ids);
   more := v_found = v_calls_max or v_found > deleted;
+  perform keep_retention_position(p_account_id, 'calls', v_last, null);
   if deleted = 0 then return; end if;
   perform unfold_calls(p_account_id, v_ids);
 

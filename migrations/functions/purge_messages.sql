@@ -1,5 +1,6 @@
 -- Deletes recipients and replies of chat campaigns that finished before p_before, and older replies without a
--- campaign and unread webhooks: at most p_rows_max rows. The campaigns' counts stay.
+-- campaign and unread webhooks: at most p_rows_max rows. The campaigns' counts stay. A backlog of replies is deleted from
+-- where the last batch ended. The caller has locked the account.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch.
 -- Deletes are bounded besides their list of ids: PostgreSQL before 17 may read all that the account has and
 -- filter by the list, when accounts are small on average.
@@ -18,6 +19,8 @@ declare
   v_campaign chat_campaigns;
   v_ids bigint[];
   v_replies bigint[];
+  v_from timestamptz;
+  v_last timestamptz;
 begin
   deleted := 0;
   more := true;
@@ -59,14 +62,17 @@ begin
   end loop;
   if more then return; end if;
 
-  v_replies := array(
-    select r.id from chat_replies r
-    where r.account_id = p_account_id and r.campaign_id is null and r.received_at < p_before
-    order by r.received_at limit p_rows_max - deleted);
+  v_from := coalesce((
+    select p.at from retention_positions p where p.account_id = p_account_id and p.setting = 'messages'), '-infinity');
+  select coalesce(array_agg(o.id), '{}'), max(o.received_at) into v_replies, v_last from (
+    select r.id, r.received_at from chat_replies r
+    where r.account_id = p_account_id and r.campaign_id is null and r.received_at >= v_from and r.received_at < p_before
+    order by r.received_at limit p_rows_max - deleted) o;
   delete from chat_replies r
     where r.account_id = p_account_id and r.id = any (v_replies)
       and r.id >= (select min(i) from unnest(v_replies) i) and r.id <= (select max(i) from unnest(v_replies) i);
   deleted := deleted + cardinality(v_replies);
+  perform keep_retention_position(p_account_id, 'messages', v_last, null);
   -- The oldest by ID, because there is no index by time.
   v_ids := array(
     select u.id from (

@@ -251,6 +251,31 @@ test("deletes recipients and replies after their campaign's retention period; th
   await checkLedger(api.app.db.pool);
 });
 
+test("a backlog of calls is deleted from where the last batch ended, and a call that was skipped is deleted later", async () => {
+  const mine = await account({ calls_days: 30 });
+  const at = api.clock.now();
+  const call = (minutes: number, more = {}) =>
+    makeCall(api.app, mine, {
+      call: { ...failed, ended_at: new Date(at.getTime() + minutes * 60_000), ...more },
+    });
+  const recorded = await call(0, { recording_state: "ready" });
+  for (let i = 1; i <= 150; i++) await call(i);
+  api.clock.advance(31 * day_ms);
+  assert.equal(await applyRetention(api.app, never), 100);
+  const positions = `select setting, at from retention_positions where account_id = ${mine.account_id}`;
+  const { rows } = await api.app.db.pool.query(positions);
+  assert.deepEqual(rows, [{ setting: "calls", at: new Date(at.getTime() + 100 * 60_000) }]);
+  await api.app.db.pool.query(
+    "update calls set recording_state = 'deleted' where account_id = $1 and id = $2",
+    [mine.account_id, recorded.id],
+  );
+  assert.deepEqual(await applyAll(), [50]);
+  assert.deepEqual((await api.app.db.pool.query(positions)).rows, []);
+  api.clock.advance(7 * 3_600_000);
+  assert.deepEqual(await applyAll(), [1]);
+  assert.equal(await rowsOf("calls", mine), 0);
+});
+
 test("deletes unread webhooks with the messages' retention period, in small steps", async () => {
   const mine = await account({ messages_days: 30 });
   const other = await account();

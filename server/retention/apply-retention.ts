@@ -68,7 +68,9 @@ const runSteps = statement<{ purged: number; more: boolean; settings: readonly s
   "select purged, more, settings from apply_retention_steps($1, $2, $3, $4)",
 );
 
-// Unless the settings were changed meanwhile.
+// Unless the settings were changed meanwhile. Deletes the positions of the backlog: what was skipped is found at the next
+// visit.
 const postpone = statement(`
+  with begun as (delete from retention_positions where account_id = $1)
   update accounts set retention_due_at = $4::timestamptz + $3 * interval '1 ms'
   where account_id = $1 and retention_due_at = $2::text::timestamptz`);

@@ -92,6 +92,7 @@ async function fillOthers(api: TestApi, owner: TestAccount, made: Made): Promise
   await insert("lead_collaborators", { lead_id: await idOf("leads"), user_id, added_at: at });
   await insert("leases", { name: "chat_sender:1", fence: 1_700_000_000_123, expires_at: at });
   await insert("rate_windows", { endpoint: "test", began_at: at, count: 3 });
+  await insert("retention_positions", { setting: "calls", at });
   await insert("whatsapp_credentials", {
     access_token: seal("whatsapp_credentials.access_token", 0, "EAAB"),
     ...stamps,

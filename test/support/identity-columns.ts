@@ -130,6 +130,7 @@ const impersonal: Columns = {
   phone_numbers: "number",
   picklist_options: "color label picklist value",
   rate_windows: "endpoint",
+  retention_positions: "setting",
   roles: "permissions",
   saved_views: "columns page",
   schema_functions: "checksum name",

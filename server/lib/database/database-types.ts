@@ -903,6 +903,13 @@ export interface RateWindows {
   endpoint: string;
 }
 
+export interface RetentionPositions {
+  account_id: number;
+  at: Date | null;
+  id: number | null;
+  setting: string;
+}
+
 export interface Roles {
   account_id: number;
   created_at: Date;
@@ -1301,6 +1308,7 @@ export interface DB {
   phone_numbers: PhoneNumbers;
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;
+  retention_positions: RetentionPositions;
   roles: Roles;
   saved_views: SavedViews;
   sign_in_emails: SignInEmails;
