@@ -2,4 +2,4 @@
 // `-- --smoke` for a small run.
 import { runBenches } from "./lib/run-benches.ts";
 
-await runBenches("Chat", ["chat-intake", "chat-send", "chat-webhooks"]);
+await runBenches("Chat", ["chat-intake", "chat-send", "chat-send-many", "chat-webhooks"]);

@@ -12,6 +12,7 @@ import {
 } from "../../../test/support/chat-fixture.ts";
 import {
   makeChatCampaign,
+  makeChatNumber,
   makeChatTemplate,
   makeSuppression,
 } from "../../../test/support/chat-factory.ts";
@@ -136,6 +137,30 @@ test("campaigns of one number are sent in alternation", async (t) => {
   await Promise.all(ids.map((id) => completed(id)));
   const half = provider.sent.slice(0, 60).map(({ outgoing }) => outgoing.message_id.split(".")[2]);
   for (const id of ids) assert.ok(half.filter((of) => of === String(id)).length >= 20);
+});
+
+test("more numbers than batches that run at once send every message once", async (t) => {
+  const { account, senders } = await open(t);
+  const ids: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    const number = await makeChatNumber(api.app, account);
+    shared.providers.set(number.provider_phone_number_id, provider);
+    const template_id = await makeChatTemplate(api.app, account, number);
+    const recipients = Array.from({ length: 30 }, (_, n) => ({
+      phone: String(919_800_000_000 + i * 100 + n),
+    }));
+    ids.push(await makeChatCampaign(api.app, account, number, template_id, recipients));
+  }
+  // As the poll does: a process starts no more senders than its share at once.
+  await eventually(async () => {
+    await senders.startDue();
+    const states = await Promise.all(ids.map((id) => stateOf(id)));
+    return states.every((state) => state === "completed");
+  });
+  assert.equal(provider.sent.length, 600);
+  assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 600);
+  for (const id of ids) assert.deepEqual(await statesOf(id), { accepted: 30 });
+  await checkLedger(api.app.db.pool);
 });
 
 test("a recipient without a value or default for a placeholder fails at dispatch, uncharged", async (t) => {

@@ -2,18 +2,24 @@
 // sends them at the number's rate and records the results, one statement at a time.
 import type { WorkerContext } from "../../../engine/leased-workers.ts";
 import { isLeaseLost } from "../../../engine/leases.ts";
+import { openShares } from "../../../lib/shares.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { traced } from "../../../lib/tracing/tracing.ts";
 import { applyEffects } from "./apply-effects.ts";
 import { hasWork, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
-import { openDispatch } from "./dispatch.ts";
-import { openRateBucket } from "./rate-bucket.ts";
+import { openDispatch, type Dispatch } from "./dispatch.ts";
+import { openRateBucket, type RateBucket } from "./rate-bucket.ts";
 import { inFlightMax, type CampaignWork, type Sender } from "./sender.ts";
 import { recordAndMark, type Marked } from "./sender-statements.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
 const poll_ms = 1_000;
 const retry_ms = 200;
+/**
+ * Statements of the senders of this process at the same time, fewer than its connections and fewer per account. A batch
+ * is put together when it has its slot, so that the results that arrived while it waited are part of it.
+ */
+const batches = openShares(8, 6, Number.POSITIVE_INFINITY);
 
 /**
  * Sends until there is no work left, the lease is lost or a stop is requested; then nothing is in
@@ -53,17 +59,16 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
     if (performance.now() - polled_at >= poll_ms || settled) await poll();
     // Otherwise an idle sender would end without applying the effects of the poll.
     if (sender.effects.length > 0) return true;
-    const campaign = draining ? null : nextCampaign(sender);
-    const slots = inFlightMax(sender) + ahead(inFlightMax(sender), results.length);
-    const room = slots - dispatch.busy();
-    const take = campaign ? Math.min(room, bucket.available()) : 0;
+    const next = () => nextMessages(sender, worker, { dispatch, bucket });
+    const { campaign, room, take } = next();
     if (results.length > 0 || take > 0) {
-      const asked_at = performance.now();
-      const recording = results.length > 0;
-      const start = (marked: readonly Marked[]) => dispatch.start(marked, asked_at);
-      const marked = await startBatch(sender, { campaign, take }, start);
-      moved ||= recording || marked.length > 0;
-      bucket.spend(marked.length);
+      await batches.use(lease.account_id, async () => {
+        const recording = results.length > 0;
+        // Again: results may have arrived while it waited.
+        const marked = await startBatch(sender, next(), dispatch);
+        moved ||= recording || marked.length > 0;
+        bucket.spend(marked.length);
+      });
       return true;
     }
     if (dispatch.busy() === 0 && (draining || !(await isWorthWaiting(sender)))) return false;
@@ -91,6 +96,18 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
   await dispatch.ended();
 }
 
+/** Returns the campaign to serve, the slots that are free and how many messages to mark now. */
+function nextMessages(
+  sender: Sender,
+  { stopping }: WorkerContext,
+  { dispatch, bucket }: { readonly dispatch: Dispatch; readonly bucket: RateBucket },
+): { readonly campaign: CampaignWork | null; readonly room: number; readonly take: number } {
+  const campaign = stopping.aborted ? null : nextCampaign(sender);
+  const slots = inFlightMax(sender) + ahead(inFlightMax(sender), sender.results.length);
+  const room = slots - dispatch.busy();
+  return { campaign, room, take: campaign ? Math.min(room, bucket.available()) : 0 };
+}
+
 /**
  * Records the results and starts the next messages in a span. Each batch is a trace of its own: one for a campaign of a
  * million messages would be too large to read.
@@ -98,8 +115,9 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
 async function startBatch(
   sender: Sender,
   { campaign, take }: { readonly campaign: CampaignWork | null; readonly take: number },
-  start: (marked: readonly Marked[]) => void,
+  dispatch: Dispatch,
 ): Promise<Marked[]> {
+  const asked_at = performance.now();
   const attributes = {
     "trunkline.account.id": sender.lease.account_id,
     "trunkline.campaign.id": campaign?.id,
@@ -109,7 +127,7 @@ async function startBatch(
   return traced("chat batch", { parent: null, attributes }, async (span) => {
     const marked = await runBatch(sender, campaign, take);
     span?.set({ "trunkline.batch.messages": marked.length });
-    start(marked);
+    dispatch.start(marked, asked_at);
     return marked;
   });
 }
