@@ -18,11 +18,16 @@ import { makeSandboxTrunk } from "./support/telephony-factory.ts";
 const rows = 20_000;
 const page_rows = 50;
 
-/** What may read more, with the reason. The key is a list, or a list with some of its filters. */
-const exceptions: Readonly<Record<string, string>> = {
-  listPeople:
-    "searches the newest 5,000 leads, contacts, members, replies and calls, and looks up 500 groups and 200 campaigns, whatever lies behind",
-};
+/** What may read more, up to a limit whatever lies behind. The key is a list, or a list with some of its filters. */
+const exceptions: Readonly<Record<string, { readonly rows_max: number; readonly reason: string }>> =
+  {
+    listPeople: {
+      rows_max: 6_000,
+      reason:
+        "no index has a part of a name or the last digits of a number, and one would slow down the creation of leads: a " +
+        "statement searches the newest 5,000 rows of one table, or looks up ten people in 500 groups and 200 campaigns",
+    },
+  };
 
 let api: TestApi;
 let account: TestAccount;
@@ -187,7 +192,8 @@ for (const route of lists) {
       "no value of these finds a row",
     );
     const unexpected = excesses.filter(
-      ({ key }) => key.startsWith(`${route.id} `) && !exceptionOf(key),
+      ({ key, statement }) =>
+        key.startsWith(`${route.id} `) && statement.read > rowsMaxOf(exceptionOf(key)),
     );
     const lines = unexpected.map(
       ({ request, statement: { read: reads, returned, text } }) =>
@@ -204,6 +210,11 @@ test("every exception is still necessary", () => {
     [],
   );
 });
+
+/** Returns how many rows a statement may read by the exception, or without one. */
+function rowsMaxOf(exception: string | undefined): number {
+  return exception === undefined ? 0 : exceptions[exception]!.rows_max;
+}
 
 /** Returns the exception for a list with filters: of the list, or with some of these filters. */
 function exceptionOf(key: string): string | undefined {
