@@ -58,11 +58,13 @@ export function openReadReplica(
     ahead = ahead.slice(seen + 1);
   };
   const follow = async () => {
-    reason = "it lags behind the primary";
-    await look().catch((error: unknown) => {
-      const { message, code } = error as { message?: string; code?: string };
-      reason = message || code || String(error);
-    });
+    reason = await look().then(
+      () => "it lags behind the primary",
+      (error: unknown) => {
+        const { message, code } = error as { message?: string; code?: string };
+        return message || code || String(error);
+      },
+    );
     // Sampled four times a second; older samples than the bound say nothing more.
     ahead = ahead.slice(-Math.ceil(staleness_ms_max / poll_ms) - 1);
     if (isUsable() === was_usable) return;
