@@ -7,12 +7,18 @@ import type { App } from "./app.ts";
  * last, unless the database's clock has been set back by more than a day.
  */
 export async function purgeLeases({ db }: Pick<App, "db">): Promise<number> {
-  return (await deleteReleased(db.pool, [1_000])).length;
+  let deleted = 0;
+  for (const { account_id, names } of await findOld(db.pool, [1_000]))
+    deleted += (await deleteOld(db.pool, [account_id, names])).length;
+  return deleted;
 }
 
-const deleteReleased = statement(`
-  delete from leases l using (
-    select account_id, name from leases
-    where (holder is null or account_id = 0 and starts_with(name, 'pool:')) and expires_at < now() - interval '1 day'
-    limit $1 for update skip locked) old
-  where l.account_id = old.account_id and l.name = old.name returning 1`);
+const isOld = `
+  (holder is null or account_id = 0 and starts_with(name, 'pool:')) and expires_at < now() - interval '1 day'`;
+
+const findOld = statement<{ account_id: number; names: string[] }>(`
+  select account_id, array_agg(name) as names
+  from (select account_id, name from leases where ${isOld} limit $1) old group by account_id`);
+
+const deleteOld = statement(`
+  delete from leases where account_id = $1 and name = any ($2) and ${isOld} returning 1`);

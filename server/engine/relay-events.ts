@@ -54,19 +54,10 @@ async function relayAccounts(
   return relayed;
 }
 
-// A loose index scan: jumps from account to account in the index of events without seq, instead of reading
-// all of it.
-const findAccounts = statement<{ account_id: number }>(`
-  with recursive waiting as (
-    (select account_id from events where seq is null and account_id > $1
-      order by account_id limit 1)
-    union all
-    select (
-      select e.account_id from events e where e.seq is null and e.account_id > w.account_id
-      order by e.account_id limit 1)
-    from waiting w where w.account_id is not null
-  )
-  select account_id from waiting where account_id is not null limit $2`);
+// A function, because Citus needs another body.
+const findAccounts = statement<{ account_id: number }>(
+  "select account_id from accounts_with_new_events($1, $2)",
+);
 
 /** When the relay has work: see poll-work.ts. */
 export const due_events = ["from events where seq is null order by account_id"];

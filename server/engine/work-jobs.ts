@@ -126,35 +126,47 @@ async function findDue(
   const now = app.clock.now();
   for (let round = 0; round < due_rounds_max; round++) {
     const known = due.map(({ account_id, kind }) => `${kind}:${account_id}`);
-    const values = [now, kinds, places.full(), known, due_rows_max];
-    const found = await findDueAccounts(app.db.pool, values);
+    const values = [now, places.full(), known, due_rows_max];
+    const found = await findDueAccounts(kinds)(app.db.pool, values);
     due.push(...found);
     if (found.reduce((sum, { jobs }) => sum + jobs, 0) < due_rows_max) break;
   }
   return due;
 }
 
-// By kind, from an index, so that a backlog of other kinds is not read.
-const findDueAccounts = statement<Due & { jobs: number }>(`
-  select due.account_id, k.kind, count(*) as jobs
-  from unnest($2::text[]) k (kind)
-  cross join lateral (
-    select j.account_id, j.run_at from jobs j
-    where j.kind = k.kind and j.run_at <= $1 and (j.lease_until is null or j.lease_until <= now())
-      and not exists (select from accounts a where a.account_id = j.account_id and a.frozen_at is not null)
-      and j.account_id <> all ($3::bigint[]) and k.kind || ':' || j.account_id <> all ($4::text[])
-    order by j.run_at limit $5
-  ) due
-  group by due.account_id, k.kind order by min(due.run_at)`);
+const isDue = (kind: string) =>
+  `kind = '${kind}' and run_at <= $1 and (lease_until is null or lease_until <= now())`;
+
+// A query for each kind, from an index, so that a backlog of other kinds is not read. Not a look-up for each row of
+// kinds, which Citus refuses.
+const findDueAccounts = remembered((kinds) => {
+  const due = kinds.map(
+    (kind) => `
+      (select j.account_id, '${kind}' as kind, j.run_at from jobs j
+      where ${isDue(kind)}
+        and not exists (select from accounts a where a.account_id = j.account_id and a.frozen_at is not null)
+        and j.account_id <> all ($2::bigint[]) and '${kind}:' || j.account_id <> all ($3::text[])
+      order by j.run_at limit $4)`,
+  );
+  return statement<Due & { jobs: number }>(`
+    select due.account_id, due.kind, count(*) as jobs from (${due.join(" union all ")}) due
+    group by due.account_id, due.kind order by min(due.run_at)`);
+});
+
+/** Makes one value for each list of kinds. */
+function remembered<T>(make: (kinds: readonly string[]) => T): (kinds: readonly string[]) => T {
+  const made = new Map<string, T>();
+  return (kinds) => {
+    const key = kinds.join();
+    const found = made.get(key) ?? make(kinds);
+    made.set(key, found);
+    return found;
+  };
+}
 
 /** When jobs of the kinds are due: see poll-work.ts. */
-export const dueJobs = (kinds: readonly string[]): string[] => [
-  `from unnest('{${kinds.join()}}'::text[]) k (kind)
-   cross join lateral (
-     select from jobs j
-     where j.kind = k.kind and j.run_at <= $1 and (j.lease_until is null or j.lease_until <= now())
-     order by j.run_at limit 1) due`,
-];
+export const dueJobs = (kinds: readonly string[]): string[] =>
+  kinds.map((kind) => `from jobs where ${isDue(kind)} order by run_at`);
 
 /** Returns false when the account has no unclaimed due job of the kind. */
 async function workNext(

@@ -4,6 +4,7 @@ import { notFound } from "../../lib/errors.ts";
 import type { AccountResponse } from "./account-schema.ts";
 import type { CallCaps } from "./internal/call-caps-schema.ts";
 import { boundOf } from "./call-destinations.ts";
+import { storageUsed } from "./storage.ts";
 import type { Feature } from "../permissions.ts";
 
 /** Returns the account, or throws not-found. */
@@ -85,7 +86,9 @@ function accountRows(db: Kysely<DB>) {
       "retention_audit_days",
       "retention_ledger_days",
       "storage_megabytes",
-      sql<number>`storage_used(account_id)`.as("storage_used_bytes"),
+      sql<number>`(${sql.raw(storageUsed("accounts.account_id"))})::bigint`.as(
+        "storage_used_bytes",
+      ),
     ]);
 }
 

@@ -50,11 +50,14 @@ export async function createAccount(
 /** The next ID that no imported account has: those keep the ID that another installation gave them. */
 async function newAccountId(tx: Tx): Promise<number> {
   for (;;) {
-    const [free] = await nextAccountId(tx, []);
-    if (free && !free.taken) return free.id;
+    const [next] = await nextAccountId(tx, []);
+    const taken = await findTaken(tx, [next!.id]);
+    if (taken.length === 0) return next!.id;
   }
 }
 
-const nextAccountId = statement<{ id: number; taken: boolean }>(`
-  select n.id, exists (select from accounts a where a.account_id = n.id) as taken
-  from (select nextval(pg_get_serial_sequence('accounts', 'account_id')) as id) n`);
+const nextAccountId = statement<{ id: number }>(
+  "select nextval(pg_get_serial_sequence('accounts', 'account_id')) as id",
+);
+
+const findTaken = statement("select 1 from accounts where account_id = $1");

@@ -22,6 +22,19 @@ export async function isStorageFull(db: Executor, account_id: number): Promise<b
   return used >= megabytes * 1_000_000;
 }
 
+/**
+ * Returns an expression of the bytes of an account's audio, of uploads that are not decoded yet, and of files that are
+ * being imported. Audio has 16 bytes per millisecond (lib/audio/audio.ts). Recordings are stored on their nodes.
+ */
+export const storageUsed = (accountId: string) => `
+  coalesce((select sum(k.duration_ms) * 16 from voice_audio k where k.account_id = ${accountId}), 0)
+  + coalesce((
+    select sum(octet_length(f.upload)) from voice_files f
+    where f.account_id = ${accountId} and f.upload is not null), 0)
+  + coalesce((
+    select sum(i.file_bytes) from lead_imports i
+    where i.account_id = ${accountId} and i.state = 'processing'), 0)`;
+
 const readStorage = statement<{ used: number; megabytes: number }>(`
-  select storage_used($1) as used, a.storage_megabytes as megabytes
+  select (${storageUsed("$1")})::bigint as used, a.storage_megabytes as megabytes
   from accounts a where a.account_id = $1`);

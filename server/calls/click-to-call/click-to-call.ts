@@ -15,11 +15,8 @@ import {
   type NoPickPolicy,
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "../../telephony/trunks/choose-trunk.ts";
-import {
-  validateClickToCall,
-  type CallCap,
-  type ValidatedClickToCall,
-} from "./validate-click-to-call.ts";
+import type { CallCap } from "./internal/find-call-cap.ts";
+import { validateClickToCall, type ValidatedClickToCall } from "./validate-click-to-call.ts";
 import { credits_per_call, type NewCall } from "./queue-call.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 

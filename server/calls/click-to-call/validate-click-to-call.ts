@@ -23,6 +23,7 @@ import {
 } from "../../telephony/trunks/choose-trunk.ts";
 import { contactTimeZones, customerZones } from "../customer-hours.ts";
 import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
+import { findCallCap, type CallCap } from "./internal/find-call-cap.ts";
 
 /** The result; the other fields are valid only if there are no violations. */
 export type ValidatedClickToCall = {
@@ -45,9 +46,6 @@ export type ValidatedClickToCall = {
   /** The operator's cap that a call now would exceed; null for none, and for a scheduled call. */
   readonly cap: CallCap | null;
 };
-
-/** Whose cap on legs or credits. */
-export type CallCap = "account" | "token" | "number";
 
 type Account = Pick<Caller["account"], "id" | "country_code" | "time_zone">;
 
@@ -77,9 +75,14 @@ export async function validateClickToCall(
   const to_phone = account.country_code + (text("to_number") ?? "");
   const spellings = from === null || isExtension(from) ? [] : phoneSpellings(from);
   const cli_number = text("cli_number");
-  const values = [account.id, ...groupIds, from, cli_number, to_phone, token_id, now, spellings];
-  const [rows] = await findReferences(db.pool, values);
-  const references = rows!;
+  const values = [account.id, ...groupIds, from, cli_number, to_phone, spellings];
+  const dialsAgent = from !== null && !isExtension(from) && groups.from_group_id === null;
+  const phones = dialsAgent ? [to_phone, from] : [to_phone];
+  const [[found], cap] = await Promise.all([
+    findReferences(db.pool, values),
+    start === null ? findCallCap(db.pool, account.id, token_id, phones, now) : null,
+  ]);
+  const references = found!;
   const usable = usableTrunks(references, from ?? "");
   const dialed = {
     from_number: from !== null && isExtension(from) ? null : from,
@@ -114,7 +117,7 @@ export async function validateClickToCall(
     customer_zones: customerZones({ ...references, to_phone }),
     trunk: chooseTrunk(callable.trunks, random()),
     blocker: callable.blocker,
-    cap: start === null ? references.cap : null,
+    cap,
   };
 }
 
@@ -127,7 +130,6 @@ type References = CallingWindow &
     readonly knows_extension: boolean;
     readonly knows_agent_number: boolean;
     readonly contact_time_zones: readonly string[];
-    readonly cap: CallCap | null;
     readonly trunks: readonly TrunkOnNode[];
   };
 
@@ -144,13 +146,11 @@ const findReferences = statement<References>(`
       select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
     exists (
       select from agent_numbers n
-      where n.account_id = $1 and n.phone_key = ($10::text[])[1]
+      where n.account_id = $1 and n.phone_key = ($8::text[])[1]
     ) or exists (
       select from agent_group_members m
-      where m.account_id = $1 and m.number = any($10)) as knows_agent_number,
+      where m.account_id = $1 and m.number = any($8)) as knows_agent_number,
     ${contactTimeZones("$1", "$7")} as contact_time_zones,
-    call_cap($1, $8, array_remove(array[
-      $7::text, case when length($5) > 6 and $3::bigint is null then $5 end], null), $9) as cap,
     (select coalesce(json_agg(t), '[]') from (${trunksOnNodes("$1", "$6")}) t) as trunks
   from accounts a where a.account_id = $1`);
 

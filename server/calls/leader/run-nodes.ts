@@ -18,22 +18,29 @@ const operator_account_id = 0;
 
 export type NodeLeaders = LeasedWorkers<LeaderHandle>;
 
-// An inactive node keeps a leader until its calls have ended.
 const without_leader = `
-  from voice_nodes n
-  where (n.active or exists (
-      select from calls c where c.node_id = n.id and c.stage not in ('queued', 'ended')))
-    and not exists (
-      select from leases l
-      where l.account_id = ${operator_account_id} and l.name = 'voice_node:' || n.id
-        and l.holder is not null and l.expires_at > clock_timestamp())`;
+  not exists (
+    select from leases l
+    where l.account_id = ${operator_account_id} and l.name = 'voice_node:' || n.id
+      and l.holder is not null and l.expires_at > clock_timestamp())`;
 
+// An inactive node keeps a leader until its calls have ended.
+const live_calls_of_inactive = `
+  from calls c join voice_nodes n on n.id = c.node_id
+  where not n.active and c.stage not in ('queued', 'ended')`;
+
+// A CTE, because Citus refuses a subquery of calls for each row of a reference table.
 const findNodes = statement<Candidate>(`
-  select ${operator_account_id} as account_id, n.id ${without_leader} and n.driver = any ($1)
+  with draining as materialized (select distinct c.node_id ${live_calls_of_inactive})
+  select ${operator_account_id} as account_id, n.id from voice_nodes n
+  where (n.active or n.id in (select d.node_id from draining d)) and n.driver = any ($1) and ${without_leader}
   order by n.id limit 100`);
 
 /** When node leaders have work: see poll-work.ts. */
-export const due_nodes = [without_leader];
+export const due_nodes = [
+  `from voice_nodes n where n.active and ${without_leader} order by n.id`,
+  `${live_calls_of_inactive} order by n.id`,
+];
 
 /** Opens the node leaders of this process; after a stop, live calls continue at the switch. */
 export function openNodeLeaders(

@@ -5,7 +5,12 @@ import type pg from "pg";
 
 const folder = join(import.meta.dirname, "../../../migrations/distributed");
 /** Functions with another body than on PostgreSQL, and those that only these call, which come first. */
-const bodies = ["create_leads_on_node", "create_leads"];
+const bodies = [
+  "create_leads_on_node",
+  "create_leads",
+  "accounts_with_new_events",
+  "find_dialable",
+];
 /** Runs on the node of the account, also when another function calls it. */
 const delegated =
   "create_leads_on_node(bigint, json, timestamptz, bigint[], bigint[], bigint[], bigint[])";

@@ -6,9 +6,9 @@ import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 import { chooseTrunk, findTrunks } from "./choose-trunk.ts";
 
 const findStranded = statement<{ id: number }>(`
-  select n.id from voice_nodes n
-  where (not n.active or n.lost_at is not null)
-    and exists (select from calls c where c.node_id = n.id and c.stage = 'queued')`);
+  select distinct n.id from voice_nodes n
+  join calls c on c.node_id = n.id and c.stage = 'queued'
+  where not n.active or n.lost_at is not null`);
 
 /**
  * Runs one iteration: moves calls that are queued on an inactive or lost node to another node of their trunk,

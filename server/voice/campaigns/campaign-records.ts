@@ -17,6 +17,7 @@ import {
 } from "./campaign-record-schema.ts";
 import { shownCallerId } from "./internal/change-trunk.ts";
 import { hold_reasons, type HoldResponse } from "./internal/holds.ts";
+import { findCaps, type CampaignCap } from "./internal/find-caps.ts";
 import { dueCallableFrom, waitReasonOf } from "./internal/wait-reason.ts";
 
 /** The filters of a list of campaigns; a campaign matches all that are given. */
@@ -64,7 +65,7 @@ type CampaignRow = Readonly<Record<RecipientState, number>> & {
   /** The distinct lists of zones of due recipients, joined by `&`. */
   readonly due_time_zones: readonly string[];
   /** Whose cap on calls keeps it from calling; null unless it is running. */
-  readonly cap: "account" | "token" | null;
+  readonly cap: CampaignCap;
   /** Why its last call ended; null unless it is running. */
   readonly last_ended_reason: string | null;
 };
@@ -143,7 +144,7 @@ async function findRows(
   accountId: number,
   search: { conditions: readonly RawBuilder<unknown>[]; limit: number; now: Date },
 ): Promise<CampaignRow[]> {
-  const { rows } = await sql<CampaignRow>`
+  const { rows } = await sql<Omit<CampaignRow, "cap"> & { readonly token_id: number | null }>`
     select v.id, v.public_id, v.name, v.call_type, v.send_to, v.voice_file_id, v.is_test, v.state,
       v.trunk_id, v.caller_id, v.total, v.rejected, v.duplicates, v.max_retry, v.retry_after_minutes, v.scheduled_at,
       v.started_at, v.finished_at, v.purged_at, v.created_at, v.created_by, v.crm_workspace_id, v.callback_url,
@@ -164,8 +165,8 @@ async function findRows(
               and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= ${search.now}
             limit 1) r)) as due_time_zones,
       case when v.state = 'running' then (
-        select call_cap(${accountId}, m.token_id, '{null}', ${search.now}) from call_campaigns m
-        where m.account_id = ${accountId} and m.id = v.id) end as cap,
+        select m.token_id from call_campaigns m
+        where m.account_id = ${accountId} and m.id = v.id) end as token_id,
       case when v.state = 'running' then (
         select c.ended_reason from calls c
         where c.account_id = ${accountId} and c.campaign_id = v.id and c.stage = 'ended'
@@ -183,7 +184,13 @@ async function findRows(
         and v.state in ('scheduled', 'running')) h
     where ${sql.join([sql`v.account_id = ${accountId}`, ...search.conditions], sql` and `)}
     order by v.id desc limit ${search.limit}`.execute(db);
-  return rows;
+  const running = rows.filter(({ state }) => state === "running");
+  const tokens = new Set(running.map(({ token_id }) => token_id));
+  const caps = await findCaps(db, accountId, tokens, search.now);
+  return rows.map(({ token_id, ...row }) => {
+    const cap = row.state === "running" ? (caps.get(token_id) ?? null) : null;
+    return { ...row, cap };
+  });
 }
 
 function conditionsOf({ status, call_type, voice_file_id, is_test = false }: CampaignFilter) {

@@ -56,18 +56,25 @@ export async function recordLoss(app: App, lease: Lease, nodeId: number): Promis
   await updateNode(app, lease, nodeId, sql`lost_at = coalesce(n.lost_at, ${app.clock.now()})`);
 }
 
+// Two statements: Citus refuses one that reads a distributed table and changes a reference table.
 async function updateNode(
   app: App,
   { account_id, name, fence }: Lease,
   nodeId: number,
   set: RawBuilder<unknown>,
 ): Promise<void> {
-  await sql`
-    update voice_nodes n set ${set}
-    where n.id = ${nodeId} and exists (
-      select from leases l
-      where l.account_id = ${account_id} and l.name = ${name} and l.fence = ${fence})
-  `.execute(app.db.query);
+  await app.db.query.transaction().execute(async (tx) => {
+    const held = await tx
+      .selectFrom("leases")
+      .select("fence")
+      .where("account_id", "=", account_id)
+      .where("name", "=", name)
+      .where("fence", "=", fence)
+      .forKeyShare()
+      .execute();
+    if (held.length > 0)
+      await sql`update voice_nodes n set ${set} where n.id = ${nodeId}`.execute(tx);
+  });
 }
 
 /** Finds accounts with due calls on the node, the longest waiting first. */

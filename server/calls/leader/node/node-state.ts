@@ -59,11 +59,14 @@ type StateRow = {
 };
 
 const findNodeState = statement<StateRow>(`
+  with live as materialized (
+    select distinct c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended')
+  )
   select 'node' as kind, to_json(n) as data
   from (
     select v.calls_per_second, v.calls_max, v.active, v.ari_url, v.ari_user, v.ari_password, v.ari_app, v.cdr_path,
       v.sounds_dir,
-      exists (select from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended')) as has_live_calls
+      exists (select from live) as has_live_calls
     from voice_nodes v where v.id = $1) n
   union all
   select 'trunk', to_json(t)
@@ -73,8 +76,7 @@ const findNodeState = statement<StateRow>(`
       coalesce(s.calls_max, 0) as calls_max
     from trunks t
     left join trunk_nodes s on s.trunk_id = t.id and s.node_id = $1
-    where s.node_id is not null or t.id in (
-      select c.trunk_id from calls c where c.node_id = $1 and c.stage not in ('queued', 'ended'))) t
+    where s.node_id is not null or t.id in (select l.trunk_id from live l)) t
   union all
   (select 'calls', null from calls
     where node_id = $1 and stage = 'queued' and due_at <= $2 order by due_at limit 1)
