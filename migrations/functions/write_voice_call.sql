@@ -8,15 +8,20 @@ language plpgsql as $$
 declare
   v_call calls;
   v_state text;
+  v_due_at timestamptz := p_recipient ->> 'due_at';
+  v_callbacks int := coalesce((p_recipient ->> 'callback')::boolean, false)::int;
+  v_uncounted int := coalesce((p_recipient ->> 'uncounted')::boolean, false)::int;
 begin
   if not write_call(p_account_id, p_call_id, p_fence, p_call, p_legs, p_events, p_durable, p_now) then
     return false;
   end if;
+  if p_recipient is not null or p_steps <> '[]' then
+    select * into v_call from calls c where c.account_id = p_account_id and c.id = p_call_id;
+  end if;
   insert into call_menu_steps (account_id, call_id, campaign_id, recipient_id, node, key, at)
-    select p_account_id, p_call_id, c.campaign_id, c.recipient_id, s ->> 'node', s ->> 'key',
+    select p_account_id, p_call_id, v_call.campaign_id, v_call.recipient_id, s ->> 'node', s ->> 'key',
       (s ->> 'at')::timestamptz
-    from jsonb_array_elements(p_steps) s
-    join calls c on c.account_id = p_account_id and c.id = p_call_id;
+    from jsonb_array_elements(p_steps) s;
   insert into call_transcripts (account_id, call_id, who, text, at)
     select p_account_id, p_call_id, s ->> 'who', s ->> 'text', (s ->> 'at')::timestamptz
     from jsonb_array_elements(p_said) s;
@@ -27,7 +32,6 @@ begin
     on conflict (account_id, call_id, recording) do update set state = excluded.state;
   if p_recipient is null then return true; end if;
 
-  select * into v_call from calls c where c.account_id = p_account_id and c.id = p_call_id;
   v_state := p_recipient ->> 'state';
   if v_state = 'waiting' then
     -- No recipient of a cancelled campaign waits any more.
@@ -37,18 +41,17 @@ begin
   end if;
   update voice_recipients r set state = v_state,
       skip_reason = case when v_state = 'skipped' then v_call.ended_reason end,
-      due_at = case when v_state = 'waiting' then (p_recipient ->> 'due_at')::timestamptz else r.due_at end,
+      due_at = case when v_state = 'waiting' then v_due_at else r.due_at end,
       finished_at = case when v_state = 'waiting' then null else v_call.ended_at end,
-      callbacks = r.callbacks + case when v_state = 'waiting' and (p_recipient ->> 'callback')::boolean
-        then 1 else 0 end,
-      attempts = r.attempts - case when (p_recipient ->> 'uncounted')::boolean then 1 else 0 end
+      callbacks = r.callbacks + case when v_state = 'waiting' then v_callbacks else 0 end,
+      attempts = r.attempts - v_uncounted
     where r.account_id = p_account_id and r.campaign_id = v_call.campaign_id
       and r.id = v_call.recipient_id and r.state = 'calling' and r.call_id = p_call_id;
   if not found then
     raise exception 'the recipient of call % of account % is not being called', p_call_id, p_account_id;
   end if;
   perform count_voice(p_account_id, v_call.campaign_id, 1 + (p_call_id % 8)::int, 'calling', v_state, 1,
-    case when (p_recipient ->> 'uncounted')::boolean then -1 else 0 end, v_call.cost, coalesce(v_call.talk_seconds, 0));
+    -v_uncounted, v_call.cost, coalesce(v_call.talk_seconds, 0));
   -- count_voice has locked the slot.
   if v_call.answered_at is not null and v_call.answered_by <> 'machine' then
     update voice_counts k set live_answers = k.live_answers + 1, abandoned = k.abandoned + v_call.abandoned::int

@@ -10,6 +10,8 @@ const bodies = [
   "create_leads",
   "accounts_with_new_events",
   "find_dialable",
+  "make_deliveries",
+  "record_chat_replies",
 ];
 /** Runs on the node of the account, also when another function calls it. */
 const delegated =

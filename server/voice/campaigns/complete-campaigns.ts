@@ -59,12 +59,12 @@ const endCampaign = statement<{ id: number }>(`
         'live_answers', n.live_answers, 'abandoned', n.abandoned,
         'abandonment_rate', n.abandoned::float8 / nullif(n.live_answers, 0))
     from ended e
-    cross join lateral (
+    cross join (
       select sum(c.answered) as answered, sum(c.machine) as machine, sum(c.busy) as busy,
         sum(c.no_answer) as no_answer, sum(c.failed) as failed, sum(c.suppressed) as suppressed,
         sum(c.skipped) as skipped, sum(c.cancelled) as cancelled, sum(c.attempts) as attempts, sum(c.cost) as cost,
         sum(c.talk_seconds) as talk_seconds, sum(c.live_answers) as live_answers, sum(c.abandoned) as abandoned
-      from voice_counts c where c.account_id = $1 and c.campaign_id = e.id) n
+      from voice_counts c where c.account_id = $1 and c.campaign_id = $2) n
     where e.state = 'completed'
   )
   select id from ended`);
