@@ -7,6 +7,8 @@ as $$
 declare
   v_call calls;
   v_campaign voice_campaigns;
+  v_recipient voice_recipients;
+  v_audio_ms int;
   v_trunk trunks;
   v_caller_id text;
 begin
@@ -24,6 +26,15 @@ begin
         when allows_caller_id(p_account_id, v_trunk, v_call.cli_number) then v_call.cli_number end;
     end if;
   end if;
+  -- By statements of their own: joined by a key that is null, Citus refuses the query.
+  if v_call.recipient_id is not null then
+    select * into v_recipient from voice_recipients r
+      where r.account_id = p_account_id and r.campaign_id = v_call.campaign_id and r.id = v_call.recipient_id;
+  end if;
+  if v_recipient.audio_name is not null then
+    select k.duration_ms into v_audio_ms from voice_audio k
+      where k.account_id = p_account_id and k.name = v_recipient.audio_name;
+  end if;
   return (select to_jsonb(v_call) - 'incoming' || jsonb_build_object(
     'channel', v_call.incoming ->> 'channel',
     'legs', coalesce((
@@ -34,11 +45,10 @@ begin
       "extension_for_transfer": null, "extension_for_dis": null, "auto_block_minutes": null, "source": null,
       "remark": null, "reference": null, "callback_method": null}'),
     'voice', case when v_campaign.id is not null then v_campaign.plan::jsonb || jsonb_build_object(
-      'recipient_id', r.id, 'variables', coalesce(r.variables, '{}'),
-      'audio', case when r.audio_name is not null then jsonb_build_object(
-        'name', r.audio_name, 'duration_ms', (select k.duration_ms from voice_audio k
-          where k.account_id = p_account_id and k.name = r.audio_name)) end,
-      'attempts_max', 1 + v_campaign.max_retry, 'callbacks', r.callbacks,
+      'recipient_id', v_recipient.id, 'variables', coalesce(v_recipient.variables, '{}'),
+      'audio', case when v_recipient.audio_name is not null then jsonb_build_object(
+        'name', v_recipient.audio_name, 'duration_ms', v_audio_ms) end,
+      'attempts_max', 1 + v_campaign.max_retry, 'callbacks', v_recipient.callbacks,
       'retry_after_minutes', v_campaign.retry_after_minutes, 'crm_workspace_id', v_campaign.crm_workspace_id)
       when v_call.incoming is not null then jsonb_build_object('content', v_call.incoming -> 'content', 'opt_out_key', null,
         'answering_machine', 'off', 'recipient_id', null, 'variables', '{}'::jsonb, 'audio', null,
@@ -64,7 +74,5 @@ begin
       'allowed', case when v_campaign.id is null then 'calls' else 'voice' end = any (a.features)))
   from accounts a
   left join click_to_calls p on p.account_id = p_account_id and p.campaign_id = v_call.campaign_id
-  left join voice_recipients r on r.account_id = p_account_id and r.campaign_id = v_call.campaign_id
-    and r.id = v_call.recipient_id
   where a.account_id = p_account_id and v_call.id is not null);
 end $$;

@@ -16,13 +16,18 @@ declare
   c_more constant int := 20;
   v_campaign voice_campaigns;
   v_calls_a_day int;
-  v_suppressed int[];
-  v_limited int[];
-  v_free int[];
+  v_ids int[];
+  v_phones text[];
+  v_retried boolean[];
+  v_is_suppressed boolean[];
+  v_counted boolean[];
+  v_suppressed int[] := '{}';
+  v_limited int[] := '{}';
+  v_free int[] := '{}';
   v_busy int[];
   v_available bigint;
   v_token_id bigint;
-  v_capped int[];
+  v_capped int[] := '{}';
   v_call_ids bigint[];
 begin
   if exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
@@ -72,23 +77,33 @@ begin
       for update skip locked) r
     limit p_take + c_more
   ), checked as (
-    select row_number() over () as place, n.id, exists (
+    select row_number() over () as place, n.id, n.phone, n.priority > 0 as retried, exists (
         select from suppressions s
         where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
           and (s.expires_at is null or s.expires_at > p_now)) as suppressed,
-      case when exists (
-          select from call_usage u where u.account_id = p_account_id and u.subject = 'number:' || phone_key(n.phone))
-        then coalesce(call_room(p_account_id, 'number:' || phone_key(n.phone), p_now) < 1, false)
-        else false end as capped,
-      coalesce(n.priority > 0 and customer_attempts(p_account_id, n.phone, p_now) >= v_calls_a_day, false) as limited
+      exists (
+        select from call_usage u
+        where u.account_id = p_account_id and u.subject = 'number:' || phone_key(n.phone)) as counted
     from next n
   )
-  select coalesce(array_agg(j.id) filter (where j.suppressed), '{}'),
-    coalesce(array_agg(j.id) filter (where j.limited and not j.suppressed), '{}'),
-    coalesce(array_agg(j.id) filter (where j.capped and not j.limited and not j.suppressed), '{}'),
-    coalesce((array_agg(j.id order by j.place) filter (
-      where not j.limited and not j.suppressed and not j.capped))[1:p_take], '{}')
-  into v_suppressed, v_limited, v_capped, v_free from checked j;
+  select array_agg(j.id order by j.place), array_agg(j.phone order by j.place),
+    array_agg(j.retried order by j.place), array_agg(j.suppressed order by j.place),
+    array_agg(j.counted order by j.place)
+  into v_ids, v_phones, v_retried, v_is_suppressed, v_counted from checked j;
+
+  -- Not within the query: on Citus, a function called for its rows cannot read other rows of the account.
+  for v_i in 1 .. coalesce(cardinality(v_ids), 0) loop
+    if v_is_suppressed[v_i] then
+      v_suppressed := v_suppressed || v_ids[v_i];
+    elsif v_retried[v_i] and v_calls_a_day is not null
+      and customer_attempts(p_account_id, v_phones[v_i], p_now) >= v_calls_a_day then
+      v_limited := v_limited || v_ids[v_i];
+    elsif v_counted[v_i] and call_room(p_account_id, 'number:' || phone_key(v_phones[v_i]), p_now) < 1 then
+      v_capped := v_capped || v_ids[v_i];
+    elsif cardinality(v_free) < p_take then
+      v_free := v_free || v_ids[v_i];
+    end if;
+  end loop;
 
   update voice_recipients r set finished_at = p_now,
       state = case when r.id = any (v_suppressed) then 'suppressed' else 'skipped' end,

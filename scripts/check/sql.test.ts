@@ -154,6 +154,12 @@ const failing: readonly (readonly [title: string, rule: Rule, sql: string])[] = 
     `update calls c set id = 1 where c.account_id = $1
      returning (select a.name from accounts a where a.account_id = $1)`,
   ],
+  [
+    "a subquery in the VALUES of INSERT",
+    "subquery-in-insert",
+    `insert into calls (account_id, id)
+     values ($1, (select max(c.id) from calls c where c.account_id = $1))`,
+  ],
 ];
 
 for (const [title, rule, sql] of failing) {

@@ -12,6 +12,7 @@ export type Rule =
   | "changing-function"
   | "function-per-row"
   | "subquery-in-returning"
+  | "subquery-in-insert"
   | "count-after-conflict"
   | "sql-function";
 

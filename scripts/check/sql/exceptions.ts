@@ -28,12 +28,6 @@ export const function_exceptions: readonly Exception[] = [
     reason: "reads one index entry for each list of time zones and priority",
   },
   {
-    in: "claim_recipients",
-    rule: "function-per-row",
-    reason:
-      "attempts and caps of at most 20 candidates more than it takes, in the statement that locks them",
-  },
-  {
     in: "find_dialable",
     rule: "several-accounts",
     reason: "the poll of the node leaders for campaigns to dial",

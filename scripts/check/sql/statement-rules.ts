@@ -48,12 +48,21 @@ export function statementProblems(
     problems.push({ rule: "recursive", text: "is recursive over tenant tables" });
   if (nodesOf(statement, "returningClause").some((list) => nodesOf(list, "SubLink").length > 0))
     problems.push({ rule: "subquery-in-returning", text: "has a subquery in RETURNING" });
+  if (levels.some(hasSubqueryInValues))
+    problems.push({ rule: "subquery-in-insert", text: "has a subquery in the VALUES of INSERT" });
   problems.push(...levels.flatMap(lookUpProblems));
   if (tableKindsOf(levels).has("tenant")) {
     problems.push(...perRowProblems(statement, volatilities, isVariable));
     problems.push(...levels.flatMap((level) => changeProblems(level, volatilities, isVariable)));
   }
   return problems;
+}
+
+/** Citus refuses it for a tenant table, also within a function. */
+function hasSubqueryInValues({ kind, target, fields }: Level): boolean {
+  if (kind !== "InsertStmt" || target !== "tenant") return false;
+  const source = fieldsOf(fields["selectStmt"], "SelectStmt");
+  return nodesOf(listOf(source, "valuesLists"), "SubLink").length > 0;
 }
 
 /** A query of a tenant table that reads the rows of a function beside it. */
