@@ -58,13 +58,7 @@ export function openReadReplica(
     ahead = ahead.slice(seen + 1);
   };
   const follow = async () => {
-    reason = await look().then(
-      () => "it lags behind the primary",
-      (error: unknown) => {
-        const { message, code } = error as { message?: string; code?: string };
-        return message || code || String(error);
-      },
-    );
+    reason = await look().then(() => "it lags behind the primary", reasonOf);
     // Sampled four times a second; older samples than the bound say nothing more.
     ahead = ahead.slice(-Math.ceil(staleness_ms_max / poll_ms) - 1);
     if (isUsable() === was_usable) return;
@@ -95,6 +89,11 @@ export function openReadReplica(
       await db.close();
     },
   };
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message || code || String(error);
 }
 
 type Position<Value> = { readonly position: Value; readonly origin: string };
