@@ -19,6 +19,7 @@ export const allowedUses: readonly AllowedUse[] = [
   { word: "nobody", where: "server/embedded-postgres/", why: "the Unix user nobody" },
   { word: "nobody", where: /user `?nobody/, why: "the Unix user nobody" },
   { word: "perform", where: "migrations/functions/", why: "a statement of PL/pgSQL" },
+  { word: "perform", where: "migrations/distributed/", why: "a statement of PL/pgSQL" },
   { word: "perform", where: "docs/contract.md", why: contract },
   { word: "hear", where: "docs/guides/", why: caller },
   { word: "leave", where: "docs/guides/voice-content.md", why: caller },

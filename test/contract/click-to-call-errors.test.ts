@@ -227,14 +227,17 @@ for (const [what, code] of [
     const own = await startCallApi();
     const { db } = own.api.app;
     const before_all = await countRows(own);
+    // Fails after the first rows are inserted.
     await db.pool.query(`
-      create function refuse() returns trigger language plpgsql as
-        $$ begin raise exception 'secret detail' using errcode = '${code}'; end $$;
-      create trigger refuse before insert on calls for each row execute function refuse()`);
+      alter function queue_call(jsonb, int, timestamptz) rename to kept_queue_call;
+      create function queue_call(p_call jsonb, p_credits int, p_now timestamptz) returns bigint language plpgsql as
+        $$ begin raise exception 'secret detail' using errcode = '${code}'; end $$`);
     const answer = await own.submit(own.body());
     assert.doesNotMatch(assertCallError(answer, 500), /secret/);
     assert.deepEqual(await countRows(own), before_all);
-    await db.pool.query("drop trigger refuse on calls");
+    await db.pool.query(`
+      drop function queue_call(jsonb, int, timestamptz);
+      alter function kept_queue_call(jsonb, int, timestamptz) rename to queue_call`);
     assertSubmitted(await own.submit(own.body()));
     await checkLedger(db.pool);
     await own.api.close();

@@ -174,11 +174,6 @@ export const statement_exceptions: readonly Exception[] = [
     rule: "correlated-account",
     reason: "the operator's list of accounts",
   },
-  {
-    in: "server/calls/click-to-call/validate-click-to-call.ts",
-    rule: "function-per-row",
-    reason: "a row is a trunk",
-  },
   { in: "server/reports/report-page.ts", rule: "function-per-row", reason: "a row is a trunk" },
   { in: "server/retention/erase/calls.ts", rule: "function-per-row", reason: by_page },
   {
