@@ -45,3 +45,21 @@ test("more than three unfinished uploads of one account are 503, and other accou
   }
   await eventually(async () => (await upload(slow)) === 202);
 });
+
+test("a body that goes on after its last part does not delay the next request of its connection", async () => {
+  const of = await makeAccount(api.app);
+  const { hostname, port } = new URL(api.url);
+  const socket = connect(Number(port), hostname);
+  let received = "";
+  socket.on("data", (bytes: Buffer) => (received += bytes.toString("latin1")));
+  // With this boundary, the parser takes the first line for the end.
+  const body = `----\r\n${"-".repeat(500_000)}`;
+  socket.write(
+    `POST ${path(of)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${of.token}\r\n` +
+      `content-type: multipart/form-data; boundary="\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await eventually(() => received.startsWith("HTTP/1.1 422"));
+  socket.write("GET /health/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+  await eventually(() => received.includes("HTTP/1.1 200"));
+  socket.destroy();
+});

@@ -54,6 +54,9 @@ export async function receiveUpload<Answer>(
     }
   } finally {
     held.release();
+    // A body may go on after its last part, and the next request of the connection waits behind it.
+    request.raw.unpipe();
+    request.raw.resume();
   }
 }
 
