@@ -86,7 +86,6 @@ const polls: Readonly<Record<string, string>> = {
   "server/chat/inbound/unread-webhooks.ts": "metrics of the installation",
   "server/accounts/accounts/accounts.ts": "the operator's list of accounts",
   "server/chat/credentials/credentials.ts": "all credentials, page by page, when the key changes",
-  "server/accounts/accounts/create-account.ts": "assigns the account's ID",
   "server/accounts/sessions/sign-in.ts": "a person's users in all accounts, by email address",
   "server/accounts/sessions/oidc-sign-in.ts": "a person's users in all accounts, by email address",
   "server/accounts/sessions/request-password-reset.ts":
