@@ -170,7 +170,7 @@ test("an export of 50,000 leads is complete and uses bounded memory", async () =
   for await (const chunk of (await open(of)).body!) {
     for (const byte of chunk as Uint8Array) if (byte === 10) lines++;
     if (lines / 5_000 < held.length) continue;
-    // Twice: what weak references keep is freed in a turn of its own.
+    // Twice: what weak references keep is freed later.
     collectGarbage();
     await setImmediate();
     collectGarbage();
