@@ -36,7 +36,10 @@ const findNodes = statement<Candidate>(`
   where (n.active or n.id in (select d.node_id from draining d)) and n.driver = any ($1) and ${without_leader}
   order by n.id limit 100`);
 
-/** When node leaders have work: see poll-work.ts. */
+/**
+ * When node leaders have work: see poll-work.ts. Live calls of an inactive node count even if it has a leader; an
+ * iteration then finds no node.
+ */
 export const due_nodes = [
   `from voice_nodes n where n.active and ${without_leader} order by n.id`,
   `${live_calls_of_inactive} order by n.id`,
