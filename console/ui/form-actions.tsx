@@ -19,9 +19,10 @@ export function FormActions({
       <ShowCurl submit={submit} className="ml-auto" />
     </div>
   ) : (
-    <div className="flex flex-wrap items-center justify-end gap-2">
-      <ShowCurl submit={submit} className="mr-auto" />
-      {children}
+    <div className="flex flex-wrap items-center gap-2">
+      <ShowCurl submit={submit} />
+      {/* They stay together where the row is too narrow. */}
+      <div className="ml-auto flex flex-wrap gap-2">{children}</div>
     </div>
   );
 }
