@@ -17,10 +17,10 @@ import { Page } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CallStatusBadge } from "./call-status.tsx";
+import { DialerLink } from "./dialer-link.tsx";
 import { status_options, type_options } from "./calls-search.ts";
 
 const route = getRouteApi("/shell/calls");
-const shell = getRouteApi("/shell");
 
 const columns: readonly Column<Call>[] = [
   {
@@ -74,7 +74,7 @@ export function CallsPage() {
       actions={
         <>
           <ExportLink path="/api/v1/calls/export" filter={filter} permission="calls.export" />
-          <DialerLink />
+          <DialerLink kind="primary" />
         </>
       }
     >
@@ -89,7 +89,7 @@ export function CallsPage() {
               : "Calls of campaigns, calls by a click and incoming calls appear here as they happen."
           }
         >
-          {!isFiltered && <DialerLink />}
+          {!isFiltered && <DialerLink kind="primary" />}
         </EmptyState>
       ) : (
         <DataTable label="Calls" columns={columns} {...table} keyOf={({ call_id }) => call_id} />
@@ -135,15 +135,5 @@ function Filters({ campaign }: { readonly campaign: string | null }) {
         </button>
       )}
     </div>
-  );
-}
-
-function DialerLink() {
-  const { account } = shell.useRouteContext().me;
-  if (!account.features.includes("calls")) return null;
-  return (
-    <Link to="/calls/new" className={buttonClass("primary")}>
-      New call
-    </Link>
   );
 }

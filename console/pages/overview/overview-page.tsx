@@ -1,21 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { overviewQuery, useOverviewRefresh } from "../../api/overview.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { AccountSandboxNote } from "../../ui/sandbox-note.tsx";
+import { DialerLink } from "../calls/dialer-link.tsx";
 import { Attention } from "./attention.tsx";
 import { RunningCampaigns, RunningVoiceCampaigns } from "./running-campaigns.tsx";
 import { Today } from "./today.tsx";
 
-const shell = getRouteApi("/shell");
-
 export function OverviewPage() {
   const { data: overview, error } = useQuery(overviewQuery);
   useOverviewRefresh();
-  const { account } = shell.useRouteContext().me;
   const may_send = useMay("chat.campaigns.create");
   const may_read_voice = useMay("voice.campaigns.read");
   const may_see_voice = useMay("voice.campaigns.manage") || may_read_voice;
@@ -25,11 +23,7 @@ export function OverviewPage() {
       text="Today, and what waits for you."
       actions={
         <>
-          {overview?.calls && account.features.includes("calls") && (
-            <Link to="/calls/new" className={buttonClass()}>
-              New call
-            </Link>
-          )}
+          {overview?.calls && <DialerLink kind="plain" />}
           {may_send && (
             <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
               New campaign
