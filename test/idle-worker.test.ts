@@ -18,16 +18,19 @@ import { startWorker, type BackgroundWork } from "../server/worker.ts";
 /** The target for one process: docs/decisions/2026-11-25-one-poll-for-all-loops.md. */
 const statements_a_second = 10;
 
-// Before the connections open, which keep the function that they found.
-const query = mock.method(pg.Client.prototype, "query");
 const voice = openSandboxVoiceDriver({ pace: 100 });
 let api: TestApi;
 let work: BackgroundWork;
 let account: TestAccount;
 let importer: TestAccount;
 let trunk_id: number;
+let query: ReturnType<typeof recordStatements>;
+
+/** Before the connections open, which keep the function that they found. */
+const recordStatements = () => mock.method(pg.Client.prototype, "query");
 
 before(async () => {
+  query = recordStatements();
   api = await startApi({ chatDrivers: { sandbox: sandboxStub }, voiceDrivers: { sandbox: voice } });
   account = await makeCallingAccount(api.app);
   importer = await makeAccount(api.app);
