@@ -55,5 +55,5 @@ async function measureAll(fixture: Fixture, name: "fresh" | "deep"): Promise<Fig
   const idle = await measureIdle(fixture, size.seconds);
   await worker.stop();
   console.log(`${name}: measured`);
-  return { ...reads, ...writes, ...iterations, ...idle };
+  return { timings: { ...reads, ...writes, ...iterations }, idle };
 }

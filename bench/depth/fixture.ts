@@ -20,7 +20,12 @@ import { openBenchApp } from "../lib/open-bench-app.ts";
 import type { Bench } from "../lib/run-bench.ts";
 
 export type Name = "fresh" | "deep";
-export type DepthAccount = TestAccount & HeavyAccount & { readonly campaign_id: number };
+export type DepthAccount = TestAccount &
+  HeavyAccount & {
+    readonly campaign_id: number;
+    /** Of as many people, whose phones are 6000000001 and so on. */
+    readonly contacts: number;
+  };
 
 /** The heap and the indexes of a table, with its TOAST table. */
 export type TableSize = {
@@ -71,7 +76,11 @@ export async function openFixture({ data_dir, postgres, defer }: Bench): Promise
         "select min(id) as id from chat_campaigns where account_id = $1",
         [account.account_id],
       );
-      accounts.set(name, { ...account, campaign_id: Number(rows[0]!.id) });
+      accounts.set(name, {
+        ...account,
+        campaign_id: Number(rows[0]!.id),
+        contacts: Math.floor(leads * 0.6),
+      });
     },
     tables: async () => (await db.query<TableSize>(table_sizes)).rows,
     async startWorker() {

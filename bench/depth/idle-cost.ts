@@ -1,9 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Fixture } from "./fixture.ts";
-import type { Timings } from "./timing.ts";
+
+/** By the name of what was counted. */
+export type Rates = Readonly<Record<string, number>>;
 
 /** Measures what the database does for processes that have nothing to do. */
-export async function measureIdle({ db }: Fixture, seconds: number): Promise<Timings> {
+export async function measureIdle({ db }: Fixture, seconds: number): Promise<Rates> {
   const read = async () => {
     const { rows } = await db.query<{ transactions: number; blocks: number }>(counters);
     return rows[0]!;

@@ -3,16 +3,17 @@ import { requests, timeEach, type Timings } from "./timing.ts";
 
 const day_ms = 86_400_000;
 
-/** Measures lists, filters, searches and reports over HTTP, first pages of 50. */
+/** Measures lists, filters, searches, reports and the first bytes of exports over HTTP; pages are first pages of 50. */
 export async function measureReads(
   fixture: Fixture,
   name: Name,
   samples: number,
 ): Promise<Timings> {
-  const { workspace_id, campaign_id } = fixture.account(name);
+  const { workspace_id, owner_id, campaign_id } = fixture.account(name);
   const send = requests(fixture, name);
-  const from = new Date(Date.now() - 30 * day_ms).toISOString();
-  const to = new Date().toISOString();
+  const daysAgo = (days: number) => new Date(Date.now() - days * day_ms).toISOString();
+  const year = `from=${daysAgo(365)}&to=${daysAgo(0)}`;
+  const two_days = `createdFrom=${daysAgo(40)}&createdTo=${daysAgo(38)}`;
   const crm = `/crm/workspaces/${workspace_id}`;
   const paths: Readonly<Record<string, string>> = {
     "list: leads": `${crm}/leads`,
@@ -24,10 +25,13 @@ export async function measureReads(
     "list: ledger": "/credits/ledger",
     "list: audit trail": "/audit",
     "filter: leads by phone": `${crm}/leads?phone=6000000101`,
+    "filter: leads by agent, rare": `${crm}/leads?assignedAgentId=${owner_id}`,
+    "filter: leads by time": `${crm}/leads?${two_days}`,
     "filter: recipients by state, rare": `/chat/campaigns/${campaign_id}/recipients?error=none`,
     "filter: calls by state": "/calls?status=no-answer",
     "filter: calls by reference, rare": "/calls?reference=old",
     "filter: calls by number": "/calls?number=6000000101",
+    "filter: ledger by time": `/credits/ledger?from=${daysAgo(40)}&to=${daysAgo(38)}`,
     "filter: failed deliveries": "/callbacks/deliveries?state=failed",
     "filter: audit trail by action, rare": "/audit?action=role.created",
     "search: leads, found": `${crm}/leads?q=person17`,
@@ -35,13 +39,40 @@ export async function measureReads(
     "search: contacts, not found": `${crm}/contacts?q=none`,
     "search: people": "/people?q=Person%2017",
     "a person's timeline": "/people/timeline?phone_number=916000000101",
-    "report: messages, 30 days": `/reports/chat?group_by=day&from=${from}&to=${to}`,
-    "report: calls, 30 days": `/reports/calls?group_by=day&from=${from}&to=${to}`,
+    "report: messages of a year, by day": `/reports/chat?group_by=day&${year}`,
+    "report: messages of a year, by campaign": `/reports/chat?group_by=campaign&${year}`,
+    "report: calls of a year, by day": `/reports/calls?group_by=day&${year}`,
+    "report: calls of a year, by agent": `/reports/calls?group_by=agent&${year}`,
     overview: "/overview",
     credits: "/credits",
   };
-  const works = Object.entries(paths).map(
-    ([what, path]) => [what, () => send("GET", path)] as const,
-  );
+  const exports: Readonly<Record<string, string>> = {
+    "export: leads, first bytes": `${crm}/leads/export`,
+    "export: recipients, first bytes": `/chat/campaigns/${campaign_id}/recipients/export`,
+    "export: calls, first bytes": `/calls/export`,
+    "export: ledger, first bytes": "/credits/ledger/export",
+  };
+  const works = new Map<string, () => Promise<unknown>>();
+  for (const [what, path] of Object.entries(paths)) works.set(what, () => send("GET", path));
+  for (const [what, path] of Object.entries(exports))
+    works.set(what, () => readFirstBytes(fixture, name, path));
   return timeEach(Object.fromEntries(works), samples);
+}
+
+async function readFirstBytes(
+  { service, account }: Fixture,
+  name: Name,
+  path: string,
+): Promise<void> {
+  const stop = new AbortController();
+  const answer = await fetch(`${service.url}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${account(name).token}` },
+    signal: stop.signal,
+  });
+  if (answer.status !== 200) throw new Error(`${path}: ${await answer.text()}`);
+  const body = answer.body!.getReader();
+  // The header; then the first rows.
+  await body.read();
+  await body.read();
+  stop.abort();
 }

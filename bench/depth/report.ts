@@ -3,9 +3,10 @@ import { renderPage } from "../lib/report.ts";
 import type { TableSize } from "./fixture.ts";
 import type { Growth } from "./growth.ts";
 import type { Retention } from "./retention.ts";
+import type { Rates } from "./idle-cost.ts";
 import type { Timings } from "./timing.ts";
 
-export type Figures = Timings;
+export type Figures = { readonly timings: Timings; readonly idle: Rates };
 
 type Measured = {
   readonly size: Readonly<Record<"fresh" | "leads" | "messages" | "samples", number>>;
@@ -24,19 +25,26 @@ export function reportDepth(
   { size, fill_seconds, fresh, deep, tables, growth, retention }: Measured,
   machine: readonly string[],
 ): string {
-  const lines = Object.keys(fresh).map((what) => [
+  const compare = (what: string, one: number, other: number, p95 = "") => [
     what,
-    digits(fresh[what]!),
-    digits(deep[what]!),
-    (deep[what]! / fresh[what]!).toFixed(1),
-  ]);
+    digits(one),
+    digits(other),
+    (other / one).toFixed(1),
+    p95,
+  ];
+  const lines = [
+    ...Object.entries(deep.timings).map(([what, { shortest, p95 }]) =>
+      compare(what, fresh.timings[what]!.shortest, shortest, digits(p95)),
+    ),
+    ...Object.entries(deep.idle).map(([what, rate]) => compare(what, fresh.idle[what]!, rate)),
+  ];
   const { events, seconds, pause_before_ms, pause_ms } = retention;
   return renderPage("Depth", machine, [
     `An account with ${size.fresh} leads and ${size.fresh} messages alone in the database, then one with ${size.leads} leads and`,
-    `${size.messages} messages beside it, filled in ${fill_seconds.toFixed(0)} s by statements that insert and select. The shortest of ${size.samples}`,
-    "times in ms, of requests over HTTP and of iterations in one process.",
+    `${size.messages} messages beside it, filled in ${fill_seconds.toFixed(0)} s by statements that insert and select. Of ${size.samples} times in ms,`,
+    "of requests over HTTP and of iterations in one process: the shortest, and the 95th percentile.",
     "",
-    renderTable(["what", "fresh", "deep", "ratio"], lines),
+    renderTable(["what", "fresh", "deep", "ratio", "deep p95"], lines),
     "",
     "## Retention",
     "",

@@ -1,17 +1,21 @@
+import { percentile } from "../lib/figures.ts";
 import type { Fixture, Name } from "./fixture.ts";
 
-/** The shortest times in ms, by the name of what was measured. */
-export type Timings = Readonly<Record<string, number>>;
+/** Times in ms. */
+export type Timing = { readonly shortest: number; readonly p95: number };
+
+/** By the name of what was measured. */
+export type Timings = Readonly<Record<string, Timing>>;
 
 /**
- * Runs each several times after a first time that is not measured; returns the shortest times in
- * ms, which the other work of a busy machine affects least.
+ * Runs each several times after a first time that is not measured. The other work of a busy machine affects the
+ * shortest time least.
  */
 export async function timeEach(
   works: Readonly<Record<string, () => Promise<unknown>>>,
   samples: number,
 ): Promise<Timings> {
-  const shortest: Record<string, number> = {};
+  const timings: Record<string, Timing> = {};
   for (const [name, work] of Object.entries(works)) {
     await work();
     const times: number[] = [];
@@ -20,9 +24,9 @@ export async function timeEach(
       await work();
       times.push(performance.now() - began);
     }
-    shortest[name] = Math.min(...times);
+    timings[name] = { shortest: Math.min(...times), p95: percentile(times, 95) };
   }
-  return shortest;
+  return timings;
 }
 
 /**

@@ -14,16 +14,16 @@ export async function measureWrites(
   name: Name,
   samples: number,
 ): Promise<Timings> {
-  const { workspace_id } = fixture.account(name);
+  const { workspace_id, contacts } = fixture.account(name);
   const send = requests(fixture, name);
   const group = await send("POST", "/groups", { name: "Depth" });
+  const createLead = (phone: string) =>
+    send("POST", `/crm/workspaces/${workspace_id}/leads/create`, { phone, name: "Asha" });
   return timeEach(
     {
-      "write: lead": () =>
-        send("POST", `/crm/workspaces/${workspace_id}/leads/create`, {
-          phone: newPhone(),
-          name: "Asha",
-        }),
+      "write: lead": () => createLead(newPhone()),
+      "write: lead of a known person": () =>
+        createLead(String(6_000_000_001 + Math.floor(Math.random() * contacts))),
       "write: campaign of 100 messages": () => createCampaign(fixture, name, 100, true),
       "write: suppression": () =>
         send("POST", "/suppressions", {
