@@ -239,7 +239,8 @@ const click_to_calls = `
 const legs = `
   insert into call_legs (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at,
     ringing_at, answered_at, ended_at, outcome, cause)
-  select account_id, id, leg, case leg when 1 then 'agent' else 'customer' end, to_phone, true, 'ended', status,
+  select account_id, id, leg, case leg when 1 then 'agent' else 'customer' end,
+    case leg when 1 then from_number else to_phone end, leg = 2, 'ended', status,
     queued_at, ringing_at, answered_at, ended_at, 'hung_up', 16
   from calls, generate_series(1, 2) leg where account_id = $1`;
 
