@@ -51,7 +51,8 @@ export async function listLeads(
   const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
   const search = await candidatesOf(db, accountId, workspaceId, filter, before);
   const from = { id: before, ids: search?.ids, limit: at.limit + 1 };
-  const found = await leadsBefore(db, accountId, workspaceId, filter, from);
+  const found =
+    search?.ids.length === 0 ? [] : await leadsBefore(db, accountId, workspaceId, filter, from);
   const { rows, next } = page(found, at.limit, search?.end);
   return { data: rows.map(leadResponseOf), nextCursor: next };
 }
@@ -59,9 +60,9 @@ export async function listLeads(
 const order = { table: "leads", alias: "l", time: "created_at" } as const;
 
 /**
- * Returns the leads that a page searches, or null if an index has all filters in the order of the list, as it has agent
- * and status. A contact and a number have an index in another order: few leads are found by it; of many, some are among
- * the newest.
+ * Returns the matching leads among those that a page searches, or null if an index has all filters in the order of the
+ * list, as it has agent and status. A contact and a number have an index in another order: few leads are found by it; of
+ * many, some are among the newest.
  */
 async function candidatesOf(
   db: Kysely<DB>,
@@ -78,22 +79,24 @@ async function candidatesOf(
   const ids = (by: LeadFilter) =>
     db
       .selectFrom("leads as l")
-      .select("l.id")
+      .select(["l.id", matches(filter).as("is_match")])
       .where("l.account_id", "=", accountId)
       .where("l.workspace_id", "=", workspaceId)
       .where(matches(by));
+  const find = (leads: ReturnType<typeof ids>) =>
+    searches.use(accountId, () => findCandidates(leads));
   const byIndex = [
     contactId !== undefined && ids({ contactId }).orderBy("l.contact_id"),
     phone !== undefined && ids({ phone }).orderBy("l.phone"),
     /^[0-9]+$/.test(q.trim()) && ids({ q }).orderBy("l.phone"),
   ];
   for (const leads of byIndex) {
-    const few = leads && (await findCandidates(leads.orderBy("l.id")));
+    const few = leads && (await find(leads.orderBy("l.id")));
     if (few && few.end === null) return few;
   }
   let all = ids(inOrder).orderBy("l.created_at", "desc").orderBy("l.id", "desc");
   if (before !== null) all = all.where(isBelow(order, accountId, before));
-  return findCandidates(all);
+  return find(all);
 }
 
 /** Returns the newest matching leads below the lead with an ID (null: of all), of those with `ids` if given. */

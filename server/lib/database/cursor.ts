@@ -53,20 +53,22 @@ function positionOf({ table, time }: TimeOrder, accountId: number, id: number) {
 /** The rows that a page searches, at most, for those that match a filter without an index. */
 export const searched_rows_max = 400;
 
-type Limited = { limit(rows: number): { execute(): Promise<{ id: number }[]> } };
+type Candidate = { readonly id: number; readonly is_match?: boolean };
+type Limited = { limit(rows: number): { execute(): Promise<Candidate[]> } };
 type Searched = {
   offset(rows: number): {
     limit(rows: number): { executeTakeFirst(): Promise<{ id: number } | undefined> };
   };
 };
 
-/** The IDs of the rows that a page searches; `end` is the last one, if there may be more rows behind it. */
+/** The IDs of rows that a page may have; `end` is the last one that was searched, if there may be more rows behind it. */
 export type Candidates = { readonly ids: readonly number[]; readonly end: number | null };
 
-/** Returns the first rows that a page searches. */
+/** Returns those of the first rows that match; all, if the rows do not say so. */
 export async function findCandidates(rows: Limited): Promise<Candidates> {
-  const ids = (await rows.limit(searched_rows_max).execute()).map(({ id }) => id);
-  return { ids, end: ids.length < searched_rows_max ? null : ids.at(-1)! };
+  const searched = await rows.limit(searched_rows_max).execute();
+  const ids = searched.filter(({ is_match = true }) => is_match).map(({ id }) => id);
+  return { ids, end: searched.length < searched_rows_max ? null : searched.at(-1)!.id };
 }
 
 /**
@@ -81,8 +83,8 @@ export async function endOfSearch(rows: Searched): Promise<number | null> {
   return last?.id ?? null;
 }
 
-/** How often a request searches for the rows of its page: in 20,000 rows at most. */
-const searches_max = 50;
+/** How often a request searches for the rows of its page: in 10,000 rows at most. */
+const searches_max = 25;
 
 type Listed = {
   readonly data: readonly unknown[];
