@@ -40,10 +40,14 @@ await runBench("depth", values.smoke, async (bench) => {
   const fill_seconds = (performance.now() - began) / 1_000;
   console.log(`filled in ${fill_seconds.toFixed(0)} s`);
   const deep = await measureAll(fixture, "deep");
+  const beside = await measureAll(fixture, "fresh");
   const tables = await fixture.tables();
   const growth = await measureGrowth(fixture, size);
   const retention = await measureRetention(fixture, size);
-  return reportDepth({ size, fill_seconds, fresh, deep, tables, growth, retention }, bench.machine);
+  return reportDepth(
+    { size, fill_seconds, fresh, deep, beside, tables, growth, retention },
+    bench.machine,
+  );
 });
 
 async function measureAll(fixture: Fixture, name: "fresh" | "deep"): Promise<Figures> {

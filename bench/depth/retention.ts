@@ -29,8 +29,8 @@ export async function measureRetention(
     chat_number_id,
   ]);
   const worker = await fixture.startWorker();
-  // Enough for a speed of 5,000 events a second.
-  const recipients = rate_per_second * (2 * seconds + 30 + messages / 5_000);
+  // Enough for a speed of 20,000 events a second; a request has 100,000 at most.
+  const recipients = rate_per_second * (2 * seconds + 30 + messages / 20_000);
   const id = await createCampaign(fixture, "deep", Math.ceil(recipients), false);
   const count = async (where: string) => {
     const { rows } = await db.query<{ n: number }>(`select count(*)::int as n from ${where}`, [

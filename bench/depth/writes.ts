@@ -16,7 +16,7 @@ export async function measureWrites(
 ): Promise<Timings> {
   const { workspace_id, contacts } = fixture.account(name);
   const send = requests(fixture, name);
-  const group = await send("POST", "/groups", { name: "Depth" });
+  const group = await send("POST", "/groups", { name: `Depth ${newPhone()}` });
   const createLead = (phone: string) =>
     send("POST", `/crm/workspaces/${workspace_id}/leads/create`, { phone, name: "Asha" });
   return timeEach(
