@@ -312,7 +312,7 @@ async function purgesBatch(setting: "events" | "calls" | "messages"): Promise<vo
     purged = batch.rows[0]!.purged;
   });
   assert.ok(purged >= 50, `${purged} rows were deleted`);
-  assert.ok(read >= purged && read < 5_000, `read ${read} rows`);
+  assert.ok(read >= purged && read < 5 * Math.max(purged, 1_000), `read ${read} rows`);
 }
 
 test("a batch of retention reads only the events that it deletes", () => purgesBatch("events"));
