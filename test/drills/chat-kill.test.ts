@@ -12,7 +12,7 @@ import {
 
 const recipients = 1_200;
 const kills = 10;
-/** Slow enough that messages are in flight at every kill, unless the machine is slower still. */
+/** Slow enough that messages are left until the last kill, unless the machine is slower still. */
 const rate_per_second = 90;
 /** With fewer queued recipients, the kills end. */
 const left_min = 300;
@@ -23,6 +23,20 @@ const countInFlight = async (fixture: ChatDrillFixture): Promise<number> => {
   );
   return row!.count;
 };
+
+/** Freezes the sender at a moment when messages are in flight, and returns it. */
+async function freezeInFlight(
+  fixture: ChatDrillFixture,
+  workers: readonly Worker[],
+): Promise<Worker> {
+  for (;;) {
+    let sender: Worker | null = null;
+    await eventually(async () => (sender = await fixture.findSender(workers)) !== null);
+    sender!.kill("SIGSTOP");
+    if ((await countInFlight(fixture)) > 0) return sender!;
+    sender!.kill("SIGCONT");
+  }
+}
 
 test("no message is sent twice or lost while senders are killed at random, and sending recovers", async () => {
   const seed = Number(process.env["DRILL_SEED"] ?? Date.now() % 1_000_000_000);
@@ -46,14 +60,18 @@ test("no message is sent twice or lost while senders are killed at random, and s
     await pause(random() * 1_000);
     let working: Worker[] = [];
     await eventually(async () => (working = await fixture.findWorking(workers)).length > 0);
-    // Kills the sender until messages were in flight; then in four of ten kills, else any worker.
-    const isAimed = interrupted === 0 || random() < 0.4;
-    const sender = isAimed ? await fixture.findSender(working) : null;
-    const victim = sender ?? working[Math.floor(random() * working.length)]!;
+    const any = working[Math.floor(random() * working.length)]!;
+    const isAimed = random() < 0.4;
+    // First the sender with messages in flight; then in four of ten kills the sender, else any worker.
+    const victim =
+      interrupted === 0
+        ? await freezeInFlight(fixture, workers)
+        : ((isAimed ? await fixture.findSender(working) : null) ?? any);
     victim.kill("SIGKILL");
+    // Before another sender takes over, which a slow start of a worker outlasts.
+    interrupted += await countInFlight(fixture);
     workers[workers.indexOf(victim)] = await fixture.startWorker();
     await victim.dispose();
-    interrupted += await countInFlight(fixture);
     killed += 1;
   }
   const killed_at = Date.now();
