@@ -206,11 +206,20 @@ async function leadFields(callId: number): Promise<unknown> {
   return lead_fields;
 }
 
+/** How far the calls to a number came. */
+const callsTo = (number: string) =>
+  fixture.app.db.query
+    .selectFrom("calls")
+    .select(["stage", "status", "position", "initiated_at", "answered_at", "ended_reason"])
+    .where("account_id", "=", client.account.account_id)
+    .where("to_number", "=", number)
+    .execute();
+
 async function receivesAudio(phone: ScriptedPhone, hz?: number, ms = 100): Promise<void> {
-  await eventually(() => phone.received_ms(hz) >= ms, patience_s).catch((error: unknown) => {
-    throw new Error(`it received ${phone.received_ms()} ms, ${phone.tones().join(", ")} Hz`, {
-      cause: error,
-    });
+  await eventually(() => phone.received_ms(hz) >= ms, patience_s).catch(async (error: unknown) => {
+    const received = `${phone.received_ms()} ms, ${phone.tones().join(", ")} Hz`;
+    const calls = JSON.stringify(await callsTo(phone.number));
+    throw new Error(`it received ${received}; its calls: ${calls}`, { cause: error });
   });
 }
 
