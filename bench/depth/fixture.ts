@@ -23,7 +23,7 @@ export type Name = "fresh" | "deep";
 export type DepthAccount = TestAccount &
   HeavyAccount & {
     readonly campaign_id: number;
-    /** Of as many people, whose phones are 6000000001 and so on. */
+    /** How many people its leads are of; their phones are 6000000001 and so on. */
     readonly contacts: number;
   };
 

@@ -52,11 +52,11 @@ export async function measureReads(
     "export: calls, first bytes": `/calls/export`,
     "export: ledger, first bytes": "/credits/ledger/export",
   };
-  const works = new Map<string, () => Promise<unknown>>();
-  for (const [what, path] of Object.entries(paths)) works.set(what, () => send("GET", path));
+  const works: Record<string, () => Promise<unknown>> = {};
+  for (const [what, path] of Object.entries(paths)) works[what] = () => send("GET", path);
   for (const [what, path] of Object.entries(exports))
-    works.set(what, () => readFirstBytes(fixture, name, path));
-  return timeEach(Object.fromEntries(works), samples);
+    works[what] = () => readFirstBytes(fixture, name, path);
+  return timeEach(works, samples);
 }
 
 async function readFirstBytes(

@@ -130,16 +130,19 @@ test("deletes expired events with their deliveries, in small steps, and keeps ne
   assert.equal(await rowsOf("events", other), 3_003);
 });
 
-test("an event that happened later than those recorded after it is kept, and deleted when it expires", async () => {
+test("an event that happened later than those recorded after it is kept with its delivery, and deleted when it expires", async () => {
   const mine = await account({ events_days: 10 });
+  await makeEndpoint(api.app, mine, { types: ["lead.updated"] });
   await makeEvents(
     api.app,
     mine,
-    [12, 9, 12, 9, 12].map((days) => ({ occurred_at: daysAgo(days) })),
+    [12, 9, 12, 9, 12].map((days) => ({ type: "lead.updated", occurred_at: daysAgo(days) })),
   );
   await relay(api.app);
   assert.deepEqual(await applyAll(), [3]);
   assert.equal(await rowsOf("events", mine, "seq in (2, 4)"), 2);
+  assert.equal(await rowsOf("callback_deliveries", mine, "seq in (2, 4)"), 2);
+  assert.equal(await rowsOf("callback_deliveries", mine), 2);
   api.clock.advance(2 * day_ms);
   assert.deepEqual(await applyAll(), [2]);
   assert.equal(await rowsOf("events", mine), 0);
