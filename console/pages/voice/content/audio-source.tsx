@@ -99,12 +99,15 @@ function Chosen({ file }: { readonly file: File }) {
 
 function Recorder({ onRecord }: { readonly onRecord: (file: File) => void }) {
   const recording = useRef<Recording | null>(null);
+  const isClosed = useRef(false);
   const [isOn, setIsOn] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const begin = async () => {
     setError(null);
     try {
-      recording.current = await beginRecording();
+      const begun = await beginRecording();
+      if (isClosed.current) return void begun.stop();
+      recording.current = begun;
       setIsOn(true);
     } catch {
       setError(
@@ -114,11 +117,23 @@ function Recorder({ onRecord }: { readonly onRecord: (file: File) => void }) {
   };
   const stop = async () => {
     setIsOn(false);
-    onRecord(await recording.current!.stop());
+    try {
+      onRecord(await recording.current!.stop());
+    } catch {
+      setError(
+        new Error("The browser could not read what it recorded. Record again, or upload a file."),
+      );
+    }
     recording.current = null;
   };
   // A page that is closed does not listen on.
-  useEffect(() => () => void recording.current?.stop(), []);
+  useEffect(() => {
+    isClosed.current = false;
+    return () => {
+      isClosed.current = true;
+      void recording.current?.stop();
+    };
+  }, []);
   return (
     <div className="flex flex-wrap items-center gap-3">
       {isOn ? (

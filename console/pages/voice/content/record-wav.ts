@@ -1,19 +1,29 @@
 // Records from the microphone. The API reads no WebM, which browsers record, so the recording is made a WAV.
 
 const rate_hz = 16_000;
+const slice_ms = 200;
 
 export type Recording = {
   /** Ends the recording and returns it. */
   readonly stop: () => Promise<File>;
 };
 
-/** Begins to record. Throws if the browser has no microphone, or the person does not allow it. */
+/**
+ * Begins to record; resolves once sound arrives, since a microphone needs a moment. Throws if the browser has none, or
+ * the person does not allow it.
+ */
 export async function beginRecording(): Promise<Recording> {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
   const recorder = new MediaRecorder(stream);
   const parts: Blob[] = [];
-  recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
-  recorder.start();
+  const arrived = Promise.withResolvers<void>();
+  recorder.addEventListener("dataavailable", ({ data }) => {
+    parts.push(data);
+    if (data.size > 0) arrived.resolve();
+  });
+  recorder.addEventListener("error", arrived.reject);
+  recorder.start(slice_ms);
+  await arrived.promise;
   return {
     async stop() {
       const ended = new Promise((resolve) => {
