@@ -206,12 +206,14 @@ test("without a permission its pages refuse by name, and its links and buttons a
   const { data } = await call(service, service.demo.tokens["account"]!, "permissions");
   const all = data.map(({ name }) => name);
   const lead = await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
-  /** Loads the console as whoever is signed in, then shows the page of each control as a link does. */
+  /** Loads the console at the page of the first control as whoever is signed in, and goes on to the others. */
   const visit = async (list: readonly Control[], check: (control: Control) => Promise<void>) => {
-    await page.goto(`${service.url}/settings/profile`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    for (const [path, shown] of Map.groupBy(list, (control) => control.path)) {
-      await goOn(page, path.replace("{lead}", String(lead)));
+    let isLoaded = false;
+    for (const [form, shown] of Map.groupBy(list, (control) => control.path)) {
+      const path = form.replace("{lead}", String(lead));
+      if (!isLoaded) await page.goto(service.url + path);
+      isLoaded = true;
+      await goOn(page, path);
       await settled();
       for (const control of shown) await check(control);
     }

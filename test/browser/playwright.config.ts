@@ -28,6 +28,8 @@ export default defineConfig({
         "--no-sandbox",
         "--disable-gpu",
         "--disable-background-networking",
+        // Each test is a process of its own, which ends before optimized code has paid for itself.
+        "--js-flags=--no-opt --always-sparkplug",
         // A microphone, and the permission to use it.
         "--use-fake-device-for-media-stream",
         `--use-file-for-fake-audio-capture=${microphone}`,
