@@ -14,6 +14,8 @@ type Chunk = {
 /** What a page measured of itself: the last, the sum and the longest. */
 type Seen = { shift: number; largest_ms: number; interaction_ms: number };
 
+test.use({ contextOptions: { reducedMotion: "no-preference" } });
+
 const kilobyte = 1_000;
 /** The page that most people see first. */
 const home = "pages/overview/overview-page.tsx";

@@ -74,7 +74,7 @@ const variants = [
   { colorScheme: "dark", width: 1440 },
 ] as const;
 
-test("no page has errors, violations of the policy, barriers, or needs to be scrolled sideways", async ({
+test("no page has errors, violations of the policy, barriers, motion that is not wanted, or needs to be scrolled sideways", async ({
   openPage,
   page,
   problems,
@@ -112,6 +112,7 @@ test("no page has errors, violations of the policy, barriers, or needs to be scr
               offsetWidth > frame!.clientWidth && getComputedStyle(frame!).overflowX !== "auto",
           );
           return {
+            moving: document.getAnimations().length,
             cut: cut.map((table) => table.ariaLabel),
             overflow: scrollWidth - clientWidth,
             barriers: violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
@@ -119,7 +120,7 @@ test("no page has errors, violations of the policy, barriers, or needs to be scr
         },
         [context, options] as const,
       );
-      expect(found, variant).toEqual({ cut: [], overflow: 0, barriers: [] });
+      expect(found, variant).toEqual({ moving: 0, cut: [], overflow: 0, barriers: [] });
     }
     order = order.toReversed();
   };

@@ -38,5 +38,7 @@ export default defineConfig({
     },
     screenshot: "only-on-failure",
     trace: "off",
+    // Painted in software, motion costs a sixth of the browser's time. budgets.spec.ts has it.
+    contextOptions: { reducedMotion: "reduce" },
   },
 });
