@@ -1,3 +1,4 @@
+-- Only versions before erase_calls call it; a later release drops it.
 -- Erases the customer's personal data from a call that has ended, except its recordings, which are on the
 -- node. Cost, duration and outcome stay as anonymous numbers.
 create or replace function erase_call(p_account_id bigint, p_call_id bigint) returns void

@@ -30,6 +30,8 @@ export async function seedDemo(
   return db.query.transaction().execute(async (tx) => {
     // Of two processes that start at once on an empty database, only one seeds it.
     await sql`select pg_advisory_xact_lock(${seed_lock_key}::bigint)`.execute(tx);
+    // Or Citus refuses to change a reference table after the tables of an account.
+    await sql`set local citus.multi_shard_modify_mode = 'sequential'`.execute(tx);
     const existing = await tx.selectFrom("accounts").select("account_id").limit(1).execute();
     if (existing.length > 0) return null;
     // Before the commit: tokens are unrecoverable, so they are never committed without their file.

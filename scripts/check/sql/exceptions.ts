@@ -124,11 +124,6 @@ export const statement_exceptions: readonly Exception[] = [
     rule: "correlated-account",
     reason: in_poll,
   },
-  {
-    in: "server/voice/campaigns/internal/change-trunk.ts",
-    rule: "function-per-row",
-    reason: in_poll,
-  },
   { in: "server/chat/holds/throttled-seconds.ts", rule: "correlated-account", reason: "metrics" },
   {
     in: "server/reports/measure-installation.ts",

@@ -103,14 +103,7 @@ const lockCalls = statement<{ id: number; stage: string }>(`
   where c.account_id = $1 and c.id = any ($2::bigint[]) order by c.id for no key update`);
 
 /** Empties ended calls with the person as the customer. */
-const eraseAsCustomer = statement(`
-  with theirs as materialized (
-    select c.id, erase_call($1, c.id)::text from calls c
-    where c.account_id = $1 and c.id = any ($2::bigint[]) and c.to_phone = any (phone_spellings($3))
-    order by c.id
-  )
-  insert into erasure_records (account_id, erasure_id, record_id, kind)
-  select $1, $4, t.id, 'customer_call' from theirs t on conflict do nothing`);
+const eraseAsCustomer = statement("select erase_calls($1, $2::bigint[], $3, $4)");
 
 /**
  * Empties the agent's side of ended calls where it is the person's phone; the customer's side stays, but for what

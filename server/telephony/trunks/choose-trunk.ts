@@ -21,7 +21,7 @@ export type TrunkOnNode = {
 };
 
 /** The SQL function allows_caller_id of trunk t, which Citus does not run for the rows of an account; a test compares them. */
-const allowsCallerId = (accountId: string, number: string) => `(
+export const allowsCallerId = (accountId: string, number: string) => `(
   select (o.is_own or not o.is_assigned) and (not t.caller_ids_only or ${number}::text = any (t.caller_ids)
     and (o.is_own or coalesce(t.only_account_id = ${accountId}, false)))
   from (

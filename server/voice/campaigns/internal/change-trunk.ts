@@ -1,6 +1,7 @@
 // The trunk of an open campaign: whether it can be used, and the change to another.
 import type { EventData } from "../../../engine/event-catalogue.ts";
 import { statement, type Tx } from "../../../lib/database/database.ts";
+import { allowsCallerId } from "../../../telephony/trunks/choose-trunk.ts";
 import { recordCampaignEvents } from "./record-campaign-event.ts";
 import { carriers_own } from "./require-trunk.ts";
 
@@ -31,7 +32,7 @@ export const strandedCampaigns = (more: string) => `
         when not t.active then 'inactive'
         when t.only_account_id <> v.account_id then 'reserved'
         when v.caller_id <> '${carriers_own}' and not (v.caller_id = any (t.caller_ids)
-          and allows_caller_id(v.account_id, row(t.*)::trunks, v.caller_id)) then 'caller_id'
+          and ${allowsCallerId("v.account_id", "v.caller_id")}) then 'caller_id'
         when not exists (
           select from trunk_nodes s
           join voice_nodes n on n.id = s.node_id and n.active and n.lost_at is null
