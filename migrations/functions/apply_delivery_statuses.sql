@@ -19,6 +19,7 @@ declare
   v_retried bigint[];
   v_open bigint[];
   v_completed bigint[];
+  v_reopened bigint[];
   v_moved chat_moved[];
 begin
   perform check_lease(p_account_id, 'chat_inbound:' || p_number_id, p_fence);
@@ -58,22 +59,21 @@ begin
   v_moved := v_moved || array(
     select v from chat_move_recipients_with_events(p_account_id, 'inbound', v_moves, p_now) v);
 
-  with reopened as (
-    update chat_campaigns c set state = 'running', finished_at = null, work_at = p_now
-    from (select distinct v.campaign_id from unnest(v_moved) v where v.to_state = 'deferred') d
-    where c.account_id = p_account_id and c.id = d.campaign_id
-    returning c.id, c.name, c.template_id
-  )
+  v_reopened := array(select distinct v.campaign_id from unnest(v_moved) v where v.to_state = 'deferred');
+  update chat_campaigns c set state = 'running', finished_at = null, work_at = p_now
+    where c.account_id = p_account_id and c.id = any (v_reopened);
   insert into events (account_id, type, occurred_at, data)
-  select p_account_id, case when h.reason is null then 'chat.campaign.resumed' else 'chat.campaign.paused' end, p_now,
-    json_strip_nulls(json_build_object('campaign_id', r.id, 'name', r.name, 'paused_reason', h.reason))
-  from reopened r
-  left join lateral (
-    select h.reason from chat_holds h
-    where h.account_id = p_account_id and (
-      (h.scope = 'campaign' and h.subject_id = r.id) or (h.scope = 'template' and h.subject_id = r.template_id)
-      or (h.scope = 'number' and h.subject_id = p_number_id) or h.scope = 'account')
-    order by h.set_at desc limit 1) h on true
-  where r.id = any (v_completed) order by r.id;
+  select p_account_id, case when r.reason is null then 'chat.campaign.resumed' else 'chat.campaign.paused' end, p_now,
+    json_strip_nulls(json_build_object('campaign_id', r.id, 'name', r.name, 'paused_reason', r.reason))
+  from (
+    select c.id, c.name, (
+      select h.reason from chat_holds h
+      where h.account_id = p_account_id and (
+        (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
+        or (h.scope = 'number' and h.subject_id = p_number_id) or h.scope = 'account')
+      order by h.set_at desc limit 1) as reason
+    from chat_campaigns c
+    where c.account_id = p_account_id and c.id = any (v_reopened) and c.id = any (v_completed)) r
+  order by r.id;
   return query select * from unnest(v_moved);
 end $$;

@@ -130,7 +130,6 @@ export const statement_exceptions: readonly Exception[] = [
     rule: "correlated-account",
     reason: "metrics",
   },
-  { in: "server/reports/measure-installation.ts", rule: "mixed-tables", reason: "metrics" },
   {
     in: "server/lib/secrets/stored-secrets.ts",
     rule: "correlated-account",
@@ -169,7 +168,6 @@ export const statement_exceptions: readonly Exception[] = [
     reason: "the operator's list of accounts",
   },
   { in: "server/reports/report-page.ts", rule: "function-per-row", reason: "a row is a trunk" },
-  { in: "server/retention/erase/calls.ts", rule: "function-per-row", reason: by_page },
   {
     in: "server/retention/erase/voice-recipients.ts",
     rule: "function-per-row",

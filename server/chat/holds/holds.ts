@@ -2,7 +2,7 @@
 // template, its number and its account have no hold.
 import { sql, type Kysely } from "kysely";
 import Type, { type Static } from "typebox";
-import type { DB, Tx } from "../../lib/database/database.ts";
+import { statement, type DB, type Tx } from "../../lib/database/database.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 
 export const hold_scopes = ["campaign", "template", "number", "account"] as const;
@@ -211,6 +211,21 @@ async function wakeCampaigns(
   return [...new Set(rows.map(({ chat_number_id }) => chat_number_id))];
 }
 
+// Citus refuses an insertion from a query with `not exists` beside the campaigns.
+const insertResumed = statement(`
+  insert into events (account_id, type, occurred_at, data)
+  select $1, 'chat.campaign.resumed', $3::timestamptz, json_build_object('campaign_id', r.id, 'name', r.name)
+  from (
+    select c.id, c.name, exists (
+      select from chat_holds h
+      where h.account_id = $1 and ((h.scope = 'campaign' and h.subject_id = c.id)
+        or (c.state = 'running' and (h.scope = 'account'
+          or (h.scope = 'template' and h.subject_id = c.template_id)
+          or (h.scope = 'number' and h.subject_id = c.chat_number_id))))) as is_held
+    from chat_campaigns c where c.account_id = $1 and c.id = any ($2::bigint[])) r
+  where not r.is_held
+  order by r.id`);
+
 /**
  * Records an event for each campaign that resumes after a lifted hold; others may still be held.
  * Lock the campaigns first, so that of two concurrent lifts the later sees the earlier.
@@ -221,16 +236,5 @@ export async function recordResumed(
   campaignIds: readonly number[],
   now: Date,
 ): Promise<void> {
-  await sql`
-    insert into events (account_id, type, occurred_at, data)
-    select c.account_id, 'chat.campaign.resumed', ${now}::timestamptz,
-      json_build_object('campaign_id', c.id, 'name', c.name)
-    from chat_campaigns c
-    where c.account_id = ${accountId} and c.id = any (${campaignIds}::bigint[]) and not exists (
-      select from chat_holds h
-      where h.account_id = ${accountId} and ((h.scope = 'campaign' and h.subject_id = c.id)
-        or (c.state = 'running' and (h.scope = 'account'
-          or (h.scope = 'template' and h.subject_id = c.template_id)
-          or (h.scope = 'number' and h.subject_id = c.chat_number_id)))))
-    order by c.id`.execute(tx);
+  await insertResumed(tx, [accountId, campaignIds, now]);
 }
