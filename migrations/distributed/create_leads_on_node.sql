@@ -52,7 +52,7 @@ begin
   end loop;
 
   v_place := 0;
-  foreach v_l in array v_leads loop
+  foreach v_l in array coalesce(v_leads, '{}') loop
     v_place := v_place + 1;
     ordinal := v_l.ordinal;
     lead_id := null;
