@@ -68,7 +68,7 @@ const polls: Readonly<Record<string, string>> = {
   "server/reports/fold-calls.ts": "the poll for accounts with days to fold",
   "server/retention/due-accounts.ts": "the poll for accounts with a due retention period",
   "server/voice/campaigns/complete-campaigns.ts": "the poll for campaigns that may end",
-  "server/voice/campaigns/internal/change-trunk.ts":
+  "server/voice/campaigns/move-stranded-campaigns.ts":
     "the poll for campaigns whose trunk cannot be used",
   "server/voice/campaigns/synthesize-scripts.ts": "the poll for scripts to synthesize",
   "server/telephony/nodes/measure-nodes.ts": "metrics of the installation's nodes",
@@ -115,7 +115,7 @@ export const statement_exceptions: readonly Exception[] = [
     reason: in_poll,
   },
   {
-    in: "server/voice/campaigns/internal/change-trunk.ts",
+    in: "server/voice/campaigns/move-stranded-campaigns.ts",
     rule: "correlated-account",
     reason: in_poll,
   },
