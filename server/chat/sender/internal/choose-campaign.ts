@@ -1,6 +1,6 @@
 // Chooses the campaign to serve next, and whether the sender should keep its lease.
 import { quietUntil } from "../../../accounts/accounts/quiet-time.ts";
-import type { CampaignWork, Sender } from "./sender.ts";
+import { inFlightMax, type CampaignWork, type Sender } from "./sender.ts";
 import { setWorkAt } from "./sender-statements.ts";
 
 /**
@@ -12,19 +12,38 @@ const held_look_ms = 60_000;
 const unknown_look_ms = 3_600_000;
 
 /**
- * Returns the campaign with work that was served the fewest messages, so that no campaign waits for
- * another to end. Counts messages, because batches vary in size.
+ * Returns the campaign to serve next: the one in its round, then one that had the fewest rounds, so that no campaign waits
+ * for another to end. Rounds are of messages, because batches vary in size.
  */
 export function nextCampaign(sender: Sender): CampaignWork | null {
   if (!maySend(sender)) return null;
-  let next: CampaignWork | null = null;
-  for (const work of sender.campaigns.values()) {
-    if (isWorkable(sender, work) && (next === null || work.served < next.served)) next = work;
-  }
+  const workable = [...sender.campaigns.values()].filter((work) => isWorkable(sender, work));
+  const round = roundOf(sender);
+  const rounds = ({ served }: CampaignWork) => Math.floor(served / round);
+  const next = workable.reduce<CampaignWork | null>((best, work) => {
+    const fewer = best ? rounds(best) - rounds(work) : 1;
+    return fewer > 0 || (fewer === 0 && work.served > best!.served) ? work : best;
+  }, null);
   // A campaign that was idle does not catch up later.
   for (const work of sender.campaigns.values())
     if (next && !isWorkable(sender, work)) work.served = Math.max(work.served, next.served);
   return next;
+}
+
+/** Returns where a campaign that is new to the sender begins: its first batch comes next, and one batch only. */
+export function firstServed(sender: Sender): number {
+  const round = roundOf(sender);
+  const served = [...sender.campaigns.values()].map((work) => work.served);
+  const lowest = served.length === 0 ? 0 : Math.min(...served);
+  return (Math.floor(lowest / round) + 1) * round - 1;
+}
+
+/**
+ * Returns how many messages of a campaign are sent in a row: a second's, and no more than fit in flight. The results of a
+ * batch are then of few campaigns, for each of which counts and credit are written.
+ */
+function roundOf(sender: Sender): number {
+  return Math.min(inFlightMax(sender), sender.number.rate_per_second);
 }
 
 /** Returns whether any campaign has something to send, as of the last poll. */

@@ -4,6 +4,7 @@ import { chatDriverFor } from "../../credentials/chat-drivers.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import { openBreaker } from "./breaker.ts";
+import { firstServed } from "./choose-campaign.ts";
 import { keyOf, type Dispatch } from "./dispatch.ts";
 import type { CampaignWork, Sender } from "./sender.ts";
 import {
@@ -71,9 +72,7 @@ async function updateCampaign(sender: Sender, found: CampaignState): Promise<voi
       marketing: found.marketing,
       latest: found,
       after: 0,
-      // Starts level with the other campaigns.
-      served:
-        campaigns.size === 0 ? 0 : Math.min(...[...campaigns.values()].map((of) => of.served)),
+      served: firstServed(sender),
       dry: false,
     };
     campaigns.set(work.id, work);

@@ -23,7 +23,7 @@ export type CampaignWork = {
   latest: CampaignState;
   /** Queued recipients up to this ID have been taken. */
   after: number;
-  /** Messages marked for this campaign, for fair sharing among the number's campaigns. */
+  /** Messages marked for this campaign and where it began, for fair sharing among the number's campaigns. */
   served: number;
   /** The last batch was smaller than requested: take nothing more until the next poll. */
   dry: boolean;
