@@ -1,6 +1,6 @@
 -- Deletes the oldest events before p_before by seq, with their deliveries and attempts: at least one event, at most ten
--- times p_rows_max events and, unless one event has more, p_rows_max deliveries and attempts. Events without a seq stay.
--- `more`: there may be others. Locks events by id, endpoints, deliveries in this order, as make_deliveries and
+-- times p_rows_max events and, unless one event has more, twice p_rows_max deliveries and attempts. Events without a seq
+-- stay. `more`: there may be others. Locks events by id, endpoints, deliveries in this order, as make_deliveries and
 -- record_and_claim_deliveries do: the deletes follow the primary key. The caller has locked the account.
 -- Deletes by the range of the ids: 3 us of CPU for each event instead of 14, of which locking each by its id, looking up
 -- its deliveries and deleting by a list of ids were most.
@@ -45,7 +45,7 @@ begin
       select d.event_id, sum(1 + d.attempts) over (order by d.event_id) as rows
       from callback_deliveries d
       where d.account_id = p_account_id and d.event_id between v_first and v_last) w
-    where w.rows > p_rows_max and w.event_id > v_first
+    where w.rows > 2 * p_rows_max and w.event_id > v_first
     order by w.event_id limit 1;
     exit when v_beyond is not null or v_expired < v_limit;
   end loop;
