@@ -7,6 +7,9 @@
 -- Plans must not depend on statistics: joined to the moves, a plan made for a table without statistics read
 -- all of the account's recipients for each move (1.4-2.9 ms a message instead of 0.08). A lateral look-up
 -- that locks, and an upsert, can only use the primary key.
+--
+-- Moves are counted by their states before they are summed: most of a batch are alike, and a sum for each state over
+-- each move took a fifth of the function.
 create or replace function chat_move_recipients(p_account_id bigint, p_slot text, p_moves chat_move[], p_now timestamptz)
 returns setof chat_moved
 language plpgsql
@@ -96,7 +99,7 @@ begin
     select p_account_id, d.campaign_id, c.chat_number_id, d.quarter, p_slot,
       d.sent, d.delivered, d.read, d.failed, d.pending, d.credits
     from (
-      select f.campaign_id, v.quarter,
+      select g.campaign_id, v.quarter,
         coalesce(sum(v.change) filter (where v.state in ('accepted', 'sent', 'delivered', 'read')), 0) as sent,
         coalesce(sum(v.change) filter (where v.state in ('delivered', 'read')), 0) as delivered,
         coalesce(sum(v.change) filter (where v.state = 'read'), 0) as read,
@@ -105,13 +108,16 @@ begin
         coalesce(sum(v.change) filter (
           where v.state in ('queued', 'deferred', 'dispatching', 'unknown')), 0) as pending,
         coalesce(sum(v.change) filter (where v.charged), 0) as credits
-      from found f
-      cross join lateral (values (f.old_quarter, f.from_state, f.old_charged, -1),
-        (f.new_quarter, f.to_state, case when f.ledger = 'capture' then true
-          when f.ledger in ('refund', 'capture+refund') then false else f.old_charged end, 1))
-        v (quarter, state, charged, change)
-      where f.to_state is not null and v.quarter is not null
-      group by f.campaign_id, v.quarter) d
+      from (
+        select f.campaign_id, f.old_quarter, f.from_state, f.old_charged, f.new_quarter, f.to_state, case
+            when f.ledger = 'capture' then true when f.ledger in ('refund', 'capture+refund') then false
+            else f.old_charged end as new_charged, count(*)::int as count
+        from found f where f.to_state is not null
+        group by f.campaign_id, f.old_quarter, f.from_state, f.old_charged, f.new_quarter, f.to_state, new_charged) g
+      cross join lateral (values (g.old_quarter, g.from_state, g.old_charged, -g.count),
+        (g.new_quarter, g.to_state, g.new_charged, g.count)) v (quarter, state, charged, change)
+      where v.quarter is not null
+      group by g.campaign_id, v.quarter) d
     cross join lateral (
       select c.chat_number_id from chat_campaigns c
       where c.account_id = p_account_id and c.id = d.campaign_id
@@ -173,8 +179,11 @@ begin
     coalesce(sum(d.change) filter (where d.state = 'skipped'), 0),
     coalesce(sum(d.change) filter (where d.state = 'cancelled'), 0),
     coalesce(cardinality(array_positions(v_recipient_side, d.campaign_id)), 0)
-  from unnest(v_moved) v,
-    lateral (values (v.campaign_id, v.from_state, -1), (v.campaign_id, v.to_state, 1)) d (campaign_id, state, change)
+  from (
+    select v.campaign_id, v.from_state, v.to_state, count(*)::int as count from unnest(v_moved) v
+    group by v.campaign_id, v.from_state, v.to_state) g,
+    lateral (values (g.campaign_id, g.from_state, -g.count), (g.campaign_id, g.to_state, g.count))
+      d (campaign_id, state, change)
   group by d.campaign_id
   order by d.campaign_id
   on conflict (account_id, campaign_id, slot) do update set
