@@ -12,6 +12,7 @@ const bodies = [
   "find_dialable",
   "make_deliveries",
   "record_chat_replies",
+  "record_message_events",
 ];
 /** Runs on the node of the account, also when another function calls it. */
 const delegated =
