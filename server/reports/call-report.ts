@@ -1,6 +1,7 @@
 // Calls counted by campaign, day, number or agent: each attempt once, by the time it was queued.
 import { sql, type RawBuilder } from "kysely";
 import type { Database, Tx } from "../lib/database/database.ts";
+import { defaultCallerIds } from "../telephony/trunks/default-caller-ids.ts";
 import {
   byRank,
   dayOf,
@@ -61,7 +62,7 @@ function countsOf(row: CountedRow): CallReport["totals"] {
 /** Counts folded days from their counts, and the rest of the range from the calls. */
 async function countingOf(tx: Tx, query: CallReportQuery): Promise<Counting> {
   const { campaign_id, number, group_by } = query;
-  const { parts, key, keyJoins, sort, names, joins } = groupOf(query);
+  const { parts, key, keyCtes, keyJoins, sort, names, joins } = groupOf(query);
   const { days, gaps } = await foldedRangeOf(tx, query);
   const counted = gaps.map((gap, i) =>
     countCalls(
@@ -76,7 +77,7 @@ async function countingOf(tx: Tx, query: CallReportQuery): Promise<Counting> {
     sql`(${countsOfDays(query, days, parts(folded_dimensions, sql`n.begins_at`))})`,
   ];
   const ctes = sql`
-    ${sql.join([...counted, sql`found as (${sql.join(sources, sql` union all `)})`])},
+    ${sql.join([...counted, sql`found as (${sql.join(sources, sql` union all `)})`, ...keyCtes])},
     counted as (
       select grouping(key) = 1 as is_total, key, ${sql.join(
         counted_columns.map(
@@ -141,15 +142,18 @@ type Parts = Readonly<Record<"part" | "more", RawBuilder<unknown>>>;
 type Group = Pick<Counting, "sort" | "names" | "joins"> & {
   /** Columns of a call or of counts: `part`, and `more` where `part` does not determine the group. */
   readonly parts: (of: typeof callDimensions, time: RawBuilder<unknown>) => Parts;
-  /** The group's key, from `f` and `keyJoins`. */
+  /** The group's key, from `f` and `keyJoins`; `keyCtes` read `found`. */
   readonly key: RawBuilder<unknown>;
+  readonly keyCtes: readonly RawBuilder<unknown>[];
   readonly keyJoins: RawBuilder<unknown>;
 };
 
 const none = sql`null::bigint`;
+/** The trunks whose default caller ID some calls show. */
+const trunksOfCalls = sql`array(select more from found where more is not null)`;
 
 function groupOf({ account_id, group_by, time_zone, country_code }: CallReportQuery): Group {
-  const ofPart = { key: sql`part`, keyJoins: sql`` };
+  const ofPart = { key: sql`part`, keyCtes: [], keyJoins: sql`` };
   switch (group_by) {
     case "campaign":
       return {
@@ -171,8 +175,9 @@ function groupOf({ account_id, group_by, time_zone, country_code }: CallReportQu
     case "number":
       return {
         parts: ({ caller, trunk_id }) => ({ part: caller, more: trunk_id }),
-        key: sql`coalesce(part, default_caller_id(${account_id}, row(t.*)::trunks))`,
-        keyJoins: sql`left join trunks t on t.id = more`,
+        key: sql`coalesce(part, d.caller_id)`,
+        keyCtes: [sql`defaults as (${defaultCallerIds(account_id, trunksOfCalls)})`],
+        keyJoins: sql`left join defaults d on d.trunk_id = more`,
         sort: byRank,
         names: sql`key as caller_id`,
         joins: sql``,

@@ -167,7 +167,6 @@ export const statement_exceptions: readonly Exception[] = [
     rule: "correlated-account",
     reason: "the operator's list of accounts",
   },
-  { in: "server/reports/report-page.ts", rule: "function-per-row", reason: "a row is a trunk" },
   {
     in: "server/retention/erase/voice-recipients.ts",
     rule: "function-per-row",
