@@ -167,9 +167,4 @@ export const statement_exceptions: readonly Exception[] = [
     rule: "correlated-account",
     reason: "the operator's list of accounts",
   },
-  {
-    in: "server/retention/erase/voice-recipients.ts",
-    rule: "function-per-row",
-    reason: "one recipient",
-  },
 ];

@@ -1,6 +1,7 @@
 // Recipients of voice campaigns: waiting ones are suppressed, then all are emptied. No index contains their
 // phone numbers, so the account's recipients are scanned in pages.
 import { statement, type Tx } from "../../lib/database/database.ts";
+import { countMovedRecipients } from "../../voice/campaigns/count-moved-recipients.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
@@ -39,12 +40,21 @@ async function eraseRecipients(
   now: Date,
 ): Promise<{ erased: number; open: Place[] }> {
   const open: Place[] = [];
+  const suppressed: { id: number; from: string }[] = [];
   let erased = 0;
   for (const place of places) {
     const [row] = await emptyRecipient(tx, [account_id, ...place, phone, now]);
-    if (row?.state === "calling") open.push(place);
-    else if (row) erased++;
+    if (!row) continue;
+    if (row.state === "calling") {
+      open.push(place);
+      continue;
+    }
+    erased++;
+    if (row.state === "synthesizing" || row.state === "waiting")
+      suppressed.push({ id: place[0], from: row.state });
   }
+  for (const { id, from } of suppressed)
+    await countMovedRecipients(tx, { account_id, id }, { from, to: "suppressed", count: 1 });
   return { erased, open };
 }
 
@@ -71,8 +81,5 @@ const emptyRecipient = statement<{ state: string }>(`
       finished_at = coalesce(r.finished_at, $5::timestamptz)
     from found f
     where r.account_id = $1 and r.campaign_id = $2 and r.id = f.id and f.state <> 'calling'
-  ), counted as materialized (
-    select count_voice($1, $2, 9, f.state, 'suppressed', 1)
-    from found f where f.state in ('synthesizing', 'waiting')
   )
-  select f.state from found f left join counted on true`);
+  select f.state from found f`);

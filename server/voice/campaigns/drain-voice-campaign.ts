@@ -4,6 +4,7 @@ import { statement } from "../../lib/database/database.ts";
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { completeCampaign } from "./complete-campaigns.ts";
+import { countMovedRecipients } from "./count-moved-recipients.ts";
 
 const batch_rows = 2_000;
 /** Longest run. Without it, a few campaigns of a million recipients would delay every scheduled start. */
@@ -34,33 +35,46 @@ export async function drainVoiceCampaign(
   if (state !== "cancelled" && state !== "failed") return;
   const until_ms = performance.now() + ms_max;
   // In this order, because a recipient moves from synthesizing to waiting and never back.
-  for (const cancelNext of [cancelSynthesizing, cancelWaiting]) {
+  for (const from of ["synthesizing", "waiting"] as const) {
     let last: Position | undefined = start_position;
     while (last) {
       if (stopping.aborted || performance.now() > until_ms) return { again_at: app.clock.now() };
-      const { id, due_at }: Position = last;
-      const values = [account_id, campaign_id, app.clock.now(), batch_rows, id, due_at];
-      [last] = await cancelNext(app.db.pool, values);
+      last = await cancelBatch(app, { account_id, id: campaign_id }, from, last);
     }
   }
   await completeCampaign(app, account_id, campaign_id);
 }
 
-// Each batch starts after the previous one, because cancelled rows stay at the front of the index until vacuum.
-const cancelSynthesizing = cancelStatement(
-  "synthesizing",
-  "r.id",
-  "r.id > $5 and $6::text is not null",
-);
-const cancelWaiting = cancelStatement(
-  "waiting",
-  "r.due_at, r.id",
-  "(r.due_at, r.id) > ($6::text::timestamptz, $5)",
-);
+/** Cancels and counts the next batch; returns its last position, or undefined if it is empty. */
+async function cancelBatch(
+  app: App,
+  campaign: { readonly account_id: number; readonly id: number },
+  from: keyof typeof cancelNext,
+  after: Position,
+): Promise<Position | undefined> {
+  const { account_id, id } = campaign;
+  const values = [account_id, id, app.clock.now(), batch_rows, after.id, after.due_at];
+  return app.db.query.transaction().execute(async (tx) => {
+    const [last] = await cancelNext[from](tx, values);
+    if (last)
+      await countMovedRecipients(tx, campaign, { from, to: "cancelled", count: last.count });
+    return last;
+  });
+}
 
-/** Returns a statement that cancels the next batch and returns its last position; no row if the batch is empty. */
+// Each batch starts after the previous one, because cancelled rows stay at the front of the index until vacuum.
+const cancelNext = {
+  synthesizing: cancelStatement("synthesizing", "r.id", "r.id > $5 and $6::text is not null"),
+  waiting: cancelStatement(
+    "waiting",
+    "r.due_at, r.id",
+    "(r.due_at, r.id) > ($6::text::timestamptz, $5)",
+  ),
+};
+
+/** Returns a statement that cancels the next batch and returns its last position and its size; no row if it is empty. */
 function cancelStatement(state: "synthesizing" | "waiting", order: string, after: string) {
-  return statement<Position>(`
+  return statement<Position & { readonly count: number }>(`
     with next as materialized (
       select r.id, r.due_at from voice_recipients r
       where r.account_id = $1 and r.campaign_id = $2 and r.state = '${state}' and ${after}
@@ -70,9 +84,7 @@ function cancelStatement(state: "synthesizing" | "waiting", order: string, after
       update voice_recipients r set state = 'cancelled', finished_at = $3
       from next n
       where r.account_id = $1 and r.campaign_id = $2 and r.id = n.id
-    ), counted as materialized (
-      select count_voice($1, $2, 9, '${state}', 'cancelled', count(*)::int) from next having count(*) > 0
     )
-    select r.id, r.due_at::text as due_at from next r, counted
+    select r.id, r.due_at::text as due_at, count(*) over ()::int as count from next r
     order by r.due_at desc, r.id desc limit 1`);
 }

@@ -9,6 +9,7 @@ import { openAccountPlaces, type AccountPlaces } from "../../engine/account-plac
 import type { App } from "../../engine/app.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { countMovedRecipients } from "./count-moved-recipients.ts";
 
 /** Most due recipients of a campaign whose script is synthesized ahead: seconds of dialing. */
 const ahead_max = 500;
@@ -157,7 +158,8 @@ async function moveSynthesized(
     ["waiting", waiting],
     ["failed", failed],
   ] as const)
-    if (n > 0) await countVoice(tx, [account_id, id, to, n]);
+    if (n > 0)
+      await countMovedRecipients(tx, { account_id, id }, { from: "synthesizing", to, count: n });
   return { waiting, failed };
 }
 
@@ -205,5 +207,3 @@ const moveRecipients = statement<{ waiting: number; failed: number }>(`
   select count(*) filter (where m.state = 'waiting') as waiting,
     count(*) filter (where m.state = 'failed') as failed
   from moved m`);
-
-const countVoice = statement(`select count_voice($1, $2, 9, 'synthesizing', $3, $4)`);
