@@ -1,5 +1,8 @@
 // `trunkline distribute` on a real Citus: `npm run test:citus`.
 import assert from "node:assert/strict";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { runCommandLine } from "../../server/cli/run-command-line.ts";
@@ -103,5 +106,18 @@ test("refuses while a process of the service is connected", async () => {
 test("a newly defined function has no generic plan on a distributed database", async () => {
   await client.query("update schema_functions set checksum = 'old' where name = 'create_leads'");
   assert.deepEqual(await migrate(database.url), ["functions/create_leads.sql"]);
+  assert.deepEqual((await run(database.url, "--dry-run")).json.functions, []);
+});
+
+test("a migration changes a function of which only the body for distributed databases changed", async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "trunkline-distributed-"));
+  t.after(() => rm(dir, { recursive: true }));
+  await cp(join(import.meta.dirname, "../../migrations"), dir, { recursive: true });
+  const file = join(dir, "distributed/find_dialable.sql");
+  const body = await readFile(file, "utf8");
+  await writeFile(file, body.replace("begin\n", "begin\n  -- The next version.\n"));
+  assert.deepEqual(await migrate(database.url, { dir }), ["functions/find_dialable.sql"]);
+  const changed = "select count(*) from pg_proc where prosrc like '%The next version.%'";
+  assert.equal(await count(changed), 1);
   assert.deepEqual((await run(database.url, "--dry-run")).json.functions, []);
 });

@@ -73,7 +73,8 @@ async function carryOut(client: pg.Client, shards: number): Promise<Plan> {
   const report = (line: string) => process.stderr.write(`${line}\n`);
   await client.query(
     `set idle_session_timeout = ${frozen_ms}; set idle_in_transaction_session_timeout = ${frozen_ms};
-     set statement_timeout = 0; set client_min_messages = warning; set citus.override_table_visibility = off`,
+     set statement_timeout = 0; set client_min_messages = warning; set check_function_bodies = off;
+     set citus.override_table_visibility = off`,
   );
   await takeLock(client, lock_wait_ms, report);
   await requireStopped(client);
@@ -89,9 +90,10 @@ async function defineFunctions(client: pg.Client, tables: Plan["tables"]): Promi
   await client.query("begin");
   const names = tables.map(({ table }) => table);
   await dropFunctionsOfShards(client, names);
-  await applyFunctions(client, readFunctions(migrations_dir));
+  const functions = readFunctions(migrations_dir);
+  await applyFunctions(client, functions);
   await client.query("commit");
-  await distributeFunctions(client);
+  await distributeFunctions(client, functions);
 }
 
 function outcomeOf({ tables, functions }: Plan, dry_run: boolean): Outcome {

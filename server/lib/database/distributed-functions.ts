@@ -1,19 +1,6 @@
 // The SQL functions as a distributed database needs them.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type pg from "pg";
 
-const folder = join(import.meta.dirname, "../../../migrations/distributed");
-/** Functions with another body than on PostgreSQL, and those that only these call, which come first. */
-const bodies = [
-  "create_leads_on_node",
-  "create_leads",
-  "accounts_with_new_events",
-  "find_dialable",
-  "make_deliveries",
-  "record_chat_replies",
-  "record_message_events",
-];
 /** Runs on the node of the account, also when another function calls it. */
 const delegated =
   "create_leads_on_node(bigint, json, timestamptz, bigint[], bigint[], bigint[], bigint[])";
@@ -76,11 +63,15 @@ export async function dropFunctionsOfShards(
 }
 
 /**
- * Defines the functions that have a body for distributed databases, copies all to the workers, and lets them be planned for
- * each account.
+ * Defines the functions that have another body on distributed databases, copies all to the workers, and lets them be planned
+ * for each account.
  */
-export async function distributeFunctions(client: Pick<pg.ClientBase, "query">): Promise<void> {
-  for (const name of bodies) await client.query(readFileSync(join(folder, `${name}.sql`), "utf8"));
+export async function distributeFunctions(
+  client: Pick<pg.ClientBase, "query">,
+  functions: readonly { readonly distributed_sql: string | null }[],
+): Promise<void> {
+  for (const { distributed_sql } of functions)
+    if (distributed_sql !== null) await client.query(distributed_sql);
   const { with_generic_plan, without_copies } = await undistributedFunctions(client);
   for (const signature of without_copies)
     await client.query("select create_distributed_function($1::text::regprocedure)", [signature]);

@@ -331,6 +331,19 @@ test("each file in migrations/functions consists of one definition that can be r
   }
 });
 
+test("a function takes and returns the same on a distributed database", async () => {
+  const head = async (kind: string, file: string) => {
+    const sql = outline(await readFile(join(migrations_dir, kind, file), "utf8"));
+    const [definition] = new RegExp(
+      `create or replace function ${file.replace(/\.sql$/, "")}\\(.*?(?=\\blanguage\\b)`,
+      "s",
+    ).exec(sql)!;
+    return definition.replaceAll(/\s+/g, " ");
+  };
+  for (const file of await readdir(join(migrations_dir, "distributed")))
+    assert.equal(await head("distributed", file), await head("functions", file));
+});
+
 test("every function of the schema has a file and a body that PostgreSQL accepts", async () => {
   const url = await fresh();
   await migrate(url);

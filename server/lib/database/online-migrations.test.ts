@@ -26,7 +26,7 @@ beforeEach(async () => {
   database = await emptyDatabase();
   client = await connect();
   dir = await mkdtemp(join(root, "migrations-"));
-  await mkdir(join(dir, "functions"));
+  for (const folder of ["functions", "distributed"]) await mkdir(join(dir, folder));
   await writeFile(join(dir, "functions.json"), "{}");
   await writeFile(join(dir, "former-checksums.json"), "{}");
   await addMigration(

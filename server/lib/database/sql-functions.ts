@@ -1,4 +1,5 @@
-// Keeps the database's functions equal to this version's, one file each in migrations/functions.
+// Keeps the database's functions equal to this version's: one file each in migrations/functions, and one in
+// migrations/distributed for each that has another body on a distributed database.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -9,8 +10,11 @@ import { MigrationError } from "./migration-error.ts";
 export type SqlFunction = {
   readonly name: string;
   readonly sql: string;
+  /** Defines it on a distributed database, after `sql`. */
+  readonly distributed_sql: string | null;
+  /** Of both definitions. */
   readonly checksum: string;
-  /** Increases with each change of the file, so that an older version cannot replace a newer function. */
+  /** Increases with each change of a definition, so that an older version cannot replace a newer function. */
   readonly revision: number;
 };
 
@@ -19,19 +23,32 @@ export type FunctionRevisions = Record<string, { revision: number; checksum: str
 
 type AppliedFunction = { name: string; revision: number; checksum: string };
 
-/** Reads the function files of a migrations folder. */
+/** Reads the function files of a migrations folder. Throws MigrationError if a distributed body is of no function. */
 export function readFunctions(migrations_dir: string): SqlFunction[] {
-  const dir = join(migrations_dir, "functions");
   const revisions = readRevisions(migrations_dir);
-  return readdirSync(dir)
-    .filter((file) => file.endsWith(".sql"))
-    .toSorted()
-    .map((file) => {
-      const name = basename(file, ".sql");
-      const sql = readFileSync(join(dir, file), "utf8");
-      const checksum = createHash("sha256").update(sql).digest("hex");
-      return { name, sql, checksum, revision: revisions[name]?.revision ?? 1 };
-    });
+  const bodies = readSqlFiles(join(migrations_dir, "distributed"));
+  const functions = [...readSqlFiles(join(migrations_dir, "functions"))].map(([name, sql]) => {
+    const distributed_sql = bodies.get(name) ?? null;
+    bodies.delete(name);
+    const checksum = createHash("sha256")
+      .update(sql)
+      .update(distributed_sql ?? "")
+      .digest("hex");
+    return { name, sql, distributed_sql, checksum, revision: revisions[name]?.revision ?? 1 };
+  });
+  for (const name of bodies.keys())
+    throw new MigrationError(
+      `distributed/${name}.sql is the body of no function: ${fileOf(name)} does not exist`,
+    );
+  return functions;
+}
+
+/** Returns the texts of a folder's files in the order of their names. */
+function readSqlFiles(dir: string): Map<string, string> {
+  const files = readdirSync(dir).filter((file) => file.endsWith(".sql"));
+  return new Map(
+    files.toSorted().map((file) => [basename(file, ".sql"), readFileSync(join(dir, file), "utf8")]),
+  );
 }
 
 /** Reads functions.json of a migrations folder. */
@@ -59,8 +76,9 @@ export async function applyFunctions(
   // A function may call another that is defined after it.
   await client.query("set local check_function_bodies = off");
   for (const fn of changed) await apply(client, fn);
+  if (changed.length > 0 && (await isDistributed(client)))
+    await distributeFunctions(client, functions);
   await requireOneSignature(client, functions);
-  if (changed.length > 0 && (await isDistributed(client))) await distributeFunctions(client);
   return changed.map(({ name }) => fileOf(name));
 }
 
