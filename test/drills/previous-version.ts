@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** What changes the schema on one PostgreSQL, functions included. */
-const schema_files = ["migrations/*.sql", ":(exclude)migrations/distributed"];
+/** What changes the schema, functions included. */
+const schema_files = "migrations/*.sql";
 
 export type PreviousVersion = {
   readonly commit: string;
@@ -27,8 +27,8 @@ export function unpackPreviousVersion(): PreviousVersion {
 
 function previousCommit(): string {
   const head = git("rev-parse", "HEAD");
-  if (git("status", "--porcelain", "--", ...schema_files) !== "") return head;
-  const last = git("log", "-1", "--first-parent", "--format=%H", "--", ...schema_files);
+  if (git("status", "--porcelain", "--", schema_files) !== "") return head;
+  const last = git("log", "-1", "--first-parent", "--format=%H", "--", schema_files);
   try {
     return git("rev-parse", "--verify", "--quiet", `${last}^`);
   } catch (cause) {
