@@ -99,6 +99,7 @@ async function openSender(
     driver,
     effects: [],
     campaigns: new Map(),
+    ended_lately: 0,
     wake: () => {},
   };
 }

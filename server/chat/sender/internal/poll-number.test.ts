@@ -51,6 +51,7 @@ test("a message accepted during a poll is not returned to the queue, nor is any 
     results: [],
     effects: [],
     campaigns: new Map(),
+    ended_lately: 0,
     number: await findSenderNumber(app, account.account_id, number.id),
     driver,
     wake: () => recorded.resolve(),

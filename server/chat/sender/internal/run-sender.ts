@@ -15,6 +15,8 @@ import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
 const poll_ms = 1_000;
 const retry_ms = 200;
+/** Halves what ended during a slow iteration after seven others. */
+const ended_decay = 0.9;
 /**
  * Statements of the senders of this process at the same time, fewer than its connections and fewer per account. A batch
  * is put together when it has its slot, so that the results that arrived while it waited are part of it.
@@ -103,7 +105,7 @@ function nextMessages(
   { dispatch, bucket }: { readonly dispatch: Dispatch; readonly bucket: RateBucket },
 ): { readonly campaign: CampaignWork | null; readonly room: number; readonly take: number } {
   const campaign = stopping.aborted ? null : nextCampaign(sender);
-  const slots = inFlightMax(sender) + ahead(inFlightMax(sender), sender.results.length);
+  const slots = inFlightMax(sender) + ahead(sender);
   const room = slots - dispatch.busy();
   return { campaign, room, take: campaign ? Math.min(room, bucket.available()) : 0 };
 }
@@ -134,10 +136,12 @@ async function startBatch(
 
 /**
  * Returns how many messages are marked beyond the slots, so that no slot waits for the database: as
- * many as `ended` during the last iteration, from a tenth of the slots to a half. Not more, because
+ * many as end during a slow iteration, from a tenth of the slots to a half. Not more, because
  * their outcome is unknown after a process is killed.
  */
-function ahead(in_flight_max: number, ended: number): number {
+function ahead(sender: Sender): number {
+  const in_flight_max = inFlightMax(sender);
+  const ended = Math.max(sender.ended_lately, sender.results.length);
   return Math.ceil(Math.min(in_flight_max / 2, Math.max(in_flight_max / 10, ended)));
 }
 
@@ -159,6 +163,7 @@ async function runBatch(
 ): Promise<Marked[]> {
   const { app, lease, number_id, results } = sender;
   const batch = results.splice(0);
+  sender.ended_lately = Math.max(batch.length, sender.ended_lately * ended_decay);
   const holder = { account_id: lease.account_id, number_id, fence: lease.fence };
   try {
     const { marked, seen, last_id } = await recordAndMark(app, holder, batch, {

@@ -40,6 +40,8 @@ export type Sender = {
   /** Not applied yet. */
   readonly effects: FailureEffect[];
   readonly campaigns: Map<number, CampaignWork>;
+  /** The most results of an iteration, less those long ago. */
+  ended_lately: number;
   number: SenderNumber;
   /** Undefined when this process has no credentials for it. */
   driver: ChatDriver | undefined;
