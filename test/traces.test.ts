@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { openMetaAccess } from "../server/drivers/chat/meta/open-meta-driver.ts";
+import { openOidc } from "../server/drivers/oidc/open-oidc.ts";
+import { openSpeech } from "../server/drivers/speech/open-speech.ts";
 import { workJobs } from "../server/engine/work-jobs.ts";
 import { syncTemplatesDaily } from "../server/chat/templates/sync-templates.ts";
 import { openLog } from "../server/lib/log.ts";
 import { openTracing } from "../server/lib/tracing/open-tracing.ts";
-import { useTracing } from "../server/lib/tracing/tracing.ts";
+import { traced, useTracing } from "../server/lib/tracing/tracing.ts";
 import type { Demo } from "../server/seed-demo/demo-file.ts";
 import { makeAccount } from "./support/account-factory.ts";
 import { startApi } from "./support/api.ts";
@@ -20,10 +22,12 @@ import {
 } from "./support/collector-stub.ts";
 import { cloneDatabase, type TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
+import { startOidcStub } from "./support/oidc-stub.ts";
 import { startProviderStub } from "./support/provider-stub/start-provider-stub.ts";
 import { stub_number } from "./support/provider-stub/settings.ts";
 import { sandboxStub } from "./support/sandbox-stub.ts";
 import { startService, type ServiceProcess } from "./support/service-process.ts";
+import { startSmtpServer } from "./support/smtp-server.ts";
 
 const trace_id = "0af7651916cd43dd8448eb211c80319c";
 const traceparent = `00-${trace_id}-b7ad6b7169203331-01`;
@@ -76,6 +80,22 @@ function first(spans: readonly ReceivedSpan[]): ReceivedSpan {
 
 const childrenOf = (collector: CollectorStub, { spanId }: ReceivedSpan) =>
   collector.spans().filter(({ parentSpanId }) => parentSpanId === spanId);
+
+/** Runs `work` while this process records to the collector, which has all spans afterwards. */
+async function recording(collector: CollectorStub, work: () => Promise<void>): Promise<void> {
+  const sampler = { name: "parentbased_always_on", ratio: 1 } as const;
+  const tracing = openTracing(
+    { url: `${collector.endpoint}/v1/traces`, sampler },
+    openLog("silent", { readable: false }),
+  );
+  useTracing(tracing);
+  try {
+    await work();
+  } finally {
+    useTracing(null);
+    await tracing.close();
+  }
+}
 
 test("a campaign is traced from its request to its messages and callbacks, without a phone number, a name or a token", async (t) => {
   const collector = await openCollectorStub();
@@ -156,23 +176,20 @@ test("a campaign is traced from its request to its messages and callbacks, witho
 test("a job and its call to the provider continue the trace of the request that added it", async (t) => {
   const collector = await openCollectorStub();
   t.after(() => collector.close());
-  const sampler = { name: "parentbased_always_on", ratio: 1 } as const;
-  const tracing = openTracing(
-    { url: `${collector.endpoint}/v1/traces`, sampler },
-    openLog("silent", { readable: false }),
-  );
-  useTracing(tracing);
   const provider = await startProviderStub();
+  t.after(() => provider.close());
   const access = openMetaAccess({ api_url: provider.api_url });
+  t.after(() => access.close());
   const { access_token, app_secret } = provider.settings();
   const whatsapp = {
     ...access.driverWith(access_token),
     ...access.guardWith({ app_secret, verify_token: "verify" }),
   };
-  const api = await startApi({
-    chatDrivers: { sandbox: sandboxStub, whatsapp, whatsappAccess: access },
-  });
-  try {
+  await recording(collector, async () => {
+    const api = await startApi({
+      chatDrivers: { sandbox: sandboxStub, whatsapp, whatsappAccess: access },
+    });
+    t.after(() => api.close());
     const account = await makeAccount(api.app);
     const { status, text } = await api.send("POST", "/api/v1/chat/numbers", {
       token: account.token,
@@ -191,13 +208,7 @@ test("a job and its call to the provider continue the trace of the request that 
       await workJobs(api.app, { "chat.sync_templates": syncTemplatesDaily }, stopping),
       1,
     );
-  } finally {
-    await api.close();
-    await access.close();
-    await provider.close();
-    useTracing(null);
-    await tracing.close();
-  }
+  });
   assert.equal(named(collector, "POST /api/v1/chat/numbers").length, 1);
   const job = first(named(collector, "job chat.sync_templates"));
   const call = first(named(collector, "GET /{id}/message_templates"));
@@ -207,6 +218,35 @@ test("a job and its call to the provider continue the trace of the request that 
   assert.equal(call.kind, 3);
   assert.equal(call.attributes["http.response.status_code"], 200);
   assert.ok(!collector.received().includes(stub_number.business_account_id));
+});
+
+test("mails, synthesized speech and requests to a provider of identities are part of the trace", async (t) => {
+  const collector = await openCollectorStub();
+  t.after(() => collector.close());
+  const smtp = await startSmtpServer();
+  t.after(() => smtp.close());
+  const oidc = await startOidcStub();
+  t.after(() => oidc.close());
+  const speech = openSpeech({ speech_command: null, speech_recognize_command: null });
+  await recording(collector, () =>
+    traced("sign in", { parent: traceparent }, async () => {
+      await smtp.mail.send({ to: `${name}@test.example`, subject: name, text: phone });
+      await openOidc(oidc.settings).begin("http://127.0.0.1/callback");
+      await speech.synthesize({ text: name, language: "en" });
+    }),
+  );
+  const parent = first(named(collector, "sign in"));
+  const children = childrenOf(collector, parent);
+  assert.deepEqual(
+    children.map((span) => [span.name, span.kind, span.attributes["server.address"]]),
+    [
+      ["send mail", 3, "127.0.0.1"],
+      ["GET", 3, "127.0.0.1"],
+      ["synthesize speech", 3, undefined],
+    ],
+  );
+  for (const secret of [phone, name])
+    assert.ok(!collector.received().includes(secret), `the collector received ${secret}`);
 });
 
 test("without an endpoint, nothing that records or exports is loaded", async (t) => {

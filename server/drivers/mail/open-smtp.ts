@@ -1,4 +1,5 @@
 import { createTransport } from "nodemailer";
+import { tracedCall } from "../../lib/tracing/traced-request.ts";
 import type { MailDriver } from "./driver.ts";
 
 const step_ms = 10_000;
@@ -29,7 +30,8 @@ export function openSmtp({
   return {
     async send({ to, subject, text }) {
       // As an object: an address as text could list several.
-      await transport.sendMail({ from, to: { name: "", address: to }, subject, text });
+      const mail = { from, to: { name: "", address: to }, subject, text };
+      await tracedCall("send mail", { "server.address": hostname }, () => transport.sendMail(mail));
     },
   };
 }

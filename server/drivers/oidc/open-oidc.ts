@@ -2,6 +2,7 @@
 // (https://openid.net/specs/openid-connect-core-1_0.html, RFC 9700).
 import * as client from "openid-client";
 import type { OidcSettings } from "../../lib/outgoing/oidc-settings.ts";
+import { tracedRequest } from "../../lib/tracing/traced-request.ts";
 import { OidcUnreachable, type OidcProvider } from "./driver.ts";
 
 const timeout_seconds = 10;
@@ -17,6 +18,7 @@ export function openOidc({ issuer, client_id, client_secret, label }: OidcSettin
     const config = await client
       .discovery(url, client_id, client_secret, undefined, {
         timeout: timeout_seconds,
+        [client.customFetch]: fetchTraced,
         execute: [
           // Without it, the client trusts TLS instead of the token's signature.
           client.enableNonRepudiationChecks,
@@ -77,3 +79,10 @@ export function openOidc({ issuer, client_id, client_secret, label }: OidcSettin
     },
   };
 }
+
+const fetchTraced: client.CustomFetch = (url, options) =>
+  tracedRequest({ method: options.method, url }, async (onStatus) => {
+    const answer = await fetch(url, { ...options, body: options.body ?? null });
+    onStatus(answer.status);
+    return answer;
+  });

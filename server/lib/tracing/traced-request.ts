@@ -1,4 +1,4 @@
-import { currentTracing, traced } from "./tracing.ts";
+import { currentTracing, traced, type SpanAttributes } from "./tracing.ts";
 
 /** An outgoing request. Its path and query are not recorded: they contain phone numbers, and secrets of users. */
 export type TracedRequest = {
@@ -33,6 +33,16 @@ export function tracedRequest<T>(
       if (status >= 400) span?.fail(String(status));
     }),
   );
+}
+
+/** Runs a call to another system that is not an HTTP request in a client span; outside a span, just runs it. */
+export function tracedCall<T>(
+  name: string,
+  attributes: SpanAttributes,
+  call: () => Promise<T>,
+): Promise<T> {
+  if (!currentTracing()?.active()) return call();
+  return traced(name, { kind: "client", attributes }, call);
 }
 
 /** Replaces all parts of a path but words with `{id}`, and drops the query. */
