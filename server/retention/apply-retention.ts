@@ -5,7 +5,7 @@ import { statement } from "../lib/database/database.ts";
 import { isDatabaseUnavailable, isOfOneStatement } from "../lib/database/database-errors.ts";
 import { nextCheckMs, findDueAccounts, type DueAccount } from "./due-accounts.ts";
 
-/** Rows per transaction; of events, besides their deliveries and attempts, ten times as many. */
+/** Rows per transaction; of events ten times as many, and of their deliveries and attempts twice as many. */
 const rows_max = 1_000;
 
 /** The steps in order. purge-recordings.ts deletes recordings; calls are deleted after their recordings. */
