@@ -74,9 +74,9 @@ const cases: Readonly<Record<string, readonly [EndedLeg, Ending]>> = {
     { ...nothing, cause: 16, answered: true, request: "us", we_hung_up: true },
     { outcome: "hung_up", cause: 16, sip_status: null, by: "us" },
   ],
-  "a hangup by the far end without a cause has a null cause": [
+  "a hangup by the far end without a cause is normal clearing (16)": [
     { ...nothing, cause: 0, answered: true, request: "far_end" },
-    { outcome: "hung_up", cause: null, sip_status: null, by: "far_end" },
+    { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" },
   ],
   "a hangup by the far end just before this session's results in hung_up by the far end": [
     { ...nothing, cause: 16, answered: true, request: "far_end", we_hung_up: true },

@@ -18,6 +18,9 @@ export type EndedLeg = {
 /** Asterisk generates a 408 when the far end sends no response for 32 s (SIP timer B). */
 const far_end_lost_ms = 31_000;
 
+/** What a BYE without a Reason means (RFC 3398, section 8.2.6.1); Asterisk reports no cause for it outside a bridge. */
+const normal_clearing = 16;
+
 const by_sip_status: Readonly<Record<number, LegOutcome>> = {
   403: "declined",
   404: "unallocated",
@@ -55,7 +58,8 @@ export function classifyEnding(end: EndedLeg): Ending {
   const sip_status = isRingTimeout(end) ? null : end.tech_cause;
   const by_us = end.request === "us" || (end.request === "none" && end.we_hung_up);
   if (end.answered) {
-    return { outcome: "hung_up", cause, sip_status, by: by_us ? "us" : "far_end" };
+    const by = by_us ? "us" : "far_end";
+    return { outcome: "hung_up", cause: cause ?? normal_clearing, sip_status, by };
   }
   if (end.request === "us" || (by_us && end.tech_cause === null)) {
     return { outcome: "canceled", cause, sip_status, by: "us" };
