@@ -162,6 +162,24 @@ test("counts an opt-out key that is pressed within seconds after the message", (
   assert.deepEqual([run.call.ended_reason, run.call.opted_out], ["opted_out", true]);
 });
 
+test("an opt-out key counts from the answer until the leg has ended, also while the call is hung up", () => {
+  const early = answer({ opt_out_key: "9", answering_machine: "hang_up" });
+  assert.equal(early.call.position?.doing, "detecting");
+  press(early, "9");
+  assert.deepEqual([early.call.ended_reason, early.call.opted_out], ["opted_out", true]);
+  const late = answer({ opt_out_key: "9" });
+  played(late);
+  timeout(late);
+  assert.deepEqual([late.call.stage, late.call.ended_reason], ["ending", "played"]);
+  press(late, "1");
+  assert.deepEqual([late.call.opted_out, late.call.dtmf], [false, "1"]);
+  press(late, "9");
+  assert.deepEqual([late.call.opted_out, late.call.ended_reason], [true, "played"]);
+  take(late, { type: "ended", leg: 1, ending: hung_up });
+  assert.ok(!press(late, "9"));
+  assert.deepEqual([late.call.stage, late.call.opted_out], ["ended", true]);
+});
+
 test("ends a call when no key follows its message, and at once after a machine's", () => {
   const run = answer({ opt_out_key: "9" });
   played(run);

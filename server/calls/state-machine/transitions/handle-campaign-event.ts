@@ -197,16 +197,20 @@ function handleTimeout(call: Call, visit: number, at: Date): Transition | null {
 
 /** Passes the recipient's key to the AI agent or the menu, or opts out; null if the key has no meaning. */
 export function handleCallerKey(call: Call, digit: string, at: Date): Transition | null {
+  if (call.stage === "ending") return isOptOutKey(call, digit) ? optOut(call) : null;
+  if (call.stage !== "talking") return null;
   if (isConversing(call)) return { call, events: [], commands: [{ type: "press", digit }] };
   if (positionOf(call).doing === "apologizing") return handleApologyKey(call, digit, at);
-  const { opt_out_key, content } = call.voice!;
-  const isPlain = content.call_type === "obd_voice_call" || content.call_type === "obd_smartvoice";
-  const { doing } = positionOf(call);
-  if (!isPlain || (doing !== "playing" && doing !== "listening"))
-    return handleMenuKey(call, digit, at);
-  if (digit !== opt_out_key) return null;
+  if (!isOptOutKey(call, digit)) return handleMenuKey(call, digit, at);
   const ended = endAnsweredCall({ ...call, opted_out: true }, at, "opted_out");
   return { ...ended, commands: [...stopPlaying(call), ...ended.commands] };
+}
+
+/** Whether the key opts out of a plain message: from the answer until the leg is gone, as people press it early and late. */
+function isOptOutKey({ voice }: Call, digit: string): boolean {
+  const { opt_out_key, content } = voice!;
+  const isPlain = content.call_type === "obd_voice_call" || content.call_type === "obd_smartvoice";
+  return isPlain && digit === opt_out_key;
 }
 
 export function isConversing(call: Call): boolean {

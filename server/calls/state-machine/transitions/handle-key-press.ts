@@ -25,7 +25,7 @@ export function handleKeyPress(
     ? { ...call, dtmf: call.dtmf + digit }
     : { ...call, starred: digit === "*" };
   const published = outboxEvent("call.dtmf", pressed, at, { leg: leg.role, digit });
-  if (call.voice && isCustomer && call.stage === "talking") {
+  if (call.voice && isCustomer) {
     const next = handleCallerKey(pressed, digit, at) ?? { call: pressed, events: [], commands: [] };
     return { ...next, events: [published, ...next.events] };
   }
