@@ -11,9 +11,11 @@ export type ScriptedPhone = {
   readonly number: string;
   /** The duration of the received sound, in ms; with `hz` (a multiple of 100), of that tone only. */
   received_ms(hz?: number): number;
+  /** The number of received audio packets, including silence. */
+  packets(): number;
   /** The received tones of at least 60 ms in order, each rounded to 100 Hz. */
   tones(): number[];
-  /** Queues audio; resolves when it was sent, which needs a call with incoming audio. */
+  /** Queues audio; resolves when it was sent or the call has ended; needs a call with incoming audio. */
   say(samples: Buffer): Promise<void>;
   /** Presses a key, as RTP events (RFC 4733), queued after earlier audio. */
   press(digit: string): Promise<void>;
@@ -38,16 +40,29 @@ type Packet = {
   readonly sent: () => void;
 };
 
-/** Opens a phone on a free port. */
+/**
+ * Opens a phone on a free port, for one call. It sends nothing once the other side has closed its port: the audio
+ * would reach the next call on that port, and Asterisk would send that call's audio here.
+ */
 export async function openScriptedPhone(): Promise<ScriptedPhone> {
   const socket = createSocket("udp4");
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   const pitches: (number | null)[] = [];
   const waiting: Packet[] = [];
+  const ended = new AbortController();
   let sending: NodeJS.Timeout | undefined;
-  socket.on("message", (packet, { port, address }) => {
-    sending ??= sendPackets(socket, { port, address }, waiting);
+  socket.on("error", (error) => {
+    if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
+    ended.abort();
+  });
+  socket.once("message", (_, { port, address }) => {
+    // A connected socket reports a closed port.
+    socket.connect(port, address, () => {
+      sending = sendPackets(socket, port, waiting, ended.signal);
+    });
+  });
+  socket.on("message", (packet) => {
     if ((packet[1]! & 0x7f) !== payload_types.audio) return;
     const samples = decodeMuLaw(packet.subarray(header_bytes));
     pitches.push(loudnessOf(samples) < loud ? null : Math.round(pitchOf(samples) / 100) * 100);
@@ -64,6 +79,7 @@ export async function openScriptedPhone(): Promise<ScriptedPhone> {
       const matching = pitches.filter((pitch) => pitch !== null && (pitch === hz || !hz));
       return matching.length * frame_ms;
     },
+    packets: () => pitches.length,
     tones: () => tonesOf(pitches),
     say: (samples) => enqueue(audioPackets(encodeMuLaw(samples))),
     press: (digit) => enqueue(eventPackets(keys.indexOf(digit))),
@@ -104,11 +120,12 @@ function eventPackets(event: number): Omit<Packet, "sent">[] {
   });
 }
 
-/** Sends a packet every 20 ms: queued audio, otherwise silence. */
+/** Sends a packet every 20 ms: queued audio, otherwise silence. Discards packets once the call has ended. */
 function sendPackets(
   socket: Socket,
-  to: { readonly port: number; readonly address: string },
+  source: number,
   waiting: Packet[],
+  ended: AbortSignal,
 ): NodeJS.Timeout {
   const began_ms = performance.now();
   let frames = 0;
@@ -127,8 +144,8 @@ function sendPackets(
       header.writeUInt8((marked ? 0x80 : 0) | type, 1);
       header.writeUInt16BE(frames % 0x1_0000, 2);
       header.writeUInt32BE((frames - ago_frames) * frame_samples, 4);
-      header.writeUInt32BE(to.port, 8);
-      socket.send(Buffer.concat([header, payload]), to.port, to.address);
+      header.writeUInt32BE(source, 8);
+      if (!ended.aborted) socket.send(Buffer.concat([header, payload]));
       next?.sent();
       frames += 1;
     }
