@@ -15,6 +15,7 @@ import type { NotificationChannel } from "./engine/notifications.ts";
 import { pollWork, type Polled } from "./engine/poll-work.ts";
 import { due_events, relayEvents } from "./engine/relay-events.ts";
 import { purgeLeases } from "./engine/purge-leases.ts";
+import { restAfterPoll } from "./engine/rest-after-poll.ts";
 import { runLoop, type Loop } from "./engine/run-loop.ts";
 import { dueJobs, workJobs } from "./engine/work-jobs.ts";
 import { job_queues } from "./job-queues.ts";
@@ -199,15 +200,18 @@ function sharedLoops(
 
 /** Loops whose polls are too seldom to share one. */
 function seldomLoops(app: App): Loop[] {
+  const restMs = (took_ms: number) => restAfterPoll(app.db, { took_ms, isIdle: true });
   return [
     runLoop(app, {
       name: "stranded-calls",
       poll_ms: 5_000,
+      restMs,
       iterate: () => moveStrandedCalls(app),
     }),
     runLoop(app, {
       name: "stranded-voice-campaigns",
       poll_ms: 5_000,
+      restMs,
       iterate: () => moveStrandedCampaigns(app),
     }),
     runLoop(app, {

@@ -2,6 +2,7 @@
 // little of its database. Why so: docs/decisions/2026-11-25-one-poll-for-all-loops.md.
 import { statement } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
+import { restAfterPoll } from "./rest-after-poll.ts";
 import { runLoop, type Loop } from "./run-loop.ts";
 
 /** Loops that wait for this poll or a notification. */
@@ -34,12 +35,16 @@ export function pollWork(
     for (const [place, { loops, isActive }] of polled.entries())
       if (found.has(place) || isActive?.()) for (const loop of loops) loop.wake();
   };
+  let isIdle = false;
   return runLoop(app, {
     name,
     poll_ms,
+    restMs: (took_ms) => restAfterPoll(app.db, { took_ms, isIdle }),
     async iterate() {
+      isIdle = false;
       try {
         const found = await findWork(app.db.pool, [app.clock.now()]);
+        isIdle = found.length === 0;
         wake(new Set(found.map(({ place }) => place)));
       } catch (err) {
         wake(new Set(polled.keys()));

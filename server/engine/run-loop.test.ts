@@ -109,3 +109,22 @@ test("a stop aborts the current iteration's signal and waits for its end", async
   await loop.stop();
   assert.ok(ended);
 });
+
+test("an iteration without work is followed by the loop's rest, which a notification ends", async (t) => {
+  const services = app();
+  let ticks = 0;
+  let iterations = 0;
+  const clock = runLoop(services, { name: "clock", poll_ms: 1, iterate: async () => ticks++ && 0 });
+  const loop = runLoop(services, {
+    name: "rests",
+    channel: "job",
+    poll_ms: 1,
+    restMs: async () => 100_000,
+    iterate: async () => ++iterations && 0,
+  });
+  t.after(() => Promise.all([clock.stop(), loop.stop()]));
+  await eventually(() => ticks > 50);
+  assert.equal(iterations, 1);
+  services.notifications.send("job", "");
+  await eventually(() => iterations === 2);
+});

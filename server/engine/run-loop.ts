@@ -22,6 +22,8 @@ export function runLoop(
     readonly channel?: NotificationChannel;
     /** Without it, `wake` starts the next iteration. */
     readonly poll_ms?: number;
+    /** How much longer than `poll_ms` to wait after an iteration without work that took so long. */
+    readonly restMs?: (tookMs: number) => Promise<number>;
     readonly iterate: (stopping: AbortSignal) => Promise<number>;
   },
 ): Loop {
@@ -34,11 +36,12 @@ export function runLoop(
   };
   if (loop.channel) app.notifications.on(loop.channel, onNotification);
 
-  const rest = async () => {
+  const rest = async (longer_ms: number) => {
     if (notified || stopping.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     wake = resolve;
-    const timer = loop.poll_ms === undefined ? undefined : setTimeout(resolve, loop.poll_ms);
+    const { poll_ms } = loop;
+    const timer = poll_ms === undefined ? undefined : setTimeout(resolve, poll_ms + longer_ms);
     await promise;
     clearTimeout(timer);
   };
@@ -55,9 +58,13 @@ export function runLoop(
     }
   };
 
+  const restMs = async (took_ms: number): Promise<number> =>
+    (await loop.restMs?.(took_ms).catch(() => 0)) ?? 0;
+
   const run = async () => {
     while (!stopping.signal.aborted) {
-      if ((await iterate()) === 0) await rest();
+      const began_ms = performance.now();
+      if ((await iterate()) === 0) await rest(await restMs(performance.now() - began_ms));
     }
   };
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from "kysely";
 import pg from "pg";
 import type { DB } from "./database-types.ts";
+import { isDistributed } from "./distributed-functions.ts";
 import type { Log } from "../log.ts";
 import { currentTracing } from "../tracing/tracing.ts";
 import { keepSpansOfWaiters, traceStatements } from "./trace-statements.ts";
@@ -15,6 +16,8 @@ export type Database = {
   readonly query: Kysely<DB>;
   /** Raw connections for hot statements, COPY and cursors. */
   readonly pool: pg.Pool;
+  /** Whether `trunkline distribute` has distributed it; asked once. */
+  isDistributed(): Promise<boolean>;
   /** Waits for running statements, then closes every connection. */
   close(): Promise<void>;
 };
@@ -81,7 +84,9 @@ export function openDatabase(
     // Kysely does not end a pool that it never used.
     if (!pool.ending) await pool.end();
   };
-  return { query, pool, close };
+  let distributed: boolean | undefined;
+  const askDistributed = async () => (distributed ??= await isDistributed(pool));
+  return { query, pool, isDistributed: askDistributed, close };
 }
 
 async function prepareConnection(

@@ -1,4 +1,5 @@
 // The loop of a node leader: reconciles with the switch, executes users' commands, places due calls.
+import { restAfterPoll } from "../../../engine/rest-after-poll.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { reconcileCalls } from "./reconcile-calls.ts";
 import { openDialer, type Dialer } from "../dialer/open-dialer.ts";
@@ -36,15 +37,19 @@ export function openNodeWork(leader: Leader): NodeWork {
   /** Accounts with queued calls. */
   const waiting = new Set<number>();
   const dialer = openDialer(leader);
-  let polled_ms = -Infinity;
+  let poll_at_ms = -Infinity;
   let reconcile_at_ms = Infinity;
   let has_commands = true;
   let is_over = false;
   let sleeping = Promise.withResolvers<void>();
 
   const poll = async () => {
-    polled_ms = performance.now();
+    const began_ms = performance.now();
+    poll_at_ms = began_ms + poll_ms;
     const state = await readNodeState(app, node_id);
+    const took_ms = performance.now() - began_ms;
+    const isIdle = !state?.has_commands && !state?.has_campaigns && !state?.has_calls;
+    poll_at_ms += await restAfterPoll(app.db, { took_ms, isIdle });
     is_over = !applyLimits(leader, state?.limits ?? null);
     if (state?.has_commands) has_commands = true;
     if (state?.has_campaigns) dialer.refresh();
@@ -54,7 +59,7 @@ export function openNodeWork(leader: Leader): NodeWork {
   const work: NodeWork = {
     async iterate() {
       sleeping = Promise.withResolvers<void>();
-      if (performance.now() - polled_ms >= poll_ms) await poll();
+      if (performance.now() >= poll_at_ms) await poll();
       const hasLostCalls = isNodeLost(leader) && !leader.is_recorded_lost;
       if (hasLostCalls || performance.now() >= reconcile_at_ms) {
         reconcile_at_ms = performance.now() + times.reconcile_ms;
@@ -88,7 +93,7 @@ export function openNodeWork(leader: Leader): NodeWork {
       work.wake();
     },
     notifyChange() {
-      polled_ms = -Infinity;
+      poll_at_ms = -Infinity;
       work.wake();
     },
     isOver: () => is_over,
