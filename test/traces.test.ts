@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { openMetaAccess } from "../server/drivers/chat/meta/open-meta-driver.ts";
+import { openRealtimeDriver } from "../server/drivers/ai-agent/realtime/open-realtime-driver.ts";
 import { openOidc } from "../server/drivers/oidc/open-oidc.ts";
 import { openSpeech } from "../server/drivers/speech/open-speech.ts";
 import { workJobs } from "../server/engine/work-jobs.ts";
@@ -25,9 +26,11 @@ import { eventually } from "./support/eventually.ts";
 import { startOidcStub } from "./support/oidc-stub.ts";
 import { startProviderStub } from "./support/provider-stub/start-provider-stub.ts";
 import { stub_number } from "./support/provider-stub/settings.ts";
+import { startRealtimeStub } from "./support/realtime-stub.ts";
 import { sandboxStub } from "./support/sandbox-stub.ts";
 import { startService, type ServiceProcess } from "./support/service-process.ts";
 import { startSmtpServer } from "./support/smtp-server.ts";
+import { test_agent } from "./support/voice-file-factory.ts";
 
 const trace_id = "0af7651916cd43dd8448eb211c80319c";
 const traceparent = `00-${trace_id}-b7ad6b7169203331-01`;
@@ -220,7 +223,7 @@ test("a job and its call to the provider continue the trace of the request that 
   assert.ok(!collector.received().includes(stub_number.business_account_id));
 });
 
-test("mails, synthesized speech and requests to a provider of identities are part of the trace", async (t) => {
+test("mails, speech, AI agents and requests to a provider of identities are part of the trace", async (t) => {
   const collector = await openCollectorStub();
   t.after(() => collector.close());
   const smtp = await startSmtpServer();
@@ -228,11 +231,25 @@ test("mails, synthesized speech and requests to a provider of identities are par
   const oidc = await startOidcStub();
   t.after(() => oidc.close());
   const speech = openSpeech({ speech_command: null, speech_recognize_command: null });
+  const realtime = await startRealtimeStub();
+  t.after(() => realtime.close());
+  const aiAgents = openRealtimeDriver({
+    url: realtime.url,
+    api_key: null,
+    model: "stub",
+    transcription_model: "words",
+    log: openLog("silent", { readable: false }),
+  });
+  const agent = { ...test_agent, driver: "realtime" as const, greeting: name };
+  const terms = { briefing: phone, refuse: () => null };
   await recording(collector, () =>
     traced("sign in", { parent: traceparent }, async () => {
       await smtp.mail.send({ to: `${name}@test.example`, subject: name, text: phone });
       await openOidc(oidc.settings).begin("http://127.0.0.1/callback");
       await speech.synthesize({ text: name, language: "en" });
+      const prepared = aiAgents.prepare(agent, terms);
+      assert.equal(await prepared.ready(), null);
+      await prepared.close();
     }),
   );
   const parent = first(named(collector, "sign in"));
@@ -243,6 +260,7 @@ test("mails, synthesized speech and requests to a provider of identities are par
       ["send mail", 3, "127.0.0.1"],
       ["GET", 3, "127.0.0.1"],
       ["synthesize speech", 3, undefined],
+      ["set up AI agent", 3, "127.0.0.1"],
     ],
   );
   for (const secret of [phone, name])

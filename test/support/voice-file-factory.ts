@@ -8,7 +8,7 @@ import { makeVoiceFile } from "./voice-factory.ts";
 
 type Account = Pick<TestAccount, "account_id" | "owner_id">;
 
-/** A menu that plays {{city}}, and {{name}} with a default. */
+/** An AI agent that says {{city}}, and {{name}} with a default. */
 export const test_agent: AiAgentPlan = {
   driver: "scripted",
   language: "en",
@@ -25,7 +25,7 @@ export const test_agent: AiAgentPlan = {
   max_seconds: 60,
 };
 
-/** An AI agent that says {{plan}}. */
+/** A menu that says {{plan}}. */
 export const test_menu: MenuGraph = {
   start: "bye",
   nodes: { bye: { type: "hang_up", prompt: { say: "Your plan is {{plan}}", language: "en" } } },

@@ -1,4 +1,4 @@
-import { currentTracing, traced, type SpanAttributes } from "./tracing.ts";
+import { currentTracing, traced, type OpenSpan, type SpanAttributes } from "./tracing.ts";
 
 /** An outgoing request. Its path and query are not recorded: they contain phone numbers, and secrets of users. */
 export type TracedRequest = {
@@ -39,9 +39,9 @@ export function tracedRequest<T>(
 export function tracedCall<T>(
   name: string,
   attributes: SpanAttributes,
-  call: () => Promise<T>,
+  call: (span: OpenSpan | null) => Promise<T>,
 ): Promise<T> {
-  if (!currentTracing()?.active()) return call();
+  if (!currentTracing()?.active()) return call(null);
   return traced(name, { kind: "client", attributes }, call);
 }
 

@@ -1,6 +1,7 @@
 // The realtime AI agent: a model behind any server of the OpenAI Realtime protocol, over a WebSocket.
 import type { Log } from "../../../lib/log.ts";
 import { systemTimers, type Timers } from "../../../lib/timers.ts";
+import { tracedCall } from "../../../lib/tracing/traced-request.ts";
 import type { CallMedia } from "../../call-media.ts";
 import type {
   AiAgentDriver,
@@ -64,8 +65,17 @@ function prepare(
   const { ready_ms } = { ...default_timeouts, ...options.timeouts };
   const settings = { ...options, model: plan.model ?? options.model };
   const session = openRealtimeSession({ settings, plan, callbacks, ready_ms, timers, log });
+  const described = {
+    "server.address": new URL(settings.url).hostname,
+    "gen_ai.request.model": settings.model,
+  };
   return {
-    ready: () => session.ready,
+    ready: () =>
+      tracedCall("set up AI agent", described, async (span) => {
+        const reason = await session.ready;
+        if (reason !== null) span?.fail("not_set_up");
+        return reason;
+      }),
     lost: session.lost,
     start: (media, onEvent) => converse({ options, plan, callbacks, session }, media, onEvent),
     close: () => session.close(),
