@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { violatesForeignKey, violatesUnique } from "./database-errors.ts";
+import { isDatabaseUnavailable, violatesForeignKey, violatesUnique } from "./database-errors.ts";
 
 const key = "users_account_id_email_key";
 const long_key = "credit_reservations_account_id_subject_and_something_longer_key";
@@ -45,4 +45,12 @@ for (const [title, constraint, name] of [
 test("does not take an error of another kind for a violation", () => {
   assert.equal(violatesUnique(new Error("no code"), key), false);
   assert.equal(violatesForeignKey(Object.assign(new Error(""), { code: "23503" }), key), true);
+});
+
+test("a worker that a distributed database lost is unavailable, other internal errors are not", () => {
+  const internal = (text: string) => Object.assign(new Error(text), { code: "XX000" });
+  const lost = internal("server closed the connection unexpectedly\n\tThis probably means");
+  assert.equal(isDatabaseUnavailable(lost), true);
+  assert.equal(isDatabaseUnavailable(internal("no connection to the server\n")), true);
+  assert.equal(isDatabaseUnavailable(internal("cache lookup failed for relation 17")), false);
 });

@@ -5,6 +5,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
   if (typeof code === "string") {
+    // Citus repeats libpq's words about a lost worker as an internal error (ReportResultError in remote_commands.c).
+    if (code === "XX000") return lost_worker.test(error.message);
     return (
       code.startsWith("08") ||
       code.startsWith("57P") ||
@@ -16,6 +18,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     error.message,
   );
 }
+
+const lost_worker =
+  /^(?:server closed the connection unexpectedly|no connection to the server|could not (?:receive|send) data)/;
 
 const unavailable_codes = new Set([
   "ECONNREFUSED",
