@@ -75,9 +75,10 @@ export function TryMenu({
         />
       ))}
       {trial === null && <p className="text-muted">Complete the steps to try the menu.</p>}
-      {trial && <Place trial={trial} step={presses.length} />}
+      {/* Above the texts, whose length changes: a key must not move away under the pointer. */}
       <Keypad disabled={isOver} onPress={onPress} />
       {!isOver && <Button onClick={() => onPress("wait")}>{waits[trial.doing]}</Button>}
+      {trial && <Place trial={trial} step={presses.length} />}
       {trial && <Path trial={trial} />}
     </Panel>
   );
