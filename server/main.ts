@@ -72,11 +72,13 @@ async function start(config: Config): Promise<void> {
   const check = openIdentityCheck(() => exitOnChangedDatabase(log));
   const db = openDatabase(database_url, log, { check });
   stops.unshift(() => db.close());
-  if (await recognizeDatabase(db, systemClock.now())) log.error(restored_advice);
   const secrets = openSecrets(keyReader(secretKeySource(config)));
-  await requireKeys(db, secrets);
+  // The database may restart at any time.
+  const patiently = <T>(work: () => Promise<T>) => waitForDatabase(log, work, async () => {});
+  if (await patiently(() => recognizeDatabase(db, systemClock.now()))) log.error(restored_advice);
+  await patiently(() => requireKeys(db, secrets));
   // Those that an older version stored as they are.
-  await sealStoredSecrets(db, secrets);
+  await patiently(() => sealStoredSecrets(db, secrets));
   const notifications = openNotifications(database_url, log);
   stops.unshift(() => notifications.close());
   const sandbox = openSandboxDriver({

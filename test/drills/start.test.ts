@@ -214,3 +214,26 @@ test("a process that starts while another migrates the database is alive and not
   await service.dispose();
   await database.drop();
 });
+
+test("a database that restarts while a process starts delays its start, and does not end it", async () => {
+  const database = await cloneDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  // As a restart between the migrations and the first statement of the service.
+  await client.query(`
+    create sequence restarts;
+    create function restart() returns trigger language plpgsql as $$ begin
+      if nextval('restarts') <= 2 then
+        raise exception using errcode = '57P01', message = 'terminating connection';
+      end if;
+      return new;
+    end $$;
+    create trigger restarts before insert on database_identity for each row execute function restart()`);
+  await client.end();
+  const service = await startService({ DATABASE_URL: database.url });
+  assert.equal((await service.send("GET", "/health/ready")).status, 200);
+  assert.match(service.output(), /the database is not available: terminating connection/);
+  assert.match(service.output(), /the database is available/);
+  await service.dispose();
+  await database.drop();
+});
