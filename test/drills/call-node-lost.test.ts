@@ -133,13 +133,16 @@ test("two minutes after one of two Asterisk nodes was killed in mid-campaign, it
     [node_id],
   );
   // A click-to-call that is submitted to the dead node is placed by the other one.
-  const waiting = customer("hangs_up", 1);
   const showOnly = (node: number) =>
     fixture.query("update voice_nodes set connected_at = case when id = $1 then now() end", [node]);
-  await showOnly(node_id);
-  assert.equal(await fixture.call("answers", waiting), 200);
-  await showOnly(fixture.node_id);
-  assert.equal(await fixture.count("to_number = $1 and node_id = $2", [waiting, node_id]), 1);
+  let waiting: string;
+  do {
+    waiting = customer("hangs_up", 1);
+    await showOnly(node_id);
+    assert.equal(await fixture.call("answers", waiting), 200);
+    await showOnly(fixture.node_id);
+    // The leader of the other node may show its connection again in between: then there is another call.
+  } while ((await fixture.count("to_number = $1 and node_id = $2", [waiting, node_id])) === 0);
   const isOver = async () => {
     const [row] = await fixture.query<{ state: string }>(
       "select state from voice_campaigns where id = $1",
