@@ -49,7 +49,9 @@ export function openNodeWork(leader: Leader): NodeWork {
     const state = await readNodeState(app, node_id);
     const took_ms = performance.now() - began_ms;
     const isIdle = !state?.has_commands && !state?.has_campaigns && !state?.has_calls;
-    poll_at_ms += await restAfterPoll(app.db, { took_ms, isIdle });
+    const rest_ms = await restAfterPoll(app.db, { took_ms, isIdle });
+    // Not if the node was changed in the meantime.
+    poll_at_ms += rest_ms;
     is_over = !applyLimits(leader, state?.limits ?? null);
     if (state?.has_commands) has_commands = true;
     if (state?.has_campaigns) dialer.refresh();
