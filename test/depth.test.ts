@@ -49,7 +49,7 @@ before(async () => {
   const db = new pg.Client({ connectionString: api.database_url });
   await db.connect();
   const place = { ...heavy, ...trunk, chat_number_id: number.id, template_id };
-  await fillDepth(db, place, { rows, small_accounts: 50 });
+  await fillDepth([db], place, { rows, small_accounts: 50 });
   await db.query("analyze");
   await db.end();
 });

@@ -46,7 +46,7 @@ before(async () => {
   const db = new pg.Client({ connectionString: api.database_url });
   await db.connect();
   const place = { ...account, ...trunk, chat_number_id: number.id, template_id };
-  await fillDepth(db, place, { rows, small_accounts: 20 });
+  await fillDepth([db], place, { rows, small_accounts: 20 });
   ids = await seedIds(api, account, "depth");
   await fillLists(db, { ...ids, ...account }, rows);
   // Deleted rows count as read until they are vacuumed.

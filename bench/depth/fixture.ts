@@ -56,9 +56,13 @@ export async function openFixture({ data_dir, postgres, defer }: Bench): Promise
   defer(() => service.dispose());
   const app = openBenchApp(postgres.url);
   defer(() => app.close());
-  const db = new pg.Client({ connectionString: postgres.url });
-  await db.connect();
-  defer(() => db.end());
+  const connect = async () => {
+    const client = new pg.Client({ connectionString: postgres.url });
+    await client.connect();
+    defer(() => client.end());
+    return client;
+  };
+  const [db, beside] = [await connect(), await connect()];
   const accounts = new Map<Name, DepthAccount>();
   return {
     app,
@@ -67,7 +71,11 @@ export async function openFixture({ data_dir, postgres, defer }: Bench): Promise
     account: (name) => accounts.get(name)!,
     async fill(name, { leads, messages }) {
       const account = await makeDepthAccount(app);
-      await fillDepth(db, account, { rows: leads, messages, small_accounts: 0 });
+      await db.query("alter system set max_wal_size = '32GB'");
+      await db.query("select pg_reload_conf()");
+      await fillDepth([db, beside], account, { rows: leads, messages, small_accounts: 0 });
+      await db.query("alter system reset max_wal_size");
+      await db.query("select pg_reload_conf()");
       await db.query("analyze");
       while ((await foldDueCalls(app, never)) + (await countDueCampaigns(app, never)) > 0);
       await db.query("vacuum analyze");

@@ -31,62 +31,82 @@ const old_rows = 60;
  * Fills the heavy account with `rows` leads of 0.6 as many contacts, a tenth as many audit entries and leases,
  * `messages` recipients of finished campaigns, events, a tenth as many deliveries, and a quarter as many calls with their legs, events and
  * ledger rows, over the last 90 days. Some filters match only the oldest rows: the last option of a picklist, an
- * agent, failed deliveries and their type, an action with its user and subject, a reference and a group of calls. Rows are inserted without triggers and are not
- * analyzed.
+ * agent, failed deliveries and their type, an action with its user and subject, a reference and a group of calls. Rows
+ * are inserted without triggers, over all connections at once, and are not analyzed.
  */
-export async function fillDepth(db: pg.Client, heavy: HeavyAccount, depth: Depth): Promise<void> {
-  await db.query("set session_replication_role = replica");
-  await fillAccount(db, heavy, depth.rows, depth.messages);
+export async function fillDepth(
+  connections: readonly [pg.Client, ...pg.Client[]],
+  heavy: HeavyAccount,
+  depth: Depth,
+): Promise<void> {
+  const [db] = connections;
+  for (const one of connections) await one.query("set session_replication_role = replica");
+  await fillAccount(connections, heavy, depth.rows, depth.messages);
   const { rows } = await db.query<{ account_id: string; workspace_id: string }>(small_accounts, [
     depth.small_accounts,
   ]);
   for (const row of rows) {
     const [account_id, workspace_id] = [Number(row.account_id), Number(row.workspace_id)];
     await db.query(options, [account_id, workspace_id, heavy.account_id, heavy.workspace_id]);
-    await fillAccount(db, { ...heavy, account_id, workspace_id }, small_rows);
+    await fillAccount([db], { ...heavy, account_id, workspace_id }, small_rows);
   }
-  await db.query("set session_replication_role = origin");
+  for (const one of connections) await one.query("set session_replication_role = origin");
 }
 
 /** Fills an account with leads of 0.6 as many contacts, over the last 90 days. */
-export async function fillLeads(
-  db: pg.Client,
-  {
-    account_id,
-    owner_id,
-    workspace_id,
-  }: Pick<HeavyAccount, "account_id" | "owner_id" | "workspace_id">,
-  rows: number,
-): Promise<void> {
-  await db.query(contacts, [account_id, workspace_id, rows]);
-  await db.query(leads, [account_id, workspace_id, owner_id, rows]);
+export async function fillLeads(db: pg.Client, of: LeadOwner, rows: number): Promise<void> {
+  for (const [text, values] of leadInserts(of, rows)) await db.query(text, values);
+}
+
+type LeadOwner = Pick<HeavyAccount, "account_id" | "owner_id" | "workspace_id">;
+
+type Insert = readonly [text: string, values: unknown[]];
+
+function leadInserts({ account_id, owner_id, workspace_id }: LeadOwner, rows: number): Insert[] {
+  return [
+    [contacts, [account_id, workspace_id, rows]],
+    [leads, [account_id, workspace_id, owner_id, rows]],
+  ];
 }
 
 async function fillAccount(
-  db: pg.Client,
+  connections: readonly pg.Client[],
   of: HeavyAccount,
   rows: number,
   messages = rows,
 ): Promise<void> {
   const { account_id, owner_id } = of;
-  await fillLeads(db, of, rows);
-  const numbered: readonly (readonly [string, readonly unknown[]])[] = [
-    [campaigns, [account_id, of.chat_number_id, of.template_id, owner_id, messages]],
-    [recipients, [account_id, messages]],
-    [captures, [account_id]],
-    [events, [account_id, messages]],
-    [deliveries, [account_id]],
-    [audit_entries, [account_id, owner_id, rows / 10]],
-    [call_campaigns, [account_id, owner_id, messages / 4]],
-    [calls, [account_id, of.node_id, of.trunk_id]],
-    [click_to_calls, [account_id]],
-    [legs, [account_id]],
-    [call_events, [account_id]],
-    [call_reservations, [account_id]],
-    [call_transfers, [account_id]],
-    [leases, [account_id, rows / 10]],
+  // The inserts of a chain need the rows of those before them; the longest chain comes first.
+  const chains: Insert[][] = [
+    [
+      [campaigns, [account_id, of.chat_number_id, of.template_id, owner_id, messages]],
+      [recipients, [account_id, messages]],
+      [captures, [account_id]],
+    ],
+    [
+      [call_campaigns, [account_id, owner_id, messages / 4]],
+      [calls, [account_id, of.node_id, of.trunk_id]],
+      [click_to_calls, [account_id]],
+      [legs, [account_id]],
+      [call_events, [account_id]],
+      [call_reservations, [account_id]],
+      [call_transfers, [account_id]],
+    ],
+    [
+      [events, [account_id, messages]],
+      [deliveries, [account_id]],
+    ],
+    [
+      ...leadInserts(of, rows),
+      [audit_entries, [account_id, owner_id, rows / 10]],
+      [leases, [account_id, rows / 10]],
+    ],
   ];
-  for (const [text, values] of numbered) await db.query(text, [...values]);
+  const takeChains = async (db: pg.Client) => {
+    for (let chain = chains.shift(); chain; chain = chains.shift())
+      for (const [text, values] of chain) await db.query(text, values);
+  };
+  await Promise.all(connections.map(takeChains));
 }
 
 const began = "date_trunc('hour', now()) - interval '90 days'";
