@@ -18,7 +18,7 @@ const ai_agent_id = id("An AI agent of the account, for ai_bot campaigns");
 const opt_out_key = Type.String({
   pattern: "^[0-9*#]$",
   description:
-    "A recipient who presses it while the audio or script plays opts out; menus and AI agents define their own keys",
+    "A recipient who presses it from the answer until the phone is hung up opts out; menus and AI agents define their own keys",
   "x-reason": "must be one of 0-9, * and #",
 });
 const answering_machine = Type.Enum(machine_policies, {
