@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import pino from "pino";
+import { testClock } from "../../test/support/clock.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { systemClock } from "../lib/clock.ts";
 import { systemRandom } from "../lib/random.ts";
@@ -89,6 +91,38 @@ test("an iteration that throws is retried at the next poll", async () => {
   });
   await eventually(() => iterations >= 3);
   await loop.stop();
+});
+
+test("a failure that repeats is logged once a minute, another one immediately, and the end of the failures once", async () => {
+  const clock = testClock();
+  clock.set("2026-11-26T10:00:00Z");
+  const lines: { readonly msg: string; readonly count: number; readonly err?: object }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const failures = ["is away", "is away", "minute", "is full", "is full"];
+  const loop = runLoop(
+    { ...app(), clock, log },
+    {
+      name: "test",
+      poll_ms: 1,
+      iterate: async () => {
+        const failure = failures.shift();
+        if (failure === undefined) return 0;
+        if (failure === "minute") clock.advance(60_000);
+        throw new Error(`the database ${failure === "minute" ? "is away" : failure}`);
+      },
+    },
+  );
+  await eventually(() => lines.some(({ msg }) => msg === "background loop works again"));
+  await loop.stop();
+  assert.deepEqual(
+    lines.map(({ msg, count, err }) => [msg, count, (err as Error | undefined)?.message]),
+    [
+      ["background loop iteration failed; retrying", 1, "the database is away"],
+      ["background loop iteration failed; retrying", 3, "the database is away"],
+      ["background loop iteration failed; retrying", 4, "the database is full"],
+      ["background loop works again", 5, undefined],
+    ],
+  );
 });
 
 test("a stop aborts the current iteration's signal and waits for its end", async () => {

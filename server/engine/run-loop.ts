@@ -3,6 +3,9 @@
 import type { App } from "./app.ts";
 import type { NotificationChannel } from "./notifications.ts";
 
+/** How often a failure that repeats is logged. */
+const log_again_ms = 60_000;
+
 export type Loop = {
   /** Starts the next iteration if the loop waits. */
   wake(): void;
@@ -12,10 +15,11 @@ export type Loop = {
 
 /**
  * Runs `iterate` repeatedly; it returns the number of items it processed, and after 0 the loop waits. An
- * iteration that throws is logged and retried at the next poll, so a database outage does not end the loop.
+ * iteration that throws is logged and retried at the next poll, so a database outage does not end the loop. A failure that
+ * repeats is logged once a minute, and its end once.
  */
 export function runLoop(
-  app: Pick<App, "log" | "notifications">,
+  app: Pick<App, "log" | "notifications" | "clock">,
   loop: {
     readonly name: string;
     /** Wakes the loop; without it the loop only polls. */
@@ -46,12 +50,15 @@ export function runLoop(
     clearTimeout(timer);
   };
 
+  const failures = openFailureLog(app, loop.name);
   const iterate = async (): Promise<number> => {
     notified = false;
     try {
-      return await loop.iterate(stopping.signal);
+      const processed = await loop.iterate(stopping.signal);
+      failures.succeeded();
+      return processed;
     } catch (err) {
-      app.log.error({ err, role: loop.name }, "background loop iteration failed; retrying");
+      failures.failed(err);
       // A notification during the failure does not cause an immediate retry.
       notified = false;
       return 0;
@@ -75,6 +82,27 @@ export function runLoop(
       stopping.abort();
       wake();
       await running;
+    },
+  };
+}
+
+function openFailureLog({ log, clock }: Pick<App, "log" | "clock">, role: string) {
+  let logged: { readonly reason: string; readonly at_ms: number } | undefined;
+  let count = 0;
+  return {
+    failed(err: unknown) {
+      count++;
+      const { code, message } = err as NodeJS.ErrnoException;
+      const reason = code ?? message;
+      const at_ms = clock.now().getTime();
+      if (logged?.reason === reason && at_ms - logged.at_ms < log_again_ms) return;
+      logged = { reason, at_ms };
+      log.error({ err, role, count }, "background loop iteration failed; retrying");
+    },
+    succeeded() {
+      if (logged) log.info({ role, count }, "background loop works again");
+      logged = undefined;
+      count = 0;
     },
   };
 }
