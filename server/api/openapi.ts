@@ -16,7 +16,7 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
 - Fields under \`/api/v1/crm\` are camelCase, all others snake_case. Unknown fields in a body, a query or a
   form are refused.
 - Lists answer \`{data, nextCursor}\` under \`/api/v1/crm\`, \`{data, next_cursor}\` elsewhere: send the cursor
-  back as \`cursor\` for the next page, until it is null. A page of a filtered list searches 10,000 rows at most: it may
+  back as \`cursor\` for the next page, until it is null. A page of a filtered list searches 5,000 rows at most: it may
   have fewer than \`limit\` or none although a next page has more. \`limit\` is at most 200.
 - Times in answers are UTC. A time without an offset is in the account's time zone.
 - A write other than an import may carry an \`Idempotency-Key\`: repeated with the same key and body, it
