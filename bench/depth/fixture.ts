@@ -71,6 +71,10 @@ export async function openFixture({ data_dir, postgres, defer }: Bench): Promise
     account: (name) => accounts.get(name)!,
     async fill(name, { leads, messages }) {
       const account = await makeDepthAccount(app);
+      // Workers of the measurements before retention's would delete what it is to delete.
+      await db.query("update accounts set retention_events_days = null where account_id = $1", [
+        account.account_id,
+      ]);
       await db.query("alter system set max_wal_size = '32GB'");
       await db.query("select pg_reload_conf()");
       await fillDepth([db, beside], account, { rows: leads, messages, small_accounts: 0 });
