@@ -57,6 +57,8 @@ const passing: Readonly<Record<string, string>> = {
   "rows joined with a table": `select * from calls c join unnest($2::bigint[]) i on i = c.id
     where c.account_id = $1 and c.id = any ($2)`,
   "columns in RETURNING": "update calls c set id = 1 where c.account_id = $1 returning c.id + 1",
+  "an update by a column, an interval and a time zone":
+    "update jobs j set run_at = (j.run_at at time zone 'UTC' + interval '1 s') at time zone 'UTC' where j.account_id = $1",
 };
 
 for (const [title, sql] of Object.entries(passing)) {
@@ -130,6 +132,11 @@ const failing: readonly (readonly [title: string, rule: Rule, sql: string])[] = 
     "changing-function",
     `insert into jobs as j (account_id) values ($1)
      on conflict (account_id) do update set run_at = j.run_at + 2 * interval '1 s'`,
+  ],
+  [
+    "a column and an interval in an update of a table of every node",
+    "changing-function",
+    "update trunks t set updated_at = t.updated_at + interval '1 ms' where t.id = $1",
   ],
   [
     "a function for each row",

@@ -17,7 +17,7 @@ export type Volatilities = ReadonlyMap<string, "immutable" | "stable" | "volatil
 
 /** Functions of PostgreSQL in our statements that are not immutable; a few more are named to be found in time. */
 const stable_functions: ReadonlySet<string> = new Set(
-  `now statement_timestamp transaction_timestamp date_trunc date_part timezone to_char to_timestamp to_date age
+  `now statement_timestamp transaction_timestamp date_trunc date_part to_char to_timestamp to_date age
    json_build_object json_build_array jsonb_build_object jsonb_build_array to_json to_jsonb row_to_json concat concat_ws
    format array_to_string json_agg jsonb_agg json_object_agg jsonb_object_agg jsonb_populate_record
    json_populate_record json_populate_recordset jsonb_populate_recordset current_setting`.split(
@@ -51,10 +51,10 @@ export function statementProblems(
   if (levels.some(hasSubqueryInValues))
     problems.push({ rule: "subquery-in-insert", text: "has a subquery in the VALUES of INSERT" });
   problems.push(...levels.flatMap(lookUpProblems));
-  if (tableKindsOf(levels).has("tenant")) {
-    problems.push(...perRowProblems(statement, volatilities, isVariable));
+  const kinds = tableKindsOf(levels);
+  if (kinds.has("tenant")) problems.push(...perRowProblems(statement, volatilities, isVariable));
+  if (kinds.has("tenant") || kinds.has("reference"))
     problems.push(...levels.flatMap((level) => changeProblems(level, volatilities, isVariable)));
-  }
   return problems;
 }
 
@@ -128,11 +128,16 @@ function changeProblems(
   return problems;
 }
 
-/** Adding an interval to a time with time zone depends on the session's time zone. */
+/** Adding an interval to a time with time zone depends on the session's time zone; to one `at time zone`, it does not. */
 function isStableArithmetic(expression: Fields): boolean {
   const operator = nameParts(listOf(expression, "name"))[0];
   const sides = [expression["lexpr"], expression["rexpr"]];
-  return (operator === "+" || operator === "-") && sides.some(isInterval);
+  return (operator === "+" || operator === "-") && sides.some(isInterval) && !sides.some(isLocal);
+}
+
+function isLocal(expression: unknown): boolean {
+  const call = fieldsOf(expression, "FuncCall");
+  return call !== undefined && calledName(call) === "timezone";
 }
 
 function isInterval(expression: unknown): boolean {

@@ -1,9 +1,13 @@
 import { sql } from "kysely";
 import type { Tx } from "../../lib/database/database.ts";
 
-/** Returns the next `updated_at`: always later than the current one, even if the clock goes back. */
+/**
+ * Returns the next `updated_at`: always later than the current one, even if the clock goes back. Adds in UTC, because
+ * Citus refuses what depends on the session's time zone.
+ */
 export function laterStamp(now: Date) {
-  return sql<Date>`greatest(${now}::timestamptz, updated_at + interval '1 millisecond')`;
+  const later = sql`(updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'`;
+  return sql<Date>`greatest(${now}::timestamptz, ${later})`;
 }
 
 /**
