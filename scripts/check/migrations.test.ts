@@ -9,8 +9,9 @@ const per_statement = "-- transaction: per statement\n";
 
 const passing: Readonly<Record<string, string>> = {
   "a new table with indexes, constraints and rows": `
-    create table tags (account_id bigint not null references accounts, id bigint not null,
+    create table tags (account_id bigint not null, id bigint not null,
       name text not null check (name <> ''), primary key (account_id, id));
+    alter table tags add constraint tags_account_id_fkey foreign key (account_id) references accounts;
     create index tags_by_name on tags (account_id, name);
     alter table tags add column color text check (color <> '');
     alter table tags alter column name drop not null;
@@ -108,6 +109,16 @@ const failing: readonly (readonly [title: string, sql: string, problem: RegExp])
     "a reference with a new column",
     "alter table leads add column a int references x;",
     /as NOT VALID/,
+  ],
+  [
+    "a new table with a reference",
+    "create table tags (id bigint references leads);",
+    /reference by `alter table/,
+  ],
+  [
+    "a new table with a reference of several columns",
+    "create table tags (a int, id int, foreign key (a, id) references leads);",
+    /reference by `alter table/,
   ],
   ["a serial column", "alter table leads add column a bigserial;", /rewrites the table/],
   [

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import {
   loadModule,
   parseSync,
+  type CreateStmt,
   type DropStmt,
   type IndexStmt,
   type Node,
@@ -128,16 +129,29 @@ function statementProblem(statement: Node, text: string, state: MigrationState):
   if (batchTable(text) !== null && !state.per_statement)
     return { text: "batch_of needs `-- transaction: per statement` as the first line" };
   if ("CommentStmt" in statement || "CreateSeqStmt" in statement) return null;
-  if ("CreateStmt" in statement) {
-    state.created.add(statement.CreateStmt.relation!.relname!);
-    return null;
-  }
+  if ("CreateStmt" in statement) return creationProblem(statement.CreateStmt, state);
   if ("IndexStmt" in statement) return indexProblem(statement.IndexStmt, state);
   if ("AlterTableStmt" in statement) return alterationProblem(statement.AlterTableStmt, state);
   if ("DropStmt" in statement) return dropProblem(statement.DropStmt, state);
   if ("RenameStmt" in statement)
     return { text: "processes of the previous version use the old name", contract: true };
   return changeProblem(statement, text, state);
+}
+
+/** Where Citus distributes tables, `migrate` distributes a new one after the statement that creates it. */
+function creationProblem(table: CreateStmt, state: MigrationState): Problem | null {
+  state.created.add(table.relation!.relname!);
+  return referencesIn(table.tableElts)
+    ? {
+        text: "add a reference by `alter table … add constraint`: Citus refuses one of a new table",
+      }
+    : null;
+}
+
+function referencesIn(part: unknown): boolean {
+  if (typeof part !== "object" || part === null) return false;
+  if ((part as { contype?: unknown }).contype === "CONSTR_FOREIGN") return true;
+  return Object.values(part).some(referencesIn);
 }
 
 function indexProblem(index: IndexStmt, state: MigrationState): Problem | null {

@@ -9,8 +9,12 @@ import { migrating_application, takeLock } from "../../lib/database/migration-lo
 import { applyFunctions, readFunctions } from "../../lib/database/sql-functions.ts";
 import { UsageError, type Command, type Outcome, type Words } from "../command.ts";
 import type { Session } from "../session.ts";
-import { deleteCopiedRows, distributeTables, readPlan } from "./distribute-tables.ts";
-import type { Placement, PlannedTable } from "./plan-tables.ts";
+import {
+  deleteCopiedRows,
+  distributeTables,
+  readPlan,
+} from "../../lib/database/distribute-tables.ts";
+import { readManifest, type Placement, type PlannedTable } from "../../lib/database/plan-tables.ts";
 import { requireCoordinator, requireStopped } from "./require-coordinator.ts";
 
 const migrations_dir = join(import.meta.dirname, "../../../migrations");
@@ -23,7 +27,7 @@ const frozen_ms = 30_000;
 
 export const distributeCommand: Command = {
   name: "distribute",
-  summary: "Distribute the tables by account over the nodes of Citus; repeat it after each upgrade",
+  summary: "Distribute the tables by account over the nodes of Citus",
   options: {
     "dry-run": { about: "Print the plan and change nothing" },
     shards: {
@@ -65,7 +69,7 @@ function readShards(text: string | undefined): number {
 async function readWholePlan(client: pg.Client): Promise<Plan> {
   const { with_generic_plan, without_copies } = await undistributedFunctions(client);
   const functions = [...new Set([...with_generic_plan, ...without_copies])].toSorted();
-  return { tables: await readPlan(client), functions };
+  return { tables: await readPlan(client, readManifest(migrations_dir)), functions };
 }
 
 /** Returns the plan that it carried out. */

@@ -2,7 +2,12 @@
 import { batchTable, runBackfill } from "./backfill.ts";
 import { MigrationError } from "./migration-error.ts";
 import { checksumOf, splitStatements, type Migration } from "./migration-files.ts";
-import { inTransaction, repeatWhileBlocked, type MigrationRun } from "./migration-run.ts";
+import {
+  inTransaction,
+  repeatWhileBlocked,
+  runStatement,
+  type MigrationRun,
+} from "./migration-run.ts";
 
 /** One statement of a migration, as recorded while the migration is incomplete. */
 type Step = {
@@ -70,7 +75,7 @@ async function applyStep(
       await saveStep(run, step, { position: null, done: true });
     } else {
       const work = async () => {
-        await run.client.query(sql);
+        await runStatement(run, sql);
         await saveStep(run, step, { position: null, done: true });
       };
       await inTransaction(run, name, work, { patient: validation.test(sql) });

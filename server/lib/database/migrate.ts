@@ -2,11 +2,18 @@
 import { join } from "node:path";
 import pg from "pg";
 import { applyStatements, create_steps_table, deleteSteps } from "./apply-statements.ts";
+import { isDistributed } from "./distributed-functions.ts";
+import { readManifest } from "./plan-tables.ts";
 import { MigrationError } from "./migration-error.ts";
 import { compareMigrations, create_contracts_table, recordContract } from "./compare-migrations.ts";
-import { migrationNames, readMigrations, type Migration } from "./migration-files.ts";
+import {
+  migrationNames,
+  readMigrations,
+  splitStatements,
+  type Migration,
+} from "./migration-files.ts";
 import { migrating_application, takeLock } from "./migration-lock.ts";
-import { inTransaction, type MigrationRun } from "./migration-run.ts";
+import { inTransaction, runStatement, type MigrationRun } from "./migration-run.ts";
 import { requireSessions } from "./require-sessions.ts";
 import {
   applyFunctions,
@@ -22,6 +29,12 @@ const migrations_dir = join(import.meta.dirname, "../../../migrations");
 const lock_wait_ms = 600_000;
 /** After this time PostgreSQL ends the session of a process that froze while it migrated. */
 const frozen_ms = 30_000;
+
+/**
+ * One connection for each node, because changes of a table with a reference to one of every node must share it; the nodes
+ * wait for locks as briefly as the coordinator does.
+ */
+const settings_on_citus = `set citus.multi_shard_modify_mode = 'sequential'; set citus.propagate_set_commands = 'local'`;
 
 type Options = {
   readonly dir?: string;
@@ -64,7 +77,10 @@ export async function migrate(
     await takeLock(client, wait_ms, report);
     const watch = watchSession(url, await pidOf(client), report);
     try {
-      const run = { client, report, wait_ms, takeBlockers: watch.takeBlockers };
+      const { takeBlockers } = watch;
+      const distributed = (await isDistributed(client)) ? readManifest(dir) : null;
+      if (distributed) await client.query(settings_on_citus);
+      const run = { client, report, wait_ms, takeBlockers, distributed };
       return await applyMissing(run, migrations, functions);
     } finally {
       await watch.stop();
@@ -174,7 +190,8 @@ async function applyAll(run: MigrationRun, group: readonly Migration[]): Promise
   for (const migration of group) {
     try {
       if (migration.per_statement) await deleteSteps(run, migration);
-      else await run.client.query(migration.sql);
+      else if (run.distributed === null) await run.client.query(migration.sql);
+      else for (const sql of splitStatements(migration.sql)) await runStatement(run, sql);
       await run.client.query("insert into migrations (name, checksum) values ($1, $2)", [
         migration.name,
         migration.checksum,

@@ -1,6 +1,8 @@
 // What the parts of one run of the migrations share: its session, and transactions that wait for locks briefly.
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
+import { distributeTable } from "./distribute-tables.ts";
+import { placementOf, type Manifest } from "./plan-tables.ts";
 import { MigrationError } from "./migration-error.ts";
 
 export type MigrationRun = {
@@ -11,6 +13,8 @@ export type MigrationRun = {
   readonly wait_ms: number;
   /** Describes what blocked the session last; null if that is unknown. */
   readonly takeBlockers: () => string | null;
+  /** The manifest of the tables on a distributed database; null on another. */
+  readonly distributed: Manifest | null;
 };
 
 /**
@@ -42,6 +46,19 @@ export async function inTransaction(
       throw error;
     }
   });
+}
+
+const created_table = /^create\s+table\s+(\w+)/i;
+
+/** Runs a statement of a migration in the caller's transaction; on a distributed database, distributes the table it creates. */
+export async function runStatement(
+  { client, distributed }: MigrationRun,
+  sql: string,
+): Promise<void> {
+  await client.query(sql);
+  const table = created_table.exec(sql)?.[1];
+  if (distributed && table !== undefined)
+    await distributeTable(client, { table, placement: placementOf(distributed, table) });
 }
 
 /** Repeats `attempt` while it fails because other sessions hold its locks; throws MigrationError that names them. */

@@ -3,8 +3,8 @@ import type pg from "pg";
 import {
   first_table,
   planTables,
-  readManifest,
   type ForeignKey,
+  type Manifest,
   type Placement,
   type PlannedTable,
 } from "./plan-tables.ts";
@@ -19,12 +19,12 @@ const find_placements = `
     case when partmethod = 'h' then 'distributed' when repmodel = 't' then 'reference' else 'local' end as placement
   from pg_dist_partition`;
 
-/** Reads the manifest and the database, and returns what becomes of each table, in order. */
-export async function readPlan(client: pg.Client): Promise<PlannedTable[]> {
+/** Reads the database, and returns what becomes of each table of the manifest, in order. */
+export async function readPlan(client: pg.Client, manifest: Manifest): Promise<PlannedTable[]> {
   const keys = await client.query<ForeignKey>(find_foreign_keys);
   const found = await client.query<{ table: string; placement: Placement }>(find_placements);
   const current = new Map(found.rows.map(({ table, placement }) => [table, placement]));
-  return planTables(readManifest(), keys.rows, current);
+  return planTables(manifest, keys.rows, current);
 }
 
 /** Distributes the tables that are not yet; reports each. The accounts get `shards` shards, and the others the same. */
@@ -35,23 +35,32 @@ export async function distributeTables(
   report: (line: string) => void,
 ): Promise<void> {
   const open = plan.filter(({ done, placement }) => !done && placement !== "local");
-  for (const [i, { table, placement }] of open.entries()) {
+  for (const [i, planned] of open.entries()) {
     const began_ms = performance.now();
-    if (placement === "reference")
-      await client.query("select create_reference_table($1::text::regclass)", [table]);
-    else if (table === first_table)
+    if (planned.table === first_table)
       await client.query(
         "select create_distributed_table($1::text::regclass, 'account_id', shard_count => $2::int)",
-        [table, shards],
+        [planned.table, shards],
       );
-    else
-      await client.query(
-        "select create_distributed_table($1::text::regclass, 'account_id', colocate_with => $2::text)",
-        [table, first_table],
-      );
+    else await distributeTable(client, planned);
     const seconds = ((performance.now() - began_ms) / 1_000).toFixed(1);
+    const { table, placement } = planned;
     report(`${i + 1} of ${open.length}: ${table} is a ${placement} table (${seconds} s)`);
   }
+}
+
+/** Stores a new table as its placement says, beside the rows of each account or on every node. */
+export async function distributeTable(
+  client: pg.Client,
+  { table, placement }: Pick<PlannedTable, "table" | "placement">,
+): Promise<void> {
+  if (placement === "reference")
+    await client.query("select create_reference_table($1::text::regclass)", [table]);
+  else if (placement === "distributed")
+    await client.query(
+      "select create_distributed_table($1::text::regclass, 'account_id', colocate_with => $2::text)",
+      [table, first_table],
+    );
 }
 
 /**

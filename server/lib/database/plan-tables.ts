@@ -1,5 +1,6 @@
 // What becomes of each table on a distributed database, from the manifest of tables.
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** Rows of one account; the same rows for all accounts; what only the operator's commands and the start of a process use. */
 export type TableKind = "tenant" | "reference" | "operator";
@@ -27,10 +28,15 @@ const placements: Readonly<Record<TableKind, Placement>> = {
   operator: "local",
 };
 
-/** Reads migrations/tables.json. */
-export function readManifest(): Manifest {
-  const file = new URL("../../../migrations/tables.json", import.meta.url);
-  return JSON.parse(readFileSync(file, "utf8")) as Manifest;
+/** Reads the manifest of a migrations folder, tables.json. */
+export function readManifest(migrations_dir: string): Manifest {
+  return JSON.parse(readFileSync(join(migrations_dir, "tables.json"), "utf8")) as Manifest;
+}
+
+/** Returns how a table of the manifest is stored; a table that it lacks stays on the coordinator. */
+export function placementOf(manifest: Manifest, table: string): Placement {
+  const kind = manifest[table];
+  return kind === undefined ? "local" : placements[kind];
 }
 
 /**
@@ -44,7 +50,7 @@ export function planTables(
   current: ReadonlyMap<string, Placement>,
 ): PlannedTable[] {
   return inOrder(manifest, foreignKeys).map((table) => {
-    const placement = placements[manifest[table]!];
+    const placement = placementOf(manifest, table);
     const found = current.get(table) ?? "local";
     if (found !== "local" && found !== placement)
       throw new Error(

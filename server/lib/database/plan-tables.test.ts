@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import { planTables, readManifest, type ForeignKey, type Placement } from "./plan-tables.ts";
 
+const migrations_dir = join(import.meta.dirname, "../../../migrations");
 const none: ReadonlyMap<string, Placement> = new Map();
 
 test("tenant tables are distributed, reference tables are on every node, operator tables stay on the coordinator", () => {
-  const manifest = readManifest();
+  const manifest = readManifest(migrations_dir);
   const plan = planTables(manifest, [], none);
   assert.deepEqual(plan.map(({ table }) => table).toSorted(), Object.keys(manifest).toSorted());
   const placementOf = (table: string) => plan.find((one) => one.table === table)?.placement;
@@ -42,7 +44,7 @@ test("what is distributed already is not planned again", () => {
     ["accounts", "distributed"],
     ["trunks", "reference"],
   ]);
-  const plan = planTables(readManifest(), [], current);
+  const plan = planTables(readManifest(migrations_dir), [], current);
   const done = plan.filter((one) => one.done && one.placement !== "local");
   assert.deepEqual(done.map(({ table }) => table).toSorted(), ["accounts", "trunks"]);
 });
@@ -50,7 +52,7 @@ test("what is distributed already is not planned again", () => {
 test("a table whose placement contradicts the manifest is named with the command that undoes it", () => {
   const current = new Map<string, Placement>([["leads", "reference"]]);
   assert.throws(
-    () => planTables(readManifest(), [], current),
+    () => planTables(readManifest(migrations_dir), [], current),
     /Table leads is a reference table and must be a distributed table: .*undistribute_table\('leads'/,
   );
 });
