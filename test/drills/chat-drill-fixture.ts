@@ -68,8 +68,8 @@ export type ChatDrillFixture = {
   awaitWebhooks(): Promise<void>;
   /** Counts the campaign's recipients by state. */
   states(campaignId: number): Promise<Record<string, number>>;
-  /** Checks the invariants of chat in the database and at the provider: see checkProvider. */
-  checkInvariants(): Promise<void>;
+  /** Checks the invariants of chat in the database, or a copy of it, and at the provider: see checkProvider. */
+  checkInvariants(url?: string): Promise<void>;
   /** Returns the output of workers that exited without SIGKILL or SIGTERM. */
   crashes(): string[];
   /** Ends every process and prints the output of crashed workers. */
@@ -240,8 +240,8 @@ export async function openChatDrillFixture(
       );
       return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
     },
-    async checkInvariants() {
-      const client = new pg.Client({ connectionString: database_url });
+    async checkInvariants(url = database_url) {
+      const client = new pg.Client({ connectionString: url });
       await client.connect();
       try {
         await checkLedger(client);

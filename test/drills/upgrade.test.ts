@@ -1,6 +1,7 @@
 // A rolling upgrade under load, as docs/guides/upgrade.md describes it: the previous version runs, the new one migrates the
 // database and starts beside it, and then the old processes are stopped one by one.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import pg from "pg";
 import { migrate } from "../../server/lib/database/migrate.ts";
@@ -8,14 +9,21 @@ import { readDemo } from "../../server/seed-demo/demo-file.ts";
 import type { TestAccount } from "../support/account-factory.ts";
 import { send } from "../support/api.ts";
 import { checkCalls, checkVoiceCampaigns } from "../support/check-invariants.ts";
-import { emptyDatabase } from "../support/database.ts";
+import { citusUrls } from "../support/citus.ts";
+import {
+  databaseToCheck,
+  emptyCitusDatabase,
+  emptyDatabase,
+  type TestDatabase,
+} from "../support/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { openLoadBalancer, type LoadBalancer } from "../support/load-balancer.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { startCalls } from "./call-load.ts";
 import { openChatDrillFixture, phonesOf, type ChatDrillFixture } from "./chat-drill-fixture.ts";
-import { startLeadLoad } from "./lead-load.ts";
-import { unpackPreviousVersion } from "./previous-version.ts";
+import { startLeadLoad, type LeadLoad } from "./lead-load.ts";
+import { test_secret_key } from "../support/secrets.ts";
+import { unpackPreviousVersion, type PreviousVersion } from "./previous-version.ts";
 
 const recipients_per_campaign = { chat: 100, voice: 4 } as const;
 const messages_per_second = 20;
@@ -76,6 +84,18 @@ async function countCalls(fixture: ChatDrillFixture, where: string, values: unkn
     values,
   );
   return row!.count;
+}
+
+/** Creates the database; on Citus, the previous version migrates and distributes it before it starts. */
+async function databaseOf({ dir }: PreviousVersion): Promise<TestDatabase> {
+  if (citusUrls("").length === 0) return emptyDatabase();
+  const database = await emptyCitusDatabase();
+  for (const words of [["migrate"], ["distribute", "--shards", "2"]])
+    execFileSync(process.execPath, ["server/cli/main.ts", ...words], {
+      cwd: dir,
+      env: { ...process.env, DATABASE_URL: database.url, TRUNKLINE_SECRET_KEY: test_secret_key },
+    });
+  return database;
 }
 
 /** Waits until a call of each kind talks on the node. */
@@ -152,22 +172,28 @@ async function checkEnds({ fixture, launched }: Upgrade): Promise<void> {
     { kind: "ai_agent", ended_reason: "hung_up", disposition: "answered" },
     { kind: "click_to_call", ended_reason: "hung_up", disposition: "answered" },
   ]);
-  const client = new pg.Client({ connectionString: fixture.database_url });
+  await fixture.awaitWebhooks();
+}
+
+async function checkInvariants({ fixture }: Upgrade, leads: LeadLoad): Promise<void> {
+  const { url, drop } = await databaseToCheck(fixture.database_url);
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
     await checkCalls(client);
     await checkVoiceCampaigns(client);
+    await fixture.checkInvariants(url);
+    await leads.checkInvariants(url);
   } finally {
     await client.end();
+    await drop();
   }
-  await fixture.awaitWebhooks();
-  await fixture.checkInvariants();
 }
 
 test("while the new version replaces the previous one, no request fails, no message is sent twice, every campaign completes and no call or conversation with an AI agent is cut off", async (t) => {
   const previous = unpackPreviousVersion();
   t.after(() => previous.dispose());
-  const database = await emptyDatabase();
+  const database = await databaseOf(previous);
   t.after(() => database.drop());
   const balancer = await openLoadBalancer();
   t.after(() => balancer.close());
@@ -211,7 +237,7 @@ test("while the new version replaces the previous one, no request fails, no mess
   assert.deepEqual(balancer.failures(), []);
   await Promise.all([leads.stop(), calls.stop()]);
   await checkEnds(upgrade);
-  await leads.checkInvariants(database.url);
+  await checkInvariants(upgrade, leads);
   assert.deepEqual(balancer.failures(), []);
   assert.deepEqual([[...leads.statuses()], calls.refused()], [[], {}]);
   assert.deepEqual(fixture.crashes(), []);

@@ -1,5 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { pipeline } from "node:stream/promises";
 import pg from "pg";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { migrate } from "../../server/lib/database/migrate.ts";
 import { addNodes, citusUrls, migrateAndDistribute } from "./citus.ts";
 
 export const template_database = "trunkline_test_template";
@@ -53,6 +56,37 @@ export async function emptyCitusDatabase(): Promise<TestDatabase> {
     drop: () => onEach(`drop database if exists ${name} with (force)`),
   };
 }
+
+/**
+ * Returns a database for queries across accounts, which Citus refuses: the given one, or a copy of its rows on PostgreSQL.
+ * Nothing may write meanwhile.
+ */
+export async function databaseToCheck(url: string): Promise<TestDatabase> {
+  if (citusUrls("").length === 0) return { url, drop: async () => {} };
+  const copy = await emptyDatabase();
+  await migrate(copy.url);
+  const [source, target] = [url, copy.url].map(
+    (connectionString) => new pg.Client({ connectionString }),
+  ) as [pg.Client, pg.Client];
+  await Promise.all([source.connect(), target.connect()]);
+  await target.query("set session_replication_role = replica");
+  const { rows } = await source.query<{ name: string; columns: string }>(copied_tables);
+  for (const { name, columns } of rows) {
+    await target.query(`truncate ${name} cascade`);
+    await pipeline(
+      source.query(copyTo(`copy (select ${columns} from ${name}) to stdout`)),
+      target.query(copyFrom(`copy ${name} (${columns}) from stdin`)),
+    );
+  }
+  await Promise.all([source.end(), target.end()]);
+  return copy;
+}
+
+const copied_tables = `
+  select t.table_name::text as name, string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
+  from citus_tables t join pg_attribute a on a.attrelid = t.table_name
+  where a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  group by 1`;
 
 async function distributedDatabase(): Promise<TestDatabase> {
   const database = await emptyCitusDatabase();
