@@ -69,7 +69,7 @@ export type ChatDrillFixture = {
   /** Counts the campaign's recipients by state. */
   states(campaignId: number): Promise<Record<string, number>>;
   /** Checks the invariants of chat in the database, or a copy of it, and at the provider: see checkProvider. */
-  checkInvariants(url?: string): Promise<void>;
+  checkInvariants(checked_url?: string): Promise<void>;
   /** Returns the output of workers that exited without SIGKILL or SIGTERM. */
   crashes(): string[];
   /** Ends every process and prints the output of crashed workers. */
@@ -240,8 +240,8 @@ export async function openChatDrillFixture(
       );
       return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
     },
-    async checkInvariants(url = database_url) {
-      const client = new pg.Client({ connectionString: url });
+    async checkInvariants(checked_url = database_url) {
+      const client = new pg.Client({ connectionString: checked_url });
       await client.connect();
       try {
         await checkLedger(client);
