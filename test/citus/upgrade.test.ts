@@ -135,7 +135,7 @@ test("a migration waits for a transaction of a worker node in short attempts, an
 
 const together = `
 create table countries (code text not null, name text not null, primary key (code));
-create table labels (
+create table if not exists labels (
   account_id bigint not null, id bigint not null, country text, primary key (account_id, id)
 );
 alter table labels add constraint labels_account_id_fkey

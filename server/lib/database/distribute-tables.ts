@@ -1,4 +1,4 @@
-// Distributes the tables, one transaction each, so that a killed run is resumed by the next.
+// Distributes tables: all of them, one transaction each, so that a killed run is resumed by the next, or a new one.
 import type pg from "pg";
 import {
   first_table,

@@ -48,7 +48,7 @@ export async function inTransaction(
   });
 }
 
-const created_table = /^create\s+table\s+(\w+)/i;
+const created_table = /^create\s+(?:unlogged\s+)?table\s+(?:if\s+not\s+exists\s+)?(\w+)/i;
 
 /** Runs a statement of a migration in the caller's transaction; on a distributed database, distributes the table it creates. */
 export async function runStatement(
