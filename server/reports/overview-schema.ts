@@ -2,6 +2,7 @@
 import Type, { type Static } from "typebox";
 import { HoldResponse } from "../chat/holds/holds.ts";
 import { id, nullable, timestamp } from "../lib/schemas.ts";
+import { hold_reasons } from "../voice/campaigns/holds.ts";
 
 /** More replies or calls of a day are not counted. */
 export const counted_max = 100_000;
@@ -52,7 +53,7 @@ const HeldVoice = Type.Object(
   {
     campaign_id: id("The voice campaign"),
     name: Type.String(),
-    reason: Type.Enum(["manual", "error_threshold", "credit"], { type: "string" }),
+    reason: Type.Enum(hold_reasons, { type: "string" }),
     set_at: timestamp("UTC"),
   },
   { title: "HeldVoice" },

@@ -1,6 +1,7 @@
 // The overview of the day, and what waits for a person.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import Value from "typebox/value";
 import {
   makeAccount,
   makeAgentToken,
@@ -19,6 +20,7 @@ import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { hold } from "../chat/holds/holds.ts";
 import { moveRecipients } from "../chat/recipients/move-recipients.ts";
 import type { RecipientState } from "../chat/recipients/recipient-states.ts";
+import { Overview } from "./overview-schema.ts";
 
 const midnight = new Date("2026-03-20T18:30:00Z");
 const at = (minutes: number) => new Date(midnight.getTime() + minutes * 60_000);
@@ -184,6 +186,23 @@ test("lists what waits for a person, and not what ends by itself or was done by 
     [template_id],
   );
   assert.deepEqual(await overview(other.token), nothing);
+});
+
+test("shows a held voice campaign with every reason that it may have, as the API document describes it", async () => {
+  const { app } = api;
+  const held = await makeAccount(app);
+  const { account_id } = held;
+  const { id: campaign_id } = await makeVoiceCampaign(app, held);
+  const reasons = ["trunk", "error_threshold", "credit", "manual"];
+  for (const reason of reasons)
+    await app.db.query
+      .insertInto("voice_holds")
+      .values({ account_id, campaign_id, reason, set_at: now })
+      .execute();
+  const read = await overview(held.token);
+  const shown = read.voice_holds.map(({ reason }: { reason: string }) => reason);
+  assert.deepEqual(shown.toSorted(), reasons.toSorted());
+  assert.deepEqual([...Value.Errors(Overview, read)], []);
 });
 
 test("shows a user only the parts that their permissions cover", async () => {

@@ -9,6 +9,7 @@ import type { CreditKind } from "../credits/credit-schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database, DB } from "../lib/database/database.ts";
 import { searches } from "../lib/database/searches.ts";
+import type { HoldReason } from "../voice/campaigns/holds.ts";
 import { callOutcome } from "./count-calls.ts";
 import { midnightBefore } from "./report-range.ts";
 import { counted_max, listed_max, type Overview } from "./overview-schema.ts";
@@ -141,7 +142,7 @@ async function listVoiceHolds(
     .execute();
   return rows.map((row) => ({
     ...row,
-    reason: row.reason as NonNullable<Overview["voice_holds"]>[number]["reason"],
+    reason: row.reason as HoldReason,
     set_at: row.set_at.toISOString(),
   }));
 }

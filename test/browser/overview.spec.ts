@@ -1,4 +1,4 @@
-import { createCampaign, expect, test } from "./console-fixture.ts";
+import { createCampaign, expect, launchCalls, test } from "./console-fixture.ts";
 
 test("a paused campaign appears on the overview without a reload, and resumes from there", async ({
   openPage,
@@ -61,5 +61,42 @@ test("a hold whose cause was resolved is lifted from the overview, and the campa
   });
   await page.reload();
   await expect(page.getByText("This account is frozen.")).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a voice campaign whose trunk cannot be used is on the overview, with what helps and a link to it", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const setTrunk = (active: boolean) =>
+    fetch(`${service.url}/api/v1/trunks/1`, {
+      method: "PATCH",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ active }),
+    });
+  await launchCalls(service, {
+    campaign_name: "Stranded",
+    call_type: "obd_voice_call",
+    number: "9876543210",
+    schedulled_at: "2099-01-31T09:30:00+05:30",
+  });
+  await openPage("/");
+  await setTrunk(false);
+  const item = page
+    .getByRole("list", { name: "Needs attention" })
+    .getByRole("listitem")
+    .filter({ hasText: "Stranded: The trunk cannot be used" });
+  await expect(item).toContainText("Resume to continue over another trunk");
+  await setTrunk(true);
+  await item.getByRole("link", { name: "Open" }).click();
+  await expect(page.getByRole("heading", { name: "Stranded", level: 1 })).toBeVisible();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel the campaign" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
   expect(problems).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { queryClient } from "../../api/query-client.ts";
 import { repliesQuery } from "../../api/replies.ts";
 import { hold_words } from "../../messages/hold-reasons.ts";
 import { rejection_reasons, template_statuses } from "../../messages/template-statuses.ts";
+import { voice_holds as voice_hold_words } from "../../messages/voice-reasons.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -29,16 +30,8 @@ export function Attention({ overview }: { readonly overview: Overview }) {
     ...(chat_holds ?? []).map((hold) => (
       <Hold key={`hold ${hold.scope} ${hold.subject_id} ${hold.reason}`} hold={hold} />
     )),
-    ...(voice_holds ?? []).map(({ campaign_id, name, reason, set_at }) => (
-      <Item
-        key={`voice ${campaign_id} ${reason}`}
-        title={`${name}: ${hold_words[reason].label}`}
-        text={
-          <>
-            This voice campaign places no calls since <Time at={set_at} />.
-          </>
-        }
-      />
+    ...(voice_holds ?? []).map((hold) => (
+      <VoiceHold key={`voice ${hold.campaign_id} ${hold.reason}`} {...hold} />
     )),
     ...(rejected_templates ?? []).map((template) => (
       <Template key={`template ${template.id}`} {...template} />
@@ -145,6 +138,29 @@ function Hold({ hold: { scope, subject_id, reason, name, set_at } }: { readonly 
           Open
         </Link>
       ) : null}
+    </Item>
+  );
+}
+
+function VoiceHold({
+  campaign_id,
+  name,
+  reason,
+  set_at,
+}: NonNullable<Overview["voice_holds"]>[number]) {
+  const { label, advice } = voice_hold_words[reason];
+  return (
+    <Item
+      title={`${name}: ${label}`}
+      text={
+        <>
+          {advice} This voice campaign has placed no calls since <Time at={set_at} />.
+        </>
+      }
+    >
+      <Link to="/voice/campaigns/$id" params={{ id: campaign_id }} className={buttonClass()}>
+        Open
+      </Link>
     </Item>
   );
 }

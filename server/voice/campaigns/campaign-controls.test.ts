@@ -8,7 +8,7 @@ import { checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/voice-factory.ts";
 import { completeCampaigns } from "./complete-campaigns.ts";
-import { hold, liftHolds } from "./internal/holds.ts";
+import { hold, liftHolds } from "./holds.ts";
 import { lockOpenCampaign } from "./lock-open-campaign.ts";
 import { moveStrandedCampaigns } from "./move-stranded-campaigns.ts";
 import { startVoiceCampaign } from "./start-voice-campaign.ts";

@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { call_types } from "../../calls/state-machine/voice-plan.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
-import { hold_reasons, HoldResponse } from "./internal/holds.ts";
+import { hold_reasons, HoldResponse } from "./holds.ts";
 
 export const campaign_statuses = [
   "scheduled",

@@ -16,7 +16,7 @@ import {
   type WaitReason,
 } from "./campaign-record-schema.ts";
 import { shownCallerId } from "./internal/change-trunk.ts";
-import { hold_reasons, type HoldResponse } from "./internal/holds.ts";
+import { hold_reasons, type HoldResponse } from "./holds.ts";
 import { findCaps, type CampaignCap } from "./internal/find-caps.ts";
 import { dueCallableFrom, waitReasonOf } from "./internal/wait-reason.ts";
 

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { liftHolds } from "./internal/holds.ts";
+import { liftHolds } from "./holds.ts";
 import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 

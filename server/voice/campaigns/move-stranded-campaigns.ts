@@ -9,7 +9,7 @@ import {
   strandedCampaigns,
   type StrandedCampaign,
 } from "./internal/change-trunk.ts";
-import { hold } from "./internal/holds.ts";
+import { hold } from "./holds.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 const findStranded = statement<StrandedCampaign>(

@@ -1,6 +1,6 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { hold } from "./internal/holds.ts";
+import { hold } from "./holds.ts";
 import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 

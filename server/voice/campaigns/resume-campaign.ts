@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { chooseTrunk, findTrunks } from "../../telephony/trunks/choose-trunk.ts";
 import { changeTrunk, findTrunkProblem } from "./internal/change-trunk.ts";
-import { liftHolds } from "./internal/holds.ts";
+import { liftHolds } from "./holds.ts";
 import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 

@@ -1,7 +1,7 @@
 // The holds of a campaign: any of them stops its calls, and the one with the highest rank is shown.
 import Type, { type Static } from "typebox";
-import type { Tx } from "../../../lib/database/database.ts";
-import { nullable, timestamp } from "../../../lib/schemas.ts";
+import type { Tx } from "../../lib/database/database.ts";
+import { nullable, timestamp } from "../../lib/schemas.ts";
 
 /** Highest rank first: the hold that most needs a person's attention. */
 export const hold_reasons = ["trunk", "error_threshold", "credit", "manual"] as const;
