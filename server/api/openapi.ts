@@ -2,6 +2,7 @@
 import fastifySwagger from "@fastify/swagger";
 import type { FastifyInstance, FastifySchema } from "fastify";
 import { openSharedReads } from "./shared-reads.ts";
+import { rows_of_request_max } from "../lib/database/cursor.ts";
 import { publishDocsPage } from "./docs-page.ts";
 import { prepareDocument } from "./documents.ts";
 import type { Route } from "./route.ts";
@@ -16,11 +17,12 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
 - Fields under \`/api/v1/crm\` are camelCase, all others snake_case. Unknown fields in a body, a query or a
   form are refused.
 - Lists answer \`{data, nextCursor}\` under \`/api/v1/crm\`, \`{data, next_cursor}\` elsewhere: send the cursor
-  back as \`cursor\` for the next page, until it is null. A page of a filtered list searches 5,000 rows at most: it may
-  have fewer than \`limit\` or none although a next page has more. \`limit\` is at most 200.
+  back as \`cursor\` for the next page, until it is null. A page of a filtered list searches
+  ${rows_of_request_max.toLocaleString("en-US")} rows at most: it may have fewer than \`limit\` or none although a
+  next page has more. \`limit\` is at most 200.
 - Times in answers are UTC. A time without an offset is in the account's time zone.
-- A write other than an import may carry an \`Idempotency-Key\`: repeated with the same key and body, it
-  returns the same answer and has no second effect.
+- A write may carry an \`Idempotency-Key\`: repeated with the same key and body, it returns the same answer and has
+  no second effect. Only uploads of suppressions, group members and media take no key.
 - Errors are \`application/problem+json\`, and a 422 names every invalid field at once, up to 100; the
   detail says when there are more. Errors of
   click-to-call are \`{status, message}\`.

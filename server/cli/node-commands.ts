@@ -87,7 +87,7 @@ export const nodeCommands: readonly Command[] = [
   },
   {
     name: "node remove",
-    summary: "Delete a voice node that no call was ever placed on",
+    summary: "Delete a voice node without queued or live calls",
     operands: ["node"],
     options: { account: trail },
     run: async (session, words) => {

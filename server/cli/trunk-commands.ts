@@ -89,7 +89,7 @@ export const trunkCommands: readonly Command[] = [
   },
   {
     name: "trunk remove",
-    summary: "Delete a trunk that has no live calls",
+    summary: "Delete a trunk without queued or live calls",
     operands: ["trunk"],
     options: { account: trail },
     run: async (session, words) => {

@@ -65,7 +65,10 @@ export function AuditPage() {
   const table = pagedRows(entries);
   const change = (changed: AuditFilter) => void navigate({ search: { ...filter, ...changed } });
   return (
-    <Page title="Audit trail" text="Who changed what. Entries are neither changed nor deleted.">
+    <Page
+      title="Audit trail"
+      text="Who changed what. Entries never change. They are kept without limit, or for the period set under Account: at least 365 days."
+    >
       <div className="flex flex-wrap items-center gap-2">
         <FilterSelect
           label="Action"

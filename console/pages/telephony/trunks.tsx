@@ -114,7 +114,7 @@ const actionsOf = (nodes: readonly VoiceNode[], trunks: readonly Trunk[]): Colum
           save(trunk.id, trunkOf(json, nodes), changesOf(changed, trunkOf(json, nodes))),
       }}
       remove={{
-        text: "Only a trunk that nothing used can be deleted. Another can be made to take no new calls.",
+        text: "A trunk with queued or live calls cannot be deleted: change it to take no new calls, and wait until they end. Voice campaigns that use it are paused.",
         act: () => deleteTrunk(trunk.id),
       }}
     />

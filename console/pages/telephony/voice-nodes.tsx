@@ -151,7 +151,7 @@ const columns: readonly Column<VoiceNode>[] = [
           save: (json) => updateNode(node.id, patchOf(json)),
         }}
         remove={{
-          text: "Only a node that never placed a call can be deleted. Another can be made to take no new calls.",
+          text: "A node with queued or live calls cannot be deleted. If it has placed calls, change it to take no new calls first. Its recordings can no longer be played afterwards.",
           act: () => deleteNode(node.id),
         }}
       />

@@ -53,9 +53,10 @@ export const peopleRoutes = [
       "List a person's history over leads, messages, calls, suppressions and groups, newest first",
     description:
       "Finds the person by every spelling of the number. Each part needs its own permission: leads crm.read, " +
-      "messages, replies and their answers chat.read, calls calls.read, suppressions suppressions.read, groups groups.read. Leads " +
-      "and their notes come from the 100 newest leads of each workspace; messages that did not arrive, from the 200 " +
-      "newest campaigns; answers, from the 500 newest replies; groups, from the 500 newest.",
+      "messages, replies and their answers chat.read, calls calls.read, suppressions suppressions.read, groups " +
+      "groups.read; .manage of the last three counts too. Leads and their notes come from the person's 100 newest " +
+      "leads; messages that did not arrive, from the account's 200 newest campaigns; answers, from the person's 500 " +
+      "newest replies; groups, from the account's 500 newest.",
     tag: "People",
     access,
     query: closed({

@@ -8,13 +8,14 @@ import type { LeadPlace } from "./internal/lock-lead.ts";
 
 /**
  * `data` of a note is {text}; of an update {changes: [{field, from?, to?}]}; of a collaborator {userId}; of
- * a call as record-call-outcome.ts records it.
+ * a call as record-call-outcome.ts records it, of a missed call as record-missed-call.ts does.
  */
 export const TimelineEntry = Type.Object(
   {
     id: id("Entry id"),
     kind: Type.String({
-      description: "created, updated, note, call, collaborator_added or collaborator_removed",
+      description:
+        "created, updated, note, call, missed_call, collaborator_added or collaborator_removed",
     }),
     at: timestamp("UTC"),
     userId: nullable(id("The user who made the change; null if none did")),

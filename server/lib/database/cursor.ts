@@ -83,8 +83,10 @@ export async function endOfSearch(rows: Searched): Promise<number | null> {
   return last?.id ?? null;
 }
 
-/** How often a request searches for the rows of its page: in 4,800 rows at most. */
+/** How often a request searches for the rows of its page. */
 const searches_max = 12;
+/** The rows that a request searches, at most, for those of its page. */
+export const rows_of_request_max = searched_rows_max * searches_max;
 
 type Listed = {
   readonly data: readonly unknown[];

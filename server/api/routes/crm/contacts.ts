@@ -60,7 +60,7 @@ export const contactRoutes = [
     method: "PATCH",
     url: contact,
     id: "updateContact",
-    summary: "Change a contact's name or email",
+    summary: "Change a contact's name, email or time zone",
     tag: "Contacts",
     access: { features: ["crm"], anyOf: ["crm.write"] },
     params: contactParams,

@@ -86,7 +86,7 @@ export const trunkRoutes = [
     method: "DELETE",
     url: `${trunks}/:id`,
     id: "deleteTrunk",
-    summary: "Delete a trunk without calls in progress",
+    summary: "Delete a trunk without queued or live calls",
     tag,
     access: operate,
     params,

@@ -87,7 +87,9 @@ export const voiceNodeRoutes = [
     method: "DELETE",
     url: `${nodes}/:id`,
     id: "deleteVoiceNode",
-    summary: "Delete a voice node that never placed a call",
+    summary: "Delete a voice node without queued or live calls",
+    description:
+      "A node that has placed calls must be inactive. Its recordings count as deleted and can no longer be played.",
     tag,
     access: operate,
     params,
