@@ -1,10 +1,8 @@
 // A loop of background work: iterates as long as there is work, then waits for a notification, the next poll, or the
 // poll that it shares with other loops (poll-work.ts).
 import type { App } from "./app.ts";
+import { openFailureLog } from "./failure-log.ts";
 import type { NotificationChannel } from "./notifications.ts";
-
-/** How often a failure that repeats is logged. */
-const log_again_ms = 60_000;
 
 export type Loop = {
   /** Starts the next iteration if the loop waits. */
@@ -50,7 +48,7 @@ export function runLoop(
     clearTimeout(timer);
   };
 
-  const failures = openFailureLog(app, loop.name);
+  const failures = logFailures(app, loop.name);
   const iterate = async (): Promise<number> => {
     notified = false;
     try {
@@ -86,23 +84,10 @@ export function runLoop(
   };
 }
 
-function openFailureLog({ log, clock }: Pick<App, "log" | "clock">, role: string) {
-  let logged: { readonly reason: string; readonly at_ms: number } | undefined;
-  let count = 0;
-  return {
-    failed(err: unknown) {
-      count++;
-      const { code, message } = err as NodeJS.ErrnoException;
-      const reason = code ?? message;
-      const at_ms = clock.now().getTime();
-      if (logged?.reason === reason && at_ms - logged.at_ms < log_again_ms) return;
-      logged = { reason, at_ms };
-      log.error({ err, role, count }, "background loop iteration failed; retrying");
-    },
-    succeeded() {
-      if (logged) log.info({ role, count }, "background loop works again");
-      logged = undefined;
-      count = 0;
-    },
-  };
+function logFailures(app: Pick<App, "log" | "clock">, role: string) {
+  return openFailureLog(app, {
+    fields: { role },
+    failed: "background loop iteration failed; retrying",
+    succeeded: "background loop works again",
+  });
 }

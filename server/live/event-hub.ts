@@ -1,6 +1,7 @@
 // The event hub of a process: the accounts with open streams, and their readers.
 import type { Caller } from "../accounts/caller.ts";
 import type { App } from "../engine/app.ts";
+import { openFailureLog, type FailureLog } from "../engine/failure-log.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
@@ -50,6 +51,8 @@ export type Account = {
   readonly reads: Map<string, Promise<EventsPage>>;
   /** Events to read per page. */
   page_events: number;
+  /** Of reading the account's events. */
+  readonly failures: FailureLog;
   progress: CampaignProgress;
   /** The revision at the last refresh of the campaigns. */
   campaigns_revision: number;
@@ -64,6 +67,8 @@ export type Hub = {
   streams: number;
   ticking: boolean;
   polling: boolean;
+  /** Of polling. */
+  readonly failures: FailureLog;
   closed: boolean;
 };
 
@@ -77,6 +82,11 @@ export function newHub(app: App, metrics: Metrics, timers: Timers): Hub {
     streams: 0,
     ticking: false,
     polling: false,
+    failures: openFailureLog(app, {
+      fields: {},
+      failed: "could not poll events for streams; retrying",
+      succeeded: "events for streams are polled again",
+    }),
     closed: false,
   };
 }
@@ -132,6 +142,11 @@ function newAccount({ app }: Hub, id: number): Account {
     head: 0,
     reads: new Map(),
     page_events: page_events_max,
+    failures: openFailureLog(app, {
+      fields: { account_id: id },
+      failed: "could not read events for streams; retrying",
+      succeeded: "events for streams are read again",
+    }),
     progress: followCampaigns(app, id),
     campaigns_revision: -1,
   };

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type AddressInfo } from "node:net";
 import { after, afterEach, before, test } from "node:test";
 import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { readEvents, type EventReader } from "../../test/support/event-reader.ts";
 import { eventually } from "../../test/support/eventually.ts";
@@ -17,6 +18,7 @@ import { manualTimers, type ManualTimers } from "../lib/timers.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Permission } from "../accounts/permissions.ts";
 import { buildHttpServer } from "../api/http-server.ts";
+import type { App } from "../engine/app.ts";
 import type { EventType } from "../engine/record-event.ts";
 import { relayEvents } from "../engine/relay-events.ts";
 import { openMetrics, type Metrics } from "../lib/metrics.ts";
@@ -52,10 +54,10 @@ after(async () => {
   await api.close();
 });
 
-async function startStreaming(): Promise<Streaming> {
+async function startStreaming(app: App = api.app): Promise<Streaming> {
   const time = manualTimers();
   const metrics = openMetrics();
-  const live = openLiveEvents(api.app, metrics, time.timers);
+  const live = openLiveEvents(app, metrics, time.timers);
   const server = await buildHttpServer({ ...api.app, metrics, live });
   await server.listen({ host: "127.0.0.1", port: 0 });
   const { port } = server.server.address() as AddressInfo;
@@ -325,6 +327,37 @@ test("a lost notification delays events by at most a second, until the poll", as
     return reader.events.length === 1;
   });
   assert.deepEqual(idsOf(reader), [1]);
+});
+
+test("a failure of each poll is logged once, as is its end, and the stream goes on", async (t) => {
+  const lines: { readonly level: number; readonly msg: string }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const there = await startStreaming({ ...api.app, log });
+  t.after(() => there.server.close());
+  const account = await makeAccount(api.app);
+  const reader = await openReader(account, { at: there });
+  const { pool } = api.app.db;
+  await pool.query("alter table event_heads rename to event_heads_away");
+  const asked = t.mock.method(pool, "query");
+  await eventually(() => {
+    there.time.advance(1_000);
+    return asked.mock.callCount() >= 3;
+  });
+  await pool.query("alter table event_heads_away rename to event_heads");
+  await record(account, "lead.created");
+  await eventually(() => {
+    there.time.advance(1_000);
+    return reader.events.length === 1 && lines.length > 1;
+  });
+  reader.close();
+  await eventually(async () => (await streamsAt(there)) === 0);
+  assert.deepEqual(
+    lines.filter(({ msg }) => msg.includes(" poll")).map(({ level, msg }) => [level, msg]),
+    [
+      [50, "could not poll events for streams; retrying"],
+      [30, "events for streams are polled again"],
+    ],
+  );
 });
 
 test("signing out others, and a new password by a link, ends their streams immediately and no other", async () => {

@@ -48,8 +48,9 @@ async function poll(hub: Hub): Promise<void> {
     for (const account of hub.accounts.values())
       if ((heads.get(account.id) ?? 0) !== account.head) announceEvents(account);
     await refreshCampaigns(hub);
+    hub.failures.succeeded();
   } catch (err) {
-    hub.app.log.warn({ err }, "could not poll events for streams; retrying");
+    hub.failures.failed(err);
   } finally {
     hub.polling = false;
   }

@@ -131,9 +131,10 @@ function readShared(hub: Hub, account: Account, after: number): Promise<EventsPa
       const page = await readEventsPage(hub.app.db.pool, account.id, place);
       account.head = page.head;
       account.page_events = page.limit;
+      account.failures.succeeded();
       return page;
     } catch (err) {
-      hub.app.log.warn({ err }, "could not read events for streams; retrying");
+      account.failures.failed(err);
       throw err;
     }
   };
