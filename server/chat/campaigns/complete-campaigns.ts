@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { closeReservation } from "../../credits/close-reservation.ts";
 import type { App } from "../../engine/app.ts";
 import { recordEvent } from "../../engine/record-event.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 
 type FinalCounts = Record<"sent_count" | "delivered_count" | "read_count" | "failed_count", number>;
 
@@ -18,22 +18,9 @@ export async function completeCampaigns(
 ): Promise<number> {
   const now = app.clock.now();
   return app.db.query.transaction().execute(async (tx) => {
-    const ended = await tx
-      .updateTable("chat_campaigns as c")
-      .set({
-        finished_at: now,
-        state: sql<string>`case when c.state = 'running' then 'completed' else c.state end`,
-      })
-      .where("c.account_id", "=", accountId)
-      .where("c.id", "in", [...new Set(campaignIds)])
-      .where("c.finished_at", "is", null)
-      .where("c.state", "in", ["running", "cancelled", "failed"])
-      .where(
-        sql<boolean>`(select sum(n.queued + n.deferred + n.dispatching + n.unknown) from chat_counts n
-          where n.account_id = ${accountId} and n.campaign_id = c.id) = 0`,
-      )
-      .returning(["c.id", "c.name", "c.state", "c.total", "c.reservation_id"])
-      .execute();
+    const of = [accountId, [...new Set(campaignIds)]];
+    if ((await lockDone(tx, of)).length === 0) return 0;
+    const ended = await endDone(tx, [...of, now]);
     for (const { id, name, state, total, reservation_id } of ended) {
       await closeReservation(tx, accountId, reservation_id, now);
       if (state !== "completed") continue;
@@ -52,6 +39,31 @@ export async function completeCampaigns(
     return ended.length;
   });
 }
+
+type Ended = {
+  readonly id: number;
+  readonly name: string;
+  readonly state: string;
+  readonly total: number;
+  readonly reservation_id: number;
+};
+
+const done = `c.account_id = $1 and c.id = any ($2::bigint[])
+  and c.finished_at is null and c.state in ('running', 'cancelled', 'failed')
+  and (select sum(n.queued + n.deferred + n.dispatching + n.unknown) from chat_counts n
+    where n.account_id = $1 and n.campaign_id = c.id) = 0`;
+
+// A statement that waits for the lock counts recipients as of before: it does not see those that a retry or a reported
+// failure has queued meanwhile.
+const lockDone = statement(
+  `select from chat_campaigns c where ${done} order by c.id for no key update`,
+);
+
+const endDone = statement<Ended>(`
+  update chat_campaigns c set finished_at = $3,
+    state = case when c.state = 'running' then 'completed' else c.state end
+  where ${done}
+  returning c.id, c.name, c.state, c.total, c.reservation_id`);
 
 async function finalCounts(tx: Tx, accountId: number, campaignId: number): Promise<FinalCounts> {
   const { rows } = await sql<FinalCounts>`

@@ -1,6 +1,7 @@
 // A retry of failed recipients, as the provider sees it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { sql } from "kysely";
 import { checkCampaigns, checkLedger } from "../../../test/support/check-invariants.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
@@ -10,9 +11,11 @@ import {
   type ChatFixture,
   type ChatFixtureApi,
 } from "../../../test/support/chat-fixture.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
+import { completeCampaigns } from "./complete-campaigns.ts";
 
 let shared: ChatFixtureApi;
 before(async () => {
@@ -312,4 +315,28 @@ test("a campaign that was cancelled, has not started, was purged or has no activ
     .execute();
   await conflict(/number is not active/);
   assert.equal((await retry(fixture, 8_000_000_000_000_001)).status, 404);
+});
+
+test("a campaign does not end while a retry queues its recipients again", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, account } = fixture;
+  const { account_id } = account;
+  refuse(fixture, { [phone(0)]: 131026 });
+  const id = await fixture.campaign([{ phone: phone(0) }]);
+  await sendUntil(fixture, id, "completed");
+  const { pool, query } = app.db;
+  await pool.query(
+    "update chat_campaigns set state = 'running', finished_at = null where account_id = $1 and id = $2",
+    [account_id, id],
+  );
+  const { waiting: ending } = await query.transaction().execute(async (tx) => {
+    await sql`select retry_chat_recipients(${account_id}, ${id}, null, false, ${app.clock.now()})`.execute(
+      tx,
+    );
+    const waiting = completeCampaigns(app, account_id, [id]);
+    await awaitsLock(query);
+    return { waiting };
+  });
+  assert.equal(await ending, 0);
+  assert.equal((await detail(fixture, id)).status, "running");
 });

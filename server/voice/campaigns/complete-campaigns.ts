@@ -10,8 +10,8 @@ export const open_campaigns = [
 ];
 
 /**
- * Runs one iteration: ends every open campaign without open recipients and returns how many ended. Each
- * ends in one statement, so that concurrent workers end it once.
+ * Runs one iteration: ends every open campaign without open recipients and returns how many ended. Concurrent workers end
+ * it once.
  */
 export async function completeCampaigns(app: App): Promise<number> {
   let ended = 0;
@@ -26,8 +26,11 @@ export async function completeCampaign(
   accountId: number,
   campaignId: number,
 ): Promise<boolean> {
-  const ended = await endCampaign(app.db.pool, [accountId, campaignId, app.clock.now()]);
-  return ended.length > 0;
+  return app.db.query.transaction().execute(async (tx) => {
+    await lockCampaign(tx, [accountId, campaignId]);
+    const ended = await endCampaign(tx, [accountId, campaignId, app.clock.now()]);
+    return ended.length > 0;
+  });
 }
 
 // One subquery per state, because each state has its own partial index. Scalar subqueries, so that no
@@ -41,6 +44,12 @@ const done = `v.finished_at is null and v.state in ('running', 'cancelled', 'fai
 
 const findDone = statement<{ account_id: number; id: number }>(
   `select v.account_id, v.id from voice_campaigns v where ${done} order by v.account_id, v.id`,
+);
+
+// A statement that waits for the lock looks for recipients as of before: it does not see those that a retry has
+// made due meanwhile.
+const lockCampaign = statement(
+  "select from voice_campaigns where account_id = $1 and id = $2 for no key update",
 );
 
 const endCampaign = statement<{ id: number }>(`

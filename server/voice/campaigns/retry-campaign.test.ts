@@ -1,6 +1,7 @@
 // A retry of the failed recipients of a voice campaign.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { sql } from "kysely";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { leadNodes } from "../../../test/support/call-client.ts";
@@ -9,6 +10,7 @@ import {
   checkLedger,
   checkVoiceCampaigns,
 } from "../../../test/support/check-invariants.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeSandboxTrunk, setCalling } from "../../../test/support/telephony-factory.ts";
 import {
@@ -24,7 +26,7 @@ import {
   type SandboxVoiceDriver,
 } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
 import type { RecipientState } from "./campaign-record-schema.ts";
-import { completeCampaigns } from "./complete-campaigns.ts";
+import { completeCampaign, completeCampaigns } from "./complete-campaigns.ts";
 
 let api: TestApi;
 let sandbox: SandboxVoiceDriver;
@@ -227,4 +229,34 @@ test("a voice campaign that was cancelled, has not started or was purged is not 
   assert.match((await retry(account, id)).body.detail, /purged/);
   const other = await makeAccount(api.app);
   assert.equal((await retry(other, id)).status, 404);
+});
+
+test("a campaign does not end while a retry makes its recipients due again", async () => {
+  const account = await makeAccount(api.app);
+  const { id } = await makeCompleted(account, [["busy", "busy"]]);
+  const { pool, query } = api.app.db;
+  const { account_id } = account;
+  const of = [account_id, id];
+  await pool.query(
+    "update voice_campaigns set state = 'running', finished_at = null where account_id = $1 and id = $2",
+    of,
+  );
+  const { waiting: ending } = await query.transaction().execute(async (tx) => {
+    await sql`select retry_voice_recipients(${account_id}, ${id}, null, ${api.app.clock.now()})`.execute(
+      tx,
+    );
+    const waiting = completeCampaign(api.app, account_id, id);
+    await awaitsLock(query);
+    return { waiting };
+  });
+  assert.equal(await ending, false);
+  assert.deepEqual(
+    (await rowsOf(account, id)).map(({ state }) => state),
+    ["waiting"],
+  );
+  const { rows } = await pool.query(
+    "select state from voice_campaigns where account_id = $1 and id = $2",
+    of,
+  );
+  assert.deepEqual(rows, [{ state: "running" }]);
 });
