@@ -28,7 +28,7 @@ const lift = statement<{ was_active: boolean }>(`
       and occurred_at <= $5 and (lifted_at is null or lifted_at < $5)
     order by id for update
   )
-  update suppressions s set lifted_at = $5, expires_at = least(s.expires_at, $5, $6)
+  update suppressions s set lifted_at = $5, lifts_until = null, expires_at = least(s.expires_at, $5, $6)
   from locked l where s.account_id = $1 and s.id = l.id
   returning l.lifted_at is null as was_active`);
 

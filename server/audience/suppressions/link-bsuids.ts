@@ -50,10 +50,13 @@ export async function linkBsuids(
 }
 
 async function store(tx: Tx, row: Selectable<DB["suppressions"]>, now: Date): Promise<void> {
-  const { phone, bsuid, lifted_at } = row;
+  const { phone, bsuid, lifted_at, lifts_until } = row;
   const entry = { ...row, person: { phone, bsuid } } as unknown as Suppression;
   const { source } = entry;
   if (lifted_at === null) await suppress(tx, entry, now);
-  else if (isLateSource(source))
-    await liftSuppressions(tx, { ...entry, source, occurred_at: lifted_at }, now);
+  else if (isLateSource(source)) {
+    // A lifting lifts the requests before its time.
+    const occurred_at = lifts_until === null ? lifted_at : new Date(lifts_until.getTime() + 1);
+    await liftSuppressions(tx, { ...entry, source, occurred_at }, now);
+  }
 }

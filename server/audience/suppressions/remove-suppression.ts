@@ -5,9 +5,10 @@ import { late_sources } from "./suppression-schema.ts";
 
 type Removed = { readonly channel: string; readonly scope: string; readonly source: string };
 
-// Requests of these sources may still arrive; the lifted row keeps an older one from taking effect again.
+// Requests of these sources may still arrive. The lifted row keeps the last known one and older ones from taking effect
+// again. A later one counts, even if it happened before the removal: the user did not know of it.
 const lift = statement<Removed>(`
-  update suppressions set lifted_at = $3, expires_at = least(expires_at, $3)
+  update suppressions set lifted_at = $3, lifts_until = occurred_at, expires_at = least(expires_at, $3)
   where account_id = $1 and id = $2 and lifted_at is null and source = any ($4::text[])
   returning channel, scope, source`);
 

@@ -34,6 +34,8 @@ type Existing = {
   readonly occurred_at: Date;
   readonly expires_at: Date | null;
   readonly lifted_at: Date | null;
+  /** Requests up to this time are lifted; null: those before lifted_at. */
+  readonly lifts_until: Date | null;
 };
 
 const insert = statement<{ id: number }>(`
@@ -44,7 +46,7 @@ const insert = statement<{ id: number }>(`
   returning id`);
 
 const lock = statement<Existing>(`
-  select id, occurred_at, expires_at, lifted_at from suppressions
+  select id, occurred_at, expires_at, lifted_at, lifts_until from suppressions
   where account_id = $1 and person_key = $2 and channel = $3 and scope = $4 and source = $5
   for update`);
 
@@ -53,7 +55,7 @@ const nextId = statement<{ id: number }>(
 );
 
 const replace = statement(`
-  update suppressions set id = coalesce($11, id), lifted_at = null, phone = coalesce($3, phone),
+  update suppressions set id = coalesce($11, id), lifted_at = null, lifts_until = null, phone = coalesce($3, phone),
     bsuid = coalesce($4, bsuid), reason = $5, evidence = $6, occurred_at = $7, expires_at = $8,
     created_by = $9, created_at = $10
   where account_id = $1 and id = $2`);
@@ -105,6 +107,7 @@ export async function suppress(tx: Tx, suppression: Suppression, now: Date): Pro
  * seconds: within the same one, the suppression stays.
  */
 function isRenewed(existing: Existing, { occurred_at, expires_at }: Suppression): boolean {
+  if (existing.lifts_until !== null) return existing.lifts_until < occurred_at;
   if (existing.lifted_at !== null) return existing.lifted_at <= occurred_at;
   if (existing.expires_at === null) return false;
   return expires_at === null || existing.expires_at < expires_at;

@@ -272,6 +272,18 @@ test("a request that is older than the lifting has no effect, even if it arrives
   assert.equal((await list("", of)).length, 1);
 });
 
+test("a stop after the last known one counts, even if it happened before a user removed that one", async () => {
+  const of = await makeAccount(api.app);
+  const first = { occurred_at: hours(-5) };
+  await suppressed(of, first);
+  const [{ id }] = await list("", of);
+  assert.equal((await remove(id, of)).status, 204);
+  assert.equal(await suppressed(of, first), false, "the same one again");
+  assert.equal(await isStopped(of), false);
+  assert.equal(await suppressed(of, { occurred_at: hours(-4) }), true);
+  assert.equal(await isStopped(of), true);
+});
+
 test("a suppression under a WhatsApp user ID also blocks the phone as soon as it is known", async () => {
   const of = await makeAccount(api.app);
   const bsuid = "IN.123";

@@ -964,6 +964,7 @@ export interface Suppressions {
   expires_at: Date | null;
   id: Generated<number>;
   lifted_at: Date | null;
+  lifts_until: Date | null;
   occurred_at: Date;
   person_key: string;
   phone: string | null;
