@@ -501,6 +501,38 @@ test("an erasure requires people.erase and a valid phone number, and shows only 
   assert.equal(answer.status, 404);
 });
 
+test("a campaign named after a number is not created again, and an erased recipient not sent to again", async () => {
+  const mine = await account();
+  const { id } = await chatCampaign(mine, "undelivered");
+  const chat_number = await makeChatNumber(api.app, mine);
+  const template_id = await makeChatTemplate(api.app, mine, chat_number);
+  const key = unique("key");
+  const create = () =>
+    post(
+      mine,
+      "/api/v1/chat/campaigns",
+      {
+        name: `Reminder ${number}, ${number}`,
+        template_id,
+        chat_number_id: chat_number.id,
+        contacts: [{ phone_number: "919800000002", variables: { "1": "Ben" } }],
+      },
+      { "idempotency-key": key },
+    );
+  const created = await create();
+  await post(mine, "/api/v1/erasures", { phone_number: number });
+  await work();
+  const again = await create();
+  assert.deepEqual([again.id, again.name], [created.id, "Reminder 0, 0"]);
+  const retried = await post(
+    mine,
+    `/api/v1/chat/campaigns/${id}/retry`,
+    {},
+    { "idempotency-key": unique("key") },
+  );
+  assert.equal(retried.retried, 1);
+});
+
 test("erasing a number of fewer than ten digits keeps rows of longer numbers that contain it", async () => {
   const owner = await account();
   const { account_id } = owner;

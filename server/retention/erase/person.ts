@@ -65,9 +65,9 @@ function formsOf(phone: string | null, countryCode: string) {
 }
 
 function numberPatterns(prefix: string, numbers: readonly string[]): string[] {
-  return numbers.length === 0 ? [] : [`(^|[^0-9])${prefix}(${numbers.join("|")})([^0-9]|$)`];
+  return numbers.length === 0 ? [] : [`(?<![0-9])${prefix}(${numbers.join("|")})(?![0-9])`];
 }
 
 function bsuidPattern(bsuid: string): string {
-  return `(^|[^A-Za-z0-9])${bsuid.replaceAll(/[^A-Za-z0-9]/g, "\\$&")}([^A-Za-z0-9]|$)`;
+  return `(?<![A-Za-z0-9])${bsuid.replaceAll(/[^A-Za-z0-9]/g, "\\$&")}(?![A-Za-z0-9])`;
 }

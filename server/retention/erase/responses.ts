@@ -1,6 +1,6 @@
-// Responses that contain the number. Those stored with idempotency keys, of leads, suppressions and group members,
-// are deleted, so that a repeated request creates these again; responses about messages and calls contain no number
-// and stay, so that no message or call is ever repeated. Those of receivers of callbacks are emptied.
+// Responses that contain the number. Those stored with idempotency keys of leads, suppressions and group members are
+// deleted, so that a repeated request creates these again. All others stay without the number, which a campaign's name
+// may contain, so that no message or call is ever repeated. Those of receivers of callbacks are emptied.
 import { statement } from "../../lib/database/database.ts";
 import { change_rows, scan_rows, type Part } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
@@ -10,6 +10,9 @@ type At = { readonly key: StoredPlace } | { readonly attempt: AttemptPlace };
 
 type StoredPlace = readonly [endpoint: string, key: string];
 type AttemptPlace = readonly [delivery_id: number, id: number];
+
+/** The operations that create a record of a person. */
+const of_persons = new Set(["createLead", "addSuppression", "addGroupMembers"]);
 
 export const eraseResponses: Part = (context) => {
   const at = (context.progress.at ?? { key: ["", ""] }) as At;
@@ -21,7 +24,10 @@ async function eraseStored({ app, person, write }: Parameters<Part>[0], at: Stor
   const values = [account_id, ...at, change_rows, texts, pattern];
   const { found, next } = await readPage(app, findStoredResponses, values, change_rows);
   return write(async (tx) => {
-    for (const place of found) await deleteResponse(tx, [account_id, ...place]);
+    for (const place of found) {
+      if (of_persons.has(place[0])) await deleteResponse(tx, [account_id, ...place]);
+      else await redactResponse(tx, [account_id, ...place, pattern]);
+    }
     return { at: next === null ? { attempt: [0, 0] } : { key: next } };
   });
 }
@@ -53,6 +59,11 @@ const findStoredResponses = statement<Page<StoredPlace>>(`
 const deleteResponse = statement(
   "delete from idempotency_keys where account_id = $1 and endpoint = $2 and key = $3",
 );
+
+// Replaced by a digit: the response is JSON, of which a number may be a value.
+const redactResponse = statement(`
+  update idempotency_keys set response = regexp_replace(response, $4, '0', 'g')
+  where account_id = $1 and endpoint = $2 and key = $3`);
 
 const findReceivedResponses = statement<Page<AttemptPlace>>(`
   with page as materialized (
