@@ -28,6 +28,8 @@ begin
       and (r.state in ('refused', 'undelivered') or (r.state = 'skipped' and r.error = 'campaign_failed')
         or (r.state = 'unresolved' and p_may_duplicate))
       and (p_errors is null or r.error = any (p_errors))
+      -- Not erased.
+      and (r.phone <> '' or r.bsuid is not null)
     order by r.id
     for no key update
   ), queued as (
