@@ -20,6 +20,7 @@ as $$
 declare
   v_id bigint;
   v_endpoints bigint[];
+  v_deliveries bigint[];
   v_from bigint;
   v_limit int;
   v_oldest bigint;
@@ -28,14 +29,15 @@ declare
   v_beyond bigint;
   v_seq bigint;
   v_expired int;
+  v_all_expired boolean;
 begin
   deleted := 0;
   more := false;
   select a.retention_events_seq into v_from from accounts a where a.account_id = p_account_id;
   foreach v_limit in array array[p_rows_max, 10 * p_rows_max] loop
     select min(o.seq), min(o.id) filter (where o.is_expired), max(o.id) filter (where o.is_expired),
-      max(o.seq) filter (where o.is_expired), count(*) filter (where o.is_expired)
-    into v_oldest, v_first, v_last, v_seq, v_expired from (
+      max(o.seq) filter (where o.is_expired), count(*) filter (where o.is_expired), bool_and(o.is_expired)
+    into v_oldest, v_first, v_last, v_seq, v_expired, v_all_expired from (
       select e.id, e.seq, e.occurred_at < p_before as is_expired from events e
       where e.account_id = p_account_id and e.seq is not null and e.seq >= v_from
       order by e.seq limit v_limit) o;
@@ -57,12 +59,17 @@ begin
     where e.account_id = p_account_id and e.id between v_first and v_last and e.seq between v_oldest and v_seq
       and e.occurred_at < p_before;
   get diagnostics deleted = row_count;
-  select coalesce(array_agg(distinct d.endpoint_id), '{}') into v_endpoints from callback_deliveries d
-    where d.account_id = p_account_id and d.event_id between v_first and v_last;
+  -- If all events of the batch have expired, those of these deliveries are deleted: a look-up for each would cost as
+  -- much as the deletion.
+  select coalesce(array_agg(distinct d.endpoint_id), '{}'), coalesce(array_agg(d.id), '{}')
+    into v_endpoints, v_deliveries from callback_deliveries d
+    where d.account_id = p_account_id and d.event_id between v_first and v_last and d.seq between v_oldest and v_seq
+      and case when v_all_expired then true else not exists (
+        select from events e where e.account_id = p_account_id and e.id = d.event_id) end;
   foreach v_id in array v_endpoints loop
     perform from callback_endpoints c where c.account_id = p_account_id and c.id = v_id for no key update;
   end loop;
-  delete from callback_deliveries d
-    where d.account_id = p_account_id and d.event_id between v_first and v_last
-      and not exists (select from events e where e.account_id = p_account_id and e.id = d.event_id);
+  -- After the locks of their endpoints: no delivery gets another attempt.
+  delete from callback_attempts a where a.account_id = p_account_id and a.delivery_id = any (v_deliveries);
+  delete from callback_deliveries d where d.account_id = p_account_id and d.id = any (v_deliveries);
 end $$;

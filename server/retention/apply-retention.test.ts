@@ -118,6 +118,11 @@ test("deletes expired events with their deliveries, in small steps, and keeps ne
   while ((await rowsOf("events", mine, "seq is null")) > 0) await relay(api.app);
   await makeEvents(api.app, mine, [{ occurred_at: daysAgo(11) }]);
   assert.equal(await rowsOf("callback_deliveries", mine), 2_503);
+  await api.app.db.pool.query(
+    `insert into callback_attempts (account_id, delivery_id, at, duration_ms)
+     select account_id, id, now(), 1 from callback_deliveries where account_id = $1`,
+    [mine.account_id],
+  );
 
   assert.equal(await applyRetention(api.app, AbortSignal.abort()), 0);
   assert.equal(await rowsOf("events", mine), 4_004);
@@ -127,6 +132,7 @@ test("deletes expired events with their deliveries, in small steps, and keeps ne
   assert.equal(await rowsOf("events", mine), 4);
   assert.equal(await rowsOf("events", mine, "seq is null"), 1);
   assert.equal(await rowsOf("callback_deliveries", mine), 3);
+  assert.equal(await rowsOf("callback_attempts", mine), 3);
   assert.equal(await rowsOf("events", other), 4_003);
 });
 

@@ -22,30 +22,51 @@ export async function clearEndpoint(
   let last: number | null = 0;
   while (last !== null) {
     if (stopping.aborted || performance.now() > until_ms) return { again_at: app.clock.now() };
-    const values = [account_id, endpoint_id, last, batch_deliveries];
-    const [step] = await clearDeliveries(app.db.pool, values);
-    last = step!.last;
+    last = await clearDeliveries(app, { account_id, endpoint_id, after: last });
   }
   await clearRest(app.db.pool, [account_id, endpoint_id]);
 }
 
-// Continues behind the last batch, because deleted rows stay in the index until vacuum. Deletes by an array:
-// a join read all of 150,000 deliveries. Locks the endpoint first, in the order of the other writers.
-const clearDeliveries = statement<{ last: number | null }>(`
-  with endpoint as materialized (
-    select from callback_endpoints c
-    where c.account_id = $1 and c.id = $2 and c.deleted_at is not null for no key update
-  ), next as materialized (
-    select d.id, d.event_id from callback_deliveries d
-    where d.account_id = $1 and d.endpoint_id = $2 and d.event_id > $3 and exists (select from endpoint)
-    order by d.event_id limit $4
-  ), gone as (
-    delete from callback_deliveries d where d.account_id = $1 and d.id = any (array(select id from next))
-  )
-  select max(event_id) as last from next`);
+/**
+ * Deletes the next batch and returns its last event; null: there was none. Continues behind the last batch, because
+ * deleted rows stay in the index until vacuum.
+ */
+function clearDeliveries(
+  app: App,
+  at: { readonly account_id: number; readonly endpoint_id: number; readonly after: number },
+): Promise<number | null> {
+  const { account_id, endpoint_id, after } = at;
+  return app.db.query.transaction().execute(async (tx) => {
+    // First, as the other writers do: after it, no delivery gets another attempt.
+    if ((await lockDeleted(tx, [account_id, endpoint_id])).length === 0) return null;
+    const next = await findDeliveries(tx, [account_id, endpoint_id, after, batch_deliveries]);
+    const ids = next.map(({ id }) => id);
+    await deleteAttempts(tx, [account_id, ids]);
+    await deleteDeliveries(tx, [account_id, ids]);
+    return next.at(-1)?.event_id ?? null;
+  });
+}
 
-// Also deletes what a relay that began before the deletion may have created since, and the deliverer's lease,
-// which ends a deliverer that is still running.
+const lockDeleted = statement(`
+  select from callback_endpoints
+  where account_id = $1 and id = $2 and deleted_at is not null for no key update`);
+
+const findDeliveries = statement<{ id: number; event_id: number }>(`
+  select id, event_id from callback_deliveries
+  where account_id = $1 and endpoint_id = $2 and event_id > $3
+  order by event_id limit $4`);
+
+// By an array: a join read all of 150,000 deliveries.
+const deleteAttempts = statement(
+  "delete from callback_attempts where account_id = $1 and delivery_id = any ($2::bigint[])",
+);
+
+const deleteDeliveries = statement(
+  "delete from callback_deliveries where account_id = $1 and id = any ($2::bigint[])",
+);
+
+// Also deletes the deliveries, never attempted, that a relay which began before the deletion may have created since, and
+// the deliverer's lease, which ends a deliverer that is still running.
 const clearRest = statement(`
   with gone as (
     delete from callback_endpoints where account_id = $1 and id = $2 and deleted_at is not null returning id
