@@ -18,9 +18,9 @@ export async function completeCampaigns(
 ): Promise<number> {
   const now = app.clock.now();
   return app.db.query.transaction().execute(async (tx) => {
-    const of = [accountId, [...new Set(campaignIds)]];
-    if ((await lockDone(tx, of)).length === 0) return 0;
-    const ended = await endDone(tx, [...of, now]);
+    const locked = await lockDone(tx, [accountId, campaignIds]);
+    if (locked.length === 0) return 0;
+    const ended = await endDone(tx, [accountId, locked.map(({ id }) => id), now]);
     for (const { id, name, state, total, reservation_id } of ended) {
       await closeReservation(tx, accountId, reservation_id, now);
       if (state !== "completed") continue;
@@ -55,8 +55,8 @@ const done = `c.account_id = $1 and c.id = any ($2::bigint[])
 
 // A statement that waits for the lock counts recipients as of before: it does not see those that a retry or a reported
 // failure has queued meanwhile.
-const lockDone = statement(
-  `select from chat_campaigns c where ${done} order by c.id for no key update`,
+const lockDone = statement<{ id: number }>(
+  `select c.id from chat_campaigns c where ${done} order by c.id for no key update`,
 );
 
 const endDone = statement<Ended>(`
