@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
   makeChatCampaign,
@@ -243,4 +244,33 @@ test("holds that end by their own action cannot be lifted by hand", async () => 
   ]);
   const json = { scope: "all", subject_id: "1", reason: "auth" };
   assert.deepEqual(failingFields(await send("POST", "/lift", json)), ["scope", "subject_id"]);
+});
+
+test("a hold that is extended while the one before ends stays", async () => {
+  const on = await makeChatNumber(api.app, account);
+  const campaign = await makeResting(on, await makeChatTemplate(api.app, account, on));
+  const held = { account_id: account.account_id, scope: "number", subject_id: on.id } as const;
+  const throttle = (ends_at: Date) =>
+    within((tx) => hold(tx, { ...held, reason: "throttled", detail: null, ends_at }, now));
+  await throttle(now);
+  const { ending } = await within(async (tx) => {
+    await tx
+      .selectFrom("chat_campaigns")
+      .select("id")
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", campaign)
+      .forNoKeyUpdate()
+      .execute();
+    const waiting = within((own) =>
+      liftHold(own, { ...held, reason: "throttled", until: now }, now),
+    );
+    await awaitsLock(api.app.db.query);
+    await throttle(later);
+    return { ending: waiting };
+  });
+  assert.equal((await ending).lifted, false);
+  assert.deepEqual(
+    (await holdsOn(held)).map(({ ends_at }) => ends_at),
+    [later.toISOString()],
+  );
 });

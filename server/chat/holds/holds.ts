@@ -149,26 +149,35 @@ export type Lifted = {
 
 /**
  * Removes a hold and makes the affected running campaigns due at once; their other holds stay. Locks
- * those campaigns first (the order of lockOpenCampaign).
+ * those campaigns first (the order of lockOpenCampaign). With `until`, a hold that ends later stays.
  */
 export async function liftHold(
   tx: Tx,
-  held: HoldSubject & { readonly account_id: number; readonly reason: HoldReason },
+  held: HoldSubject & {
+    readonly account_id: number;
+    readonly reason: HoldReason;
+    readonly until?: Date;
+  },
   now: Date,
 ): Promise<Lifted> {
-  const { account_id, scope, subject_id, reason } = held;
+  const { account_id, scope, subject_id, reason, until = null } = held;
+  const of = [account_id, scope, subject_id, reason];
+  if ((await findHold(tx, of)).length === 0) return { lifted: false, number_ids: [] };
   const campaign_ids = await lockCampaigns(tx, account_id, held);
-  const gone = await tx
-    .deleteFrom("chat_holds")
-    .where("account_id", "=", account_id)
-    .where("scope", "=", scope)
-    .where("subject_id", "=", subject_id)
-    .where("reason", "=", reason)
-    .returning("subject_id")
-    .executeTakeFirst();
-  if (!gone) return { lifted: false, number_ids: [] };
+  // It may have been extended while the campaigns were locked.
+  const gone = await deleteHold(tx, [...of, until]);
+  if (gone.length === 0) return { lifted: false, number_ids: [] };
   return { lifted: true, number_ids: await wakeCampaigns(tx, account_id, campaign_ids, now) };
 }
+
+const findHold = statement(
+  "select from chat_holds where account_id = $1 and scope = $2 and subject_id = $3 and reason = $4",
+);
+
+const deleteHold = statement(`
+  delete from chat_holds where account_id = $1 and scope = $2 and subject_id = $3 and reason = $4
+    and ($5::timestamptz is null or ends_at <= $5)
+  returning subject_id`);
 
 const concerned: Readonly<
   Record<HoldScope, (subjectId: number) => ReturnType<typeof sql<boolean>>>
@@ -179,19 +188,15 @@ const concerned: Readonly<
   account: () => sql<boolean>`true`,
 };
 
-/** Locks the running campaigns that a hold affects, ordered by ID; none when the hold does not exist. */
+/** Locks the running campaigns that a hold affects, ordered by ID. */
 async function lockCampaigns(
   tx: Tx,
   accountId: number,
-  { scope, subject_id, reason }: HoldSubject & { readonly reason: HoldReason },
+  { scope, subject_id }: HoldSubject,
 ): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select c.id from chat_campaigns c
     where c.account_id = ${accountId} and c.state = 'running' and ${concerned[scope](subject_id)}
-      and exists (
-        select from chat_holds h
-        where h.account_id = ${accountId} and h.scope = ${scope} and h.subject_id = ${subject_id}
-          and h.reason = ${reason})
     order by c.id
     for no key update`.execute(tx);
   return rows.map(({ id: campaign_id }) => campaign_id);

@@ -8,18 +8,21 @@ import { wakeSenders } from "../numbers/wake-senders.ts";
 export const endExpiredRestriction: JobHandler = async (app, { account_id, subject }) => {
   const now = app.clock.now();
   const chat_number_id = Number(subject);
-  const number = await app.db.query
-    .selectFrom("chat_numbers")
-    .select("restricted_until")
-    .where("account_id", "=", account_id)
-    .where("id", "=", chat_number_id)
-    .executeTakeFirst();
-  const until = number?.restricted_until ?? null;
-  if (until === null) return undefined;
-  if (until > now) return { again_at: until };
-  const number_ids = await app.db.query
-    .transaction()
-    .execute((tx) => endRestriction(tx, { account_id, chat_number_id }, now));
+  const { again_at, number_ids } = await app.db.query.transaction().execute(async (tx) => {
+    // Locked: a webhook may report a longer restriction.
+    const number = await tx
+      .selectFrom("chat_numbers")
+      .select("restricted_until")
+      .where("account_id", "=", account_id)
+      .where("id", "=", chat_number_id)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    const until = number?.restricted_until ?? null;
+    if (until === null || until > now) return { again_at: until, number_ids: [] };
+    const lifted = await endRestriction(tx, { account_id, chat_number_id }, now);
+    return { again_at: null, number_ids: lifted };
+  });
+  if (again_at) return { again_at };
   wakeSenders(app, account_id, number_ids);
   return undefined;
 };
