@@ -1,4 +1,4 @@
-import { statement, type Executor } from "../../lib/database/database.ts";
+import { statement, type Executor, type Tx } from "../../lib/database/database.ts";
 import { frozenAccount } from "../../lib/errors.ts";
 
 /** Returns whether the account is frozen. */
@@ -10,6 +10,18 @@ export async function isFrozen(db: Executor, accountId: number): Promise<boolean
 export async function refuseFrozen(db: Executor, accountId: number): Promise<void> {
   if (await isFrozen(db, accountId)) throw frozenAccount();
 }
+
+/**
+ * Throws unavailable while the account is frozen, for a transaction that may begin long after its request was checked.
+ * Locks the account's row, by which `account export` waits for the end of the transaction.
+ */
+export async function lockUnfrozen(tx: Tx, accountId: number): Promise<void> {
+  if ((await lockIfUnfrozen(tx, [accountId])).length === 0) throw frozenAccount();
+}
+
+const lockIfUnfrozen = statement(
+  "select from accounts where account_id = $1 and frozen_at is null for key share",
+);
 
 const findFrozen = statement<{ account_id: number }>(
   "select account_id from accounts where account_id = $1 and frozen_at is not null",

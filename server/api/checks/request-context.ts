@@ -1,5 +1,6 @@
 // Builds the context of a request for the hooks of its route.
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { lockUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { ApiApp } from "../api-app.ts";
 import type { AccountReads } from "./account-reads.ts";
@@ -39,6 +40,13 @@ export function contextFactory(
       );
       return JSON.parse(request.stored.response) as Answer;
     };
+    // A file may have waited for others of the account since the request was checked.
+    const unlessFrozen =
+      <With extends unknown[], Answer>(effect: (tx: Tx, ...beside: With) => Promise<Answer>) =>
+      async (tx: Tx, ...beside: With) => {
+        await lockUnfrozen(tx, caller.account.id);
+        return effect(tx, ...beside);
+      };
     const context: RequestContext<unknown, unknown, unknown> = {
       app: readsFrom,
       caller,
@@ -57,12 +65,13 @@ export function contextFactory(
       reauthorize: () => reauthorize(app, request, route.access),
       write: (effect) => {
         const { plain, keyed } = transactions;
-        return once(request.keyed ? keyed(caller.account.id) : plain, effect);
+        const begin = request.keyed ? keyed(caller.account.id) : plain;
+        return once(begin, route.multipart ? unlessFrozen(effect) : effect);
       },
       writeWithClient: (statement_seconds, effect) =>
-        once(transactions.long(caller.account.id, statement_seconds), effect),
+        once(transactions.long(caller.account.id, statement_seconds), unlessFrozen(effect)),
       writeFromFile: (statement_seconds, effect) =>
-        once(transactions.file(statement_seconds), effect),
+        once(transactions.file(statement_seconds), unlessFrozen(effect)),
     };
     return context as RequestContext<never, never, never>;
   };

@@ -1,4 +1,5 @@
 // Imports members of a group from an uploaded CSV file.
+import { lockUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
@@ -40,6 +41,8 @@ export async function importGroupMembers(
   const { account_id } = actor;
   return csvParsing.use(account_id, () =>
     clientTransaction(app.db, import_seconds_max, async (tx, client) => {
+      // The file may have waited for others of the account.
+      await lockUnfrozen(tx, account_id);
       const { people_count, ...staged } = await stagePeople(client, fd, (header) => ({
         country_code: group.country_code,
         ...locateColumns(header, fields),

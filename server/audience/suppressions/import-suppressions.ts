@@ -1,4 +1,5 @@
 // Imports suppressions from an uploaded CSV file.
+import { lockUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import type pg from "pg";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
@@ -42,6 +43,8 @@ export async function importSuppressions(
   const { account_id } = actor;
   return csvParsing.use(account_id, () =>
     clientTransaction(app.db, import_seconds_max, async (tx, client) => {
+      // The file may have waited for others of the account.
+      await lockUnfrozen(tx, account_id);
       const { people_count, ...staged } = await stagePeople(client, fd, (header) => {
         const header_violations: FieldError[] = [];
         const field = "phone_number_column";

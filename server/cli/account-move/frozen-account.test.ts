@@ -25,6 +25,7 @@ import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
+import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { runCommandLine } from "../run-command-line.ts";
 
 let api: TestApi;
@@ -174,6 +175,42 @@ test("writes of a frozen account are 503 in the shape of their route, also one w
     const [{ statusCode }] = await answered;
     assert.equal(statusCode, 503);
   });
+});
+
+test("an upload that waited for another one while the account was frozen is 503 and stores nothing", async (t) => {
+  const owner = await makeAccount(api.app);
+  const { account_id, token, workspace_id } = owner;
+  const group = await api.send("POST", "/api/v1/groups", { token, json: { name: unique("g") } });
+  const files = [
+    [`crm/workspaces/${workspace_id}/leads/import`, { columnMap: '{"phone":"phone"}' }],
+    ["suppressions/import", {}],
+    [`groups/${group.body.id}/members/import`, {}],
+  ] as const;
+  const waits = t.mock.method(csvParsing, "use");
+  const { promise: first, resolve: end } = Promise.withResolvers<void>();
+  const ended = csvParsing.use(account_id, () => first);
+  const uploads = files.map(([path, fields]) => {
+    const raw = new FormData();
+    for (const [name, value] of Object.entries(fields)) raw.set(name, value);
+    raw.set("file", new Blob(["phone\n9876543210\n"]), "people.csv");
+    return api.send("POST", `/api/v1/${path}`, { token, raw });
+  });
+  await eventually(() => waits.mock.callCount() === 1 + files.length);
+  await whileFrozen(owner, async () => {
+    end();
+    await ended;
+    for (const upload of uploads) {
+      const { status, text } = await upload;
+      assert.equal(status, 503, text);
+    }
+  });
+  for (const table of ["lead_imports", "suppressions", "group_members"])
+    assert.deepEqual(
+      (await api.app.db.pool.query(`select from ${table} where account_id = $1`, [account_id]))
+        .rows,
+      [],
+      table,
+    );
 });
 
 test("an invitation to a frozen account and a new password by a link are 503, and both links work afterwards", async () => {
