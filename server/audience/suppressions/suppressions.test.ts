@@ -17,6 +17,7 @@ import {
   isSuppressed,
   messageOutreach,
   suppressedAmong,
+  wasSuppressedSince,
   type Outreach,
 } from "./suppressions.ts";
 
@@ -282,6 +283,20 @@ test("a stop after the last known one counts, even if it happened before a user 
   assert.equal(await isStopped(of), false);
   assert.equal(await suppressed(of, { occurred_at: hours(-4) }), true);
   assert.equal(await isStopped(of), true);
+});
+
+test("an answer to a message is stopped by a suppression of the minute before it, unless the time is the provider's", async () => {
+  const of = await makeAccount(api.app);
+  const since = new Date(started_ms);
+  const person = { phone: "919876543210" };
+  const wasStopped = () =>
+    wasSuppressedSince(api.app.db.pool, of.account_id, person, { since, now: since });
+  const ago = (seconds: number) => new Date(started_ms - seconds * 1_000);
+  await suppressed(of, { occurred_at: ago(3) });
+  await suppressed(of, { source: "import", occurred_at: ago(90) });
+  assert.equal(await wasStopped(), false);
+  await suppressed(of, { source: "manual", occurred_at: ago(3) });
+  assert.equal(await wasStopped(), true);
 });
 
 test("a suppression under a WhatsApp user ID also blocks the phone as soon as it is known", async () => {

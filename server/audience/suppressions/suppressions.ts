@@ -86,15 +86,17 @@ export async function isSuppressed(
   return rows.length > 0;
 }
 
+// Replies and the provider's suppressions have the provider's time, as `since`; the others have ours, which may be behind.
 const findLater = statement<{ id: number }>(`
   select id from suppressions
   where account_id = $1 and person_key = any($2::text[]) and channel in ('all', 'chat') and scope = 'all'
-    and occurred_at >= $3 and (expires_at is null or expires_at > $4)
+    and occurred_at >= $3::timestamptz - case when source in ('reply', 'provider') then interval '0' else interval '1 minute' end
+    and (expires_at is null or expires_at > $4)
   limit 1`);
 
 /**
- * Reports whether a suppression of all messages to the person is in force that was asked for at `since` or
- * later. An older one does not stop an answer to what the person wrote at `since`.
+ * Reports whether a suppression of all messages to the person is in force that was asked for at `since` (the provider's
+ * time) or later. An older one does not stop an answer to what the person wrote at `since`.
  */
 export async function wasSuppressedSince(
   db: Executor,
