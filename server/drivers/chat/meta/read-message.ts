@@ -17,6 +17,10 @@ export function readMessage(
   if (provider_message_id === null || type === null || at === null || sender === null)
     return [{ kind: "unread", reason: `message ${type ?? ""}`.slice(0, 100) }];
   const content = message[type];
+  // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
+  const edited = type === "edit" ? asRecord(asRecord(content)?.["message"]) : null;
+  const said = edited ?? message;
+  const said_type = asText(said["type"]) ?? type;
   return [
     ...linkOf(sender.from, sender.bsuid),
     ...sharedNumber(type, sender.bsuid, content),
@@ -26,10 +30,10 @@ export function readMessage(
       ...sender,
       at,
       type,
-      ...readContent(type, asRecord(content) ?? {}),
+      ...readContent(said_type, asRecord(said[said_type]) ?? {}),
       content: type === "text" ? null : (content ?? message["errors"] ?? null),
       answers:
-        asText(asRecord(message["context"])?.["id"]) ??
+        asText(asRecord(said["context"])?.["id"]) ??
         (type === "reaction" ? asText(asRecord(content)?.["message_id"]) : null),
     },
   ];

@@ -142,6 +142,14 @@ test("reads replies of every type", () => {
     content: image,
     answers: null,
   });
+  for (const [message, text] of [
+    [{ context, type: "text", text: { body: "STOP" } }, "STOP"],
+    [{ context, type: "image", image }, "look"],
+  ] as const) {
+    const edit = { original_message_id: "wamid.before", message };
+    const read_as = { type: "edit", text, payload: null, content: edit, answers: "wamid.ours" };
+    assert.deepEqual(readMessage({ type: "edit", edit }), { ...common, ...read_as });
+  }
   assert.deepEqual(readMessage({ type: "sticker", sticker: { id: "1" } }), {
     ...common,
     content: { id: "1" },
