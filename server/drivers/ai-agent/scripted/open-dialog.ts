@@ -20,7 +20,8 @@ export type Dialog = {
 
 /**
  * Says the greeting, then asks each field until it is answered or skipped by # alone. Keys are matched with rules
- * until a field is asked, then they answer it. Speech is matched with rules first and answers the field otherwise.
+ * until a field is asked, then they answer it; the single key of an opt-out remains one. Speech is matched with rules
+ * first and answers the field otherwise.
  */
 export function openDialog(
   plan: AiAgentPlan,
@@ -50,7 +51,12 @@ export function openDialog(
     if (asked) note(asked.key, value.slice(0, value_characters_max));
     proceed();
   };
-  const keys = collectDigits({ later: conversation.later, complete: answer });
+  const answerByKeys = (pressed: string) => {
+    const rule = pressed.length === 1 ? findRuleForKey(plan.rules, pressed) : null;
+    if (rule?.then === "opt_out") follow(rule);
+    else answer(pressed);
+  };
+  const keys = collectDigits({ later: conversation.later, complete: answerByKeys });
   const follow = (rule: AiAgentRule) => {
     keys.reset();
     if (rule.set) note(rule.set.field, rule.set.value);

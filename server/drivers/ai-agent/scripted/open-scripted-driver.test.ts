@@ -102,6 +102,17 @@ test("asks its fields in order and accepts keys until # or a pause of three seco
   assert.deepEqual(lines(), ["caller: pressed 1", "agent: about prices"]);
 });
 
+test("the key of an opt-out, alone, opts the caller out while a field is asked, too", async () => {
+  const { pass, press, lines } = converse();
+  await pass(1_000);
+  await press("29#");
+  await pass(1_000);
+  assert.equal(lines().at(-2), "city = 29");
+  await press("9");
+  await pass(3_000);
+  assert.deepEqual(lines().slice(0, 3), ["caller: pressed 9", "opt_out", "agent: about stop"]);
+});
+
 test("says its closing text and ends the call once every field is asked", async () => {
   const { pass, press, lines } = converse({ closing: "goodbye" });
   await pass(1_000);
