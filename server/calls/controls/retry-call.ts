@@ -28,6 +28,7 @@ export async function retryCall(
   const { id: campaign_id, kind } = await lockCampaign(tx, account_id, id);
   if (kind === "voice")
     throw conflict("The call belongs to a voice campaign, which retries by its own settings");
+  if (kind !== "click_to_call") throw conflict("An incoming call cannot be placed again");
   const plan = await findPlan(tx, { account_id, campaign_id });
   const calls = await findCalls(tx, { account_id, campaign_id });
   refuseUnlessFailed(calls, await hasAgentAnswered(tx, account_id, id), { id, leg });

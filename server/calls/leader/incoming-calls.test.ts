@@ -165,6 +165,22 @@ test("a call without a free agent counts as abandoned when its caller hangs up, 
   assert.deepEqual((await missed()).slice(before_count), [[account_id, data]]);
 });
 
+test("an opt-out of a caller who withholds the number suppresses nobody, and the call cannot be placed again", async () => {
+  const prompt = { say: "We will not call again", language: "en" };
+  const number = await numberOf(fixture, {
+    menu_id: await menuOf({ main: { type: "opt_out", prompt } }),
+  });
+  await callIn(`+${number}`, "anonymous");
+  const call = await ended(fixture, number);
+  assert.deepEqual([call.opted_out, call.to_number], [true, ""]);
+  const { body } = await fixture.ask("GET", "/api/v1/suppressions?source=dtmf");
+  assert.deepEqual(body.data, []);
+  const again = await fixture.ask("POST", `/api/v1/calls/${call.call_id}/retry`, {
+    leg: "customer",
+  });
+  assert.deepEqual([again.status, again.body.type], [409, "conflict"]);
+});
+
 test("the dialed number decides the account of an endpoint of several accounts; a number without a route is refused and reported as missed there", async () => {
   const theirs = await numberOf(other);
   const before_count = (await missed()).length;

@@ -28,8 +28,8 @@ export async function applySideEffects(tx: Tx, before: Call, call: Call, now: Da
 }
 
 /**
- * Suppresses the caller of a campaign's call who has opted out, by a key or (`key` null) in words to the AI
- * agent.
+ * Suppresses the caller who has opted out, by a key or (`key` null) in words to the AI agent, unless the caller withholds
+ * the number.
  */
 export async function suppressCaller(
   tx: Tx,
@@ -37,6 +37,7 @@ export async function suppressCaller(
   key: string | null,
   now: Date,
 ): Promise<void> {
+  if (call.to_phone === "") return;
   const reason = "asked for on a call";
   const isSaid = call.voice?.content.call_type === "ai_bot" && key === null;
   const source = isSaid ? "ai_call" : "dtmf";
