@@ -84,10 +84,12 @@ begin
   foreach v_id in array v_campaigns loop
     perform from call_campaigns m
       where m.account_id = p_account_id and m.id = v_id and m.kind in ('click_to_call', 'incoming')
-        and not exists (
-          select from calls c where c.account_id = p_account_id and c.campaign_id = v_id)
       for update;
-    if not found then continue; end if;
+    -- In a statement of its own: the one that waits for the lock does not see the attempt.
+    if not found or exists (
+      select from calls c where c.account_id = p_account_id and c.campaign_id = v_id) then
+      continue;
+    end if;
     delete from click_to_calls p where p.account_id = p_account_id and p.campaign_id = v_id;
     delete from call_campaigns m where m.account_id = p_account_id and m.id = v_id;
   end loop;
