@@ -16,6 +16,10 @@ const own_words: readonly (readonly [RegExp, string])[] = [
     /^is required because the file has no column (\w+)$/,
     "is required: the file has no column “$1”",
   ],
+  [
+    /^must be one of the countries that the operator allows, .*$/,
+    "must be among the countries that the operator allows",
+  ],
   [/^must be named with 1 to 64 /, "must have a name of 1 to 64 "],
   [/^must be reachable from start$/, "is never reached: let a key or another step lead to it"],
 ];
@@ -24,6 +28,8 @@ const own_words: readonly (readonly [RegExp, string])[] = [
 const sentences: Readonly<Record<string, string>> = {
   "is required, unless there is a script, menu_id or ai_agent_id; or upload a file":
     "Add audio here, or a script, a menu or an AI agent below.",
+  "must be an active voice file of this account with audio":
+    "Choose a voice file that has audio and is not archived.",
 };
 
 /** Returns an error of the API as a sentence about the field with this label. The console's own sentences stay. */

@@ -47,7 +47,10 @@ export function ApiForm({
     },
     onMutate: () => setFormError(null),
     onSuccess: () => onDone?.(),
-    onError: (error) => setFormError(showFormErrors(error, fields, setError)),
+    onError: (error) => {
+      const names = fields.map(({ name }) => name);
+      setFormError(showFormErrors(error, names, setError));
+    },
   });
   return (
     <form

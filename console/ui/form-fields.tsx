@@ -154,15 +154,14 @@ function put(target: FormValues, name: string, value: Known): void {
 
 /**
  * Shows each violation of a 422 at its field, also of one line of several, and returns the error if it belongs to none.
- * `section` is the part of the API's object that the form has.
+ * `section` is the part of the API's object that the form has, with the fields `names`.
  */
 export function showFormErrors(
   error: Error,
-  fields: readonly FormField[],
+  names: readonly string[],
   setError: UseFormSetError<FormValues>,
   section: string | null = null,
 ): Error | null {
-  const names = fields.map(({ name }) => name);
   if (!(error instanceof ApiProblem)) return error;
   const errors = error.errors.map(({ field, reason }) => {
     const inForm = section === null ? field : field.replace(`${section}.`, "");

@@ -1,4 +1,8 @@
-import { createCampaign, expect, launchCalls, test } from "./console-fixture.ts";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import type { Page } from "@playwright/test";
+import { createCampaign, expect, launchCalls, test, type Service } from "./console-fixture.ts";
 
 test("settings of the account are changed by section, and a violation is at its field", async ({
   openPage,
@@ -7,7 +11,9 @@ test("settings of the account are changed by section, and a violation is at its 
   service,
 }) => {
   await openPage("/settings/account");
-  const calls = page.locator("form").filter({ has: page.getByRole("heading", { name: "Calls" }) });
+  const calls = page
+    .locator("form")
+    .filter({ has: page.getByRole("heading", { name: "Calls", exact: true }) });
   await calls.getByLabel("Call until").fill("25:00");
   await calls.getByRole("button", { name: "Save" }).click();
   await expect(calls.getByLabel("Call until")).toBeFocused();
@@ -47,6 +53,161 @@ test("settings of the account are changed by section, and a violation is at its 
   await expect(page.getByText("Nothing matches")).toBeVisible();
   await page.getByLabel("Action").selectOption("Account updated");
   await expect(page.getByRole("table", { name: "Audit trail" })).toContainText("Account updated");
+  expect(problems).toEqual([]);
+});
+
+/** Requests of the API as the account's owner, and the command line. */
+function programOf({ url, data_dir, demo }: Service) {
+  const send = async (method: string, path: string, body?: BodyInit): Promise<unknown> => {
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${demo.tokens["account"]}` },
+      ...(body === undefined ? {} : { body }),
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.status === 204 ? null : answer.json();
+  };
+  const run = promisify(execFile);
+  return {
+    callSettings: async () => ((await send("GET", "/account")) as { calls: unknown }).calls,
+    /** Creates a voice file that is ready; returns its ID. */
+    async createVoiceFile(name: string): Promise<number> {
+      const form = new FormData();
+      form.set("name", name);
+      form.set("file", new Blob([await readFile("server/seed-demo/demo-message.wav")]), "a.wav");
+      const { id } = (await send("POST", "/voice/files", form)) as { id: number };
+      await expect.poll(() => send("GET", `/voice/files/${id}`)).toMatchObject({ status: "ready" });
+      return id;
+    },
+    archiveVoiceFile: (id: number) => send("DELETE", `/voice/files/${id}`),
+    allowDestinations: (list: string) =>
+      run(
+        process.execPath,
+        ["server/cli/main.ts", "account", "limits", "1", "--call-destinations", list],
+        { env: { ...process.env, DATA_DIR: data_dir } },
+      ),
+  };
+}
+
+/** A section of the account's settings. */
+const sectionOf = (page: Page, title: string) =>
+  page.locator("form").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
+
+test("the audio that calls play is chosen by its name, and an archived file is named as such until it is replaced", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const { callSettings, createVoiceFile, archiveVoiceFile } = programOf(service);
+  const press = await createVoiceFile("Press one");
+  const busy = await createVoiceFile("All busy");
+  await openPage("/settings/account");
+  const audio = sectionOf(page, "Audio in calls");
+  const accept_field = audio.getByLabel("Ask agents to press 1");
+  const busy_field = audio.getByLabel("Busy message");
+  const save = audio.getByRole("button", { name: "Save" });
+  await accept_field.selectOption("Press one");
+  await busy_field.selectOption("All busy");
+  await save.click();
+  await expect
+    .poll(callSettings)
+    .toMatchObject({ accept_voice_file_id: press, busy_voice_file_id: busy });
+  await archiveVoiceFile(press);
+  await page.reload();
+  await expect(accept_field.locator("option:checked")).toHaveText("Press one (archived)");
+  await expect(accept_field).toHaveAccessibleDescription(/This file is archived/);
+  // The other field is changed all the same.
+  await busy_field.selectOption("The built-in message");
+  await save.click();
+  await expect
+    .poll(callSettings)
+    .toMatchObject({ accept_voice_file_id: press, busy_voice_file_id: null });
+  await archiveVoiceFile(busy);
+  await accept_field.selectOption("All busy");
+  await save.click();
+  await expect(accept_field).toBeFocused();
+  await expect(accept_field).toHaveAccessibleDescription(/has audio and is not archived/);
+  await accept_field.selectOption("Do not ask");
+  await save.click();
+  await expect.poll(callSettings).toMatchObject({ accept_voice_file_id: null });
+  await expect(accept_field.getByRole("option", { name: /Press one/ })).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
+test("the countries to call are chosen by name among those that the operator allows", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const { callSettings, allowDestinations } = programOf(service);
+  await openPage("/settings/account");
+  const countries = sectionOf(page, "Countries to call");
+  const save = countries.getByRole("button", { name: "Save" });
+  const country = (name: RegExp) => countries.getByRole("checkbox", { name });
+  await expect(
+    countries.getByRole("radio", { name: "All that the operator allows" }),
+  ).toBeChecked();
+  await countries.getByRole("radio", { name: "Only some of them" }).check();
+  await save.click();
+  await expect(countries.getByRole("alert")).toHaveText("Choose at least one country.");
+  const search = countries.getByLabel("Find a country");
+  await search.fill("emirates");
+  await country(/^United Arab Emirates/).check();
+  await search.fill("India");
+  await search.press("Enter");
+  await country(/^India$/).check();
+  await expect(countries.getByRole("status")).toHaveText("Chosen: India, United Arab Emirates.");
+  await expect(countries.getByRole("alert")).toHaveCount(0);
+  expect(await callSettings()).toMatchObject({ destinations: null });
+  await save.click();
+  await expect.poll(callSettings).toMatchObject({ destinations: ["IN", "AE"] });
+  await allowDestinations("IN");
+  await page.reload();
+  await expect(countries).toContainText("the operator no longer allows it");
+  await save.click();
+  await expect(countries.getByRole("alert")).toContainText("the operator allows");
+  await expect(country(/^India$/)).toBeFocused();
+  await country(/^United Arab Emirates/).uncheck();
+  await save.click();
+  await expect.poll(callSettings).toMatchObject({ destinations: ["IN"] });
+  await countries.getByRole("radio", { name: "None" }).check();
+  await save.click();
+  await expect.poll(callSettings).toMatchObject({ destinations: [] });
+  await allowDestinations("*");
+  await countries.getByRole("radio", { name: "All that the operator allows" }).check();
+  await save.click();
+  await expect.poll(callSettings).toMatchObject({ destinations: null });
+  expect(problems).toEqual([]);
+});
+
+test("the chat notification with a call is a template of the number that sends it, or none", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const { callSettings } = programOf(service);
+  await openPage("/settings/account");
+  const notice = sectionOf(page, "Chat notification with a call");
+  const save = notice.getByRole("button", { name: "Save" });
+  await expect(notice.getByLabel("Template")).toHaveCount(0);
+  await notice.getByLabel("Send from").selectOption("1");
+  await save.click();
+  await expect(notice.getByLabel("Template")).toBeFocused();
+  await expect(notice.getByLabel("Template")).toHaveAccessibleDescription(/Choose a template/);
+  await notice.getByLabel("Template").selectOption("demo_greeting (en)");
+  await save.click();
+  await expect.poll(callSettings).toMatchObject({ notice: { chat_number_id: 1, template_id: 1 } });
+  await page.reload();
+  await expect(notice.getByLabel("Template").locator("option:checked")).toHaveText(
+    "demo_greeting (en)",
+  );
+  await notice.getByLabel("Send from").selectOption("No message");
+  await expect(notice.getByLabel("Template")).toHaveCount(0);
+  await save.click();
+  await expect.poll(callSettings).toMatchObject({ notice: null });
   expect(problems).toEqual([]);
 });
 
