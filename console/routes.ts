@@ -39,6 +39,7 @@ import {
   readVoiceRecipientSearch,
 } from "./pages/voice/voice-search.ts";
 import { parseSearch, stringifySearch } from "./shell/search-params.ts";
+import { keepFor } from "./shell/tab-storage.ts";
 import { readPhoneSearch } from "./ui/read-phone-search.ts";
 
 declare module "@tanstack/react-router" {
@@ -102,7 +103,9 @@ const shell = createRoute({
   id: "shell",
   beforeLoad: async ({ location }) => {
     try {
-      return { me: await queryClient.query({ ...meQuery, staleTime: "static" }) };
+      const me = await queryClient.query({ ...meQuery, staleTime: "static" });
+      keepFor(me);
+      return { me };
     } catch (error) {
       if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
       // oxlint-disable-next-line only-throw-error -- The router's own way to redirect.

@@ -11,6 +11,7 @@ import { signInOptionsQuery } from "../api/users.ts";
 import { ConfirmDialog } from "../ui/confirm-dialog.tsx";
 import { FormError } from "../ui/form-error.tsx";
 import { Popover } from "../ui/popover.tsx";
+import { removeKept } from "./tab-storage.ts";
 
 const item = "hover:bg-hover rounded-md px-3 py-2 text-left";
 
@@ -64,6 +65,7 @@ function SignOut({ me, everywhere = false }: { readonly me: Me; readonly everywh
     // Also if it failed: the next page asks who is signed in.
     onSettled: async () => {
       queryClient.clear();
+      removeKept();
       await navigate({ to: "/sign-in" });
     },
   });

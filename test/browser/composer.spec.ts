@@ -1,5 +1,5 @@
 import type { Locator } from "@playwright/test";
-import { expect, test } from "./console-fixture.ts";
+import { expect, signInByLink, test } from "./console-fixture.ts";
 
 test("from the sign-in, a lead, a campaign to it and its completion take at most twelve clicks", async ({
   page,
@@ -110,6 +110,24 @@ test("a campaign whose answer is lost is sent once when it is sent again", async
   await expect(page.getByRole("heading", { name: "Once", level: 1 })).toBeFocused();
   await page.getByRole("link", { name: "Campaigns", exact: true }).click();
   await expect(page.getByRole("row", { name: /Once/ })).toHaveCount(1);
+});
+
+test("a draft and its recipients are shown to nobody else who signs in in the tab", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const begun = page.getByText("You continue the draft that you began.");
+  const name = page.getByLabel("Campaign name");
+  const { url, demo } = service;
+  await openPage("/chat/campaigns/new");
+  await name.fill("Private");
+  await page.reload();
+  await expect(begun).toBeVisible();
+  await signInByLink(page, service, demo.tokens["other_account"]!);
+  await page.goto(`${url}/chat/campaigns/new`);
+  await expect(name).toHaveValue("");
+  await expect(begun).toBeHidden();
 });
 
 test("a draft is discarded only after a question", async ({ openPage, page }) => {

@@ -1,0 +1,17 @@
+// What a tab keeps for the signed-in user, such as drafts with their recipients. Nobody else may see it.
+import type { Me } from "../api/me.ts";
+
+const owner_key = "kept-for";
+
+/** Removes what the tab has kept for another user. */
+export function keepFor({ account, user }: Me): void {
+  const owner = `${account.id}/${user.id}`;
+  if (sessionStorage.getItem(owner_key) === owner) return;
+  removeKept();
+  sessionStorage.setItem(owner_key, owner);
+}
+
+/** Removes what the tab has kept, at the sign-out. */
+export function removeKept(): void {
+  sessionStorage.clear();
+}
