@@ -134,7 +134,7 @@ const impersonal: Columns = {
   roles: "permissions",
   saved_views: "columns page",
   schema_functions: "checksum name",
-  sign_in_links: "secret_sha256",
+  sign_in_links: "origin secret_sha256",
   suppressions: "channel scope source",
   tokens: "address allowed_addresses kind scopes secret_sha256",
   trunks: "agent_numbers caller_ids destinations endpoint name number_format number_prefix",

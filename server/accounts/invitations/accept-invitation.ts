@@ -1,5 +1,5 @@
 // An invitation is accepted with its link alone, while its inviter could still send it.
-import { sql, type Kysely } from "kysely";
+import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -10,6 +10,8 @@ import { createSession } from "../sessions/create-session.ts";
 import { readLink, type LinkParts } from "../sessions/link-text.ts";
 import { hashPassword } from "../sessions/passwords.ts";
 import { storePassword } from "../sessions/set-password.ts";
+import type { Permission } from "../permissions.ts";
+import { mayStillGrant } from "../tokens/recorded-grantor.ts";
 import { hashSecret } from "../tokens/token-text.ts";
 import { createUser } from "../users/create-user.ts";
 import type { InvitationAcceptance, OpenedInvitation } from "./invitation-schema.ts";
@@ -21,15 +23,14 @@ export async function openInvitation(
   now: Date,
 ): Promise<OpenedInvitation> {
   const parts = readLink(link);
-  const found = parts && (await validInvitation(db, parts, now).executeTakeFirst());
-  if (!found) throw unusable();
-  const { email, account, expires_at } = found;
+  if (!parts) throw unusable();
+  const { email, account, expires_at } = await findValid(db, parts, now);
   return { email, account, expires_at: expires_at.toISOString() };
 }
 
 /**
  * Creates the user of an invitation, once, and returns the text of the session's cookie. Throws unauthorized for a link
- * that is unknown, used, expired or revoked, or whose inviter may no longer grant its role; validation-failed (email)
+ * that is unknown, used, expired or revoked, or whose inviter or token may no longer grant its role; validation-failed (email)
  * if it was given to another user meanwhile; unavailable while the account is frozen.
  */
 export async function acceptInvitation(
@@ -39,23 +40,21 @@ export async function acceptInvitation(
 ): Promise<string> {
   const parts = readLink(link);
   const now = app.clock.now();
+  if (!parts) throw unusable();
   // Only who has the link costs a hash, and before the transaction: hashing takes longer than a row should be locked.
-  if (!parts || !(await validInvitation(app.db.query, parts, now).executeTakeFirst()))
-    throw unusable();
+  await findValid(app.db.query, parts, now);
   const password_hash = await hashPassword(password);
   const { account_id } = parts;
   await refuseFrozen(app.db.pool, account_id);
   return app.db.query.transaction().execute(async (tx) => {
-    const invitation = await validInvitation(tx, parts, now).forUpdate("i").executeTakeFirst();
-    if (!invitation) throw unusable();
-    const { email, role_id } = invitation;
+    const { email, role_id, invited_by } = await findValid(tx, parts, now, "lock");
     await tx
       .deleteFrom("invitations")
       .where("account_id", "=", account_id)
       .where("id", "=", parts.id)
       .execute();
     const operator = operatorOf(account_id, client.request_id);
-    // The statement above checked what the inviter may grant.
+    // What the inviter may grant was checked above.
     const grantor = { ...operator, actor: { ...operator.actor, ...client } };
     const { id: user_id } = await createUser(tx, grantor, { name, email, role_id }, now);
     await storePassword(tx, { account_id, user_id, password_hash }, now);
@@ -64,34 +63,38 @@ export async function acceptInvitation(
       at: now,
       action: "invitation.accepted",
       subject_id: parts.id,
-      detail: { user_id, invited_by: invitation.invited_by },
+      detail: { user_id, invited_by },
     });
     return createSession(tx, { account_id, user_id, ...client }, now);
   });
 }
 
-function validInvitation(db: Kysely<DB>, { account_id, id, secret }: LinkParts, now: Date) {
-  return db
+/** Finds the invitation of a link that may be accepted now. Throws unauthorized. */
+async function findValid(
+  db: Kysely<DB>,
+  { account_id, id, secret }: LinkParts,
+  now: Date,
+  lock?: "lock",
+) {
+  const invitations = db
     .selectFrom("invitations as i")
     .innerJoin("accounts as a", "a.account_id", "i.account_id")
-    .leftJoin("users as u", (join) =>
-      join.onRef("u.account_id", "=", "i.account_id").onRef("u.id", "=", "i.invited_by"),
-    )
-    .leftJoin("roles as ur", (join) =>
-      join.onRef("ur.account_id", "=", "u.account_id").onRef("ur.id", "=", "u.role_id"),
-    )
     .leftJoin("roles as r", (join) =>
       join.onRef("r.account_id", "=", "i.account_id").onRef("r.id", "=", "i.role_id"),
     )
-    .select(["i.email", "i.role_id", "i.invited_by", "i.expires_at", "a.name as account"])
+    .select(["i.email", "i.role_id", "i.invited_by", "i.invited_by_token", "i.expires_at"])
+    .select(["a.name as account", "r.permissions"])
     .where("i.account_id", "=", account_id)
     .where("i.id", "=", id)
     .where("i.secret_sha256", "=", hashSecret(secret))
-    .where("i.expires_at", ">", now)
-    .where(
-      sql<boolean>`(i.invited_by is null or (u.active and (u.is_owner or (
-        ur.permissions @> array['users.manage'] and ur.permissions @> coalesce(r.permissions, '{}')))))`,
-    );
+    .where("i.expires_at", ">", now);
+  const found = await (lock ? invitations.forUpdate("i") : invitations).executeTakeFirst();
+  if (!found) throw unusable();
+  const { invited_by, invited_by_token, permissions } = found;
+  const granted = (permissions ?? []) as Permission[];
+  const inviter = { account_id, user_id: invited_by, token_id: invited_by_token };
+  if (!(await mayStillGrant(db, inviter, granted, now))) throw unusable();
+  return found;
 }
 
 function unusable(): Refusal {

@@ -24,7 +24,7 @@ export async function createInvitation(
   invitation: NewInvitation,
   now: Date,
 ): Promise<InvitationResponse & { readonly path: string | null }> {
-  const { account_id, user_id } = grantor.actor;
+  const { account_id, user_id, token_id } = grantor.actor;
   const email = invitation.email.toLowerCase();
   const role_id = await validateUser(tx, grantor, {
     id: null,
@@ -36,6 +36,7 @@ export async function createInvitation(
   const values = {
     role_id,
     invited_by: user_id,
+    invited_by_token: token_id,
     secret_sha256: hashSecret(secret),
     expires_at: new Date(now.getTime() + valid_hours * 3_600_000),
     created_at: now,

@@ -156,6 +156,36 @@ test("an invitation ends when its inviter is deactivated or may no longer grant 
   assert.equal((await accept(links[2]!)).status, 401, "deactivated");
 });
 
+test("an invitation ends when the token that sent it is revoked or rotated, and not when its inviter signs out", async () => {
+  const makeIntegration = async () => {
+    const json = { kind: "account", name: "integration", scopes: ["users.manage"] };
+    const { body } = await api.send("POST", "/api/v1/tokens", { token: account.token, json });
+    const invited = await invite({ email: newEmail() }, body.token);
+    return { id: body.id as number, link: linkOf(invited.body.path) };
+  };
+  const end = (id: number, how: string) =>
+    api.send("POST", `/api/v1/tokens/${id}/${how}`, { token: account.token, json: {} });
+  const [revoked, rotated, kept] = [
+    await makeIntegration(),
+    await makeIntegration(),
+    await makeIntegration(),
+  ];
+  await end(revoked.id, "revoke");
+  await end(rotated.id, "rotate");
+  for (const { link } of [revoked, rotated])
+    assert.deepEqual([(await accept(link)).status, (await preview(link)).status], [401, 401]);
+  assert.equal((await accept(kept.link)).status, 200);
+  const role_id = await makeRole(["users.manage"]);
+  const joined = await accept(linkOf((await invite({ email: newEmail(), role_id })).body.path));
+  const as_inviter = { headers: { ...headers, cookie: cookieOf(joined) } };
+  const sent = await api.send("POST", "/api/v1/invitations", {
+    ...as_inviter,
+    json: { email: newEmail() },
+  });
+  await api.send("DELETE", "/api/v1/session", as_inviter);
+  assert.equal((await accept(linkOf(sent.body.path))).status, 200, "signed out");
+});
+
 test("an invitation names every violation, and its role cannot be deleted meanwhile", async () => {
   const taken = newEmail();
   const json = { name: "Ravi", email: taken };

@@ -31,9 +31,17 @@ export function operatorOf(accountId: number, requestId: string): Grantor {
   };
 }
 
+/** Returns which of the permissions are not held. */
+export function permissionsBeyond(
+  held: ReadonlySet<Permission>,
+  permissions: Iterable<Permission>,
+): Permission[] {
+  return [...permissions].filter((permission) => !held.has(permission));
+}
+
 /** Throws forbidden unless the grantor has every one of these permissions. */
 export function refuseBeyond(grantor: Grantor, granted: Iterable<Permission>): void {
-  const beyond = [...granted].filter((permission) => !grantor.permissions.has(permission));
+  const beyond = permissionsBeyond(grantor.permissions, granted);
   if (beyond.length === 0) return;
   throw new Refusal(
     "forbidden",
@@ -50,7 +58,7 @@ export function refuseStronger(
   what: "token" | "role" | "user" | "invitation",
   held: Iterable<Permission>,
 ): void {
-  const beyond = [...held].filter((permission) => !grantor.permissions.has(permission));
+  const beyond = permissionsBeyond(grantor.permissions, held);
   if (beyond.length === 0) return;
   throw new Refusal(
     "forbidden",

@@ -759,6 +759,7 @@ export interface Invitations {
   expires_at: Date;
   id: Generated<number>;
   invited_by: number | null;
+  invited_by_token: number | null;
   role_id: number | null;
   secret_sha256: Buffer;
 }
@@ -947,8 +948,11 @@ export interface SignInFailures {
 export interface SignInLinks {
   account_id: number;
   created_at: Date;
+  created_by: number | null;
+  created_by_token: number | null;
   expires_at: Date;
   id: Generated<number>;
+  origin: string | null;
   secret_sha256: Buffer;
   used_at: Date | null;
   user_id: number;
