@@ -72,7 +72,7 @@ async function fillOthers(api: TestApi, owner: TestAccount, made: Made): Promise
   const stamps = { created_at: at, updated_at: at };
   const link = { secret_sha256: randomBytes(32), expires_at: at, created_at: at };
   await insert("user_passwords", { user_id, password_hash: "scrypt$x", changed_at: at });
-  await insert("sign_in_links", { user_id, ...link });
+  await insert("sign_in_links", { user_id, origin: "user", created_by: user_id, ...link });
   await insert("invitations", { email: "new@test.example", ...link });
   await insert("user_totp", {
     user_id,

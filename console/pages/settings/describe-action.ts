@@ -18,6 +18,7 @@ const sentences: Readonly<Record<string, string>> = {
   "session.ended": "Signed out",
   "session.started": "Signed in",
   "sign_in_link.created": "Sign-in link created",
+  "sign_in_link.used": "Sign-in link used",
   "totp.added": "Authenticator app added",
   "totp.removed": "Authenticator app removed",
   "voice_test.called": "Test call placed",

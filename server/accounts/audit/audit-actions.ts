@@ -109,6 +109,7 @@ export const audit_actions = [
   "session.ended",
   "session.started",
   "sign_in_link.created",
+  "sign_in_link.used",
   "suppression.added",
   "suppression.removed",
   "suppressions.exported",

@@ -67,7 +67,7 @@ async function mailLinks(
         action: "password_reset.requested",
         subject_id: user_id,
       });
-      return storeSignInLink(tx, { account_id, user_id, expires_at }, now);
+      return storeSignInLink(tx, { account_id, user_id, expires_at, origin: "reset" }, now);
     });
     lines.push(`${name}:\n${app.public_url}/sign-in/reset#${link}`);
   }
