@@ -46,5 +46,5 @@ export async function createUser(
     subject_id: created.id,
     detail: { role_id, active: created.active },
   });
-  return userResponse({ ...created, has_totp: false });
+  return userResponse({ ...created, has_totp: false, passkeys: 0 });
 }

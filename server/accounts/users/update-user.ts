@@ -7,7 +7,7 @@ import { validateUser, refuseTakenEmail } from "./validate-user.ts";
 import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { UserResponse, UserPatch } from "./user-schema.ts";
-import { hasTotp, user_columns, userResponse } from "./users.ts";
+import { user_columns, userFactors, userResponse } from "./users.ts";
 
 /**
  * Changes a user. Throws not-found; validation-failed (email taken, role unknown, the owner deactivated
@@ -24,7 +24,7 @@ export async function updateUser(
   const before = await tx
     .selectFrom("users")
     .select(user_columns)
-    .select(hasTotp(account_id))
+    .select(userFactors(account_id))
     .where("account_id", "=", account_id)
     .where("id", "=", id)
     .forUpdate()
@@ -60,7 +60,8 @@ export async function updateUser(
     subject_id: id,
     detail: { changed: Object.keys(patch), role_id: user.role_id, active: user.active },
   });
-  return userResponse({ ...user, has_totp: before.has_totp });
+  const { has_totp, passkeys } = before;
+  return userResponse({ ...user, has_totp, passkeys });
 }
 
 async function permissionsOf(

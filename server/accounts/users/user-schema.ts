@@ -66,6 +66,9 @@ export const UserResponse = Type.Object(
     has_totp: Type.Boolean({
       description: "Whether signing in needs a code of an authenticator app",
     }),
+    passkeys: Type.Integer({
+      description: "How many passkeys sign the user in, without a password and without a code",
+    }),
     created_at: timestamp("UTC"),
     updated_at: timestamp("UTC"),
   },

@@ -50,6 +50,7 @@ test("a user with only a name and an email is active and has no role or numbers"
     role_id: null,
     is_owner: false,
     has_totp: false,
+    passkeys: 0,
     active: true,
   });
   const read = await api.send("GET", `/api/v1/users/${id}`, { token: account.token });

@@ -33,7 +33,7 @@ export async function findUser(
   return userResponse(row);
 }
 
-/** The columns that userResponse needs beside has_totp. */
+/** The columns that userResponse needs beside those of userFactors. */
 export const user_columns = [
   "id",
   "name",
@@ -51,17 +51,21 @@ function userRows(db: Kysely<DB>, accountId: number) {
   return db
     .selectFrom("users")
     .select(user_columns)
-    .select(hasTotp(accountId))
+    .select(userFactors(accountId))
     .where("account_id", "=", accountId);
 }
 
-/** Whether a user of the account has confirmed an authenticator app. */
-export const hasTotp = (accountId: number) =>
+/** Whether a user of the account has confirmed an authenticator app, and how many passkeys there are. */
+export const userFactors = (accountId: number) => [
   sql<boolean>`exists (
     select from user_totp t
     where t.account_id = ${accountId} and t.user_id = users.id and t.confirmed_at is not null)`.as(
     "has_totp",
-  );
+  ),
+  sql<number>`(
+    select count(*)::int from user_passkeys k
+    where k.account_id = ${accountId} and k.user_id = users.id)`.as("passkeys"),
+];
 
 type Row = Omit<UserResponse, "created_at" | "updated_at"> & { created_at: Date; updated_at: Date };
 
