@@ -32,7 +32,8 @@ export function LinkForm({
       onSubmit={(event) => void handleSubmit(use)(event)}
     >
       <p className="text-muted">
-        {mustSet ? "Your other sessions end." : "This link signs you in once."}
+        {mustSet ? "" : "This link signs you in once. "}
+        With a new password, your other sessions end and your passkeys are removed.
       </p>
       <TextField
         label="New password"

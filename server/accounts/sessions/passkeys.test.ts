@@ -4,6 +4,7 @@ import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { makeAuthenticator, type Deviation } from "../../../test/support/soft-authenticator.ts";
 
 let api: TestApi;
@@ -28,17 +29,30 @@ const cookieOf = ({ headers }: { headers: Headers }, name: string) =>
     .map((cookie) => cookie.split(";")[0]!)
     .find((cookie) => cookie.startsWith(`__Host-trunkline${name}=`) && !cookie.endsWith("="));
 
+async function linkOf(id: number) {
+  const { token } = account;
+  const { body } = await api.send("POST", `/api/v1/users/${id}/sign-in-link`, { token });
+  return (body.path as string).split("#")[1]!;
+}
+
 async function makePerson() {
   const email = `${unique("person")}@test.example`;
   const json = { name: "Asha", email };
-  const { token } = account;
-  const { body } = await api.send("POST", "/api/v1/users", { token, json });
+  const { body } = await api.send("POST", "/api/v1/users", { token: account.token, json });
   const id = body.id as number;
-  const link = await api.send("POST", `/api/v1/users/${id}/sign-in-link`, { token });
-  const secret = (link.body.path as string).split("#")[1]!;
-  const answer = await post("/api/v1/session/link", { link: secret, password });
+  const answer = await post("/api/v1/session/link", { link: await linkOf(id), password });
   return { id, email, cookie: cookieOf(answer, "")! };
 }
+
+const countPasskeys = async (id: number) =>
+  (await api.send("GET", `/api/v1/users/${id}`, { token: account.token })).body.passkeys as number;
+/** The audit entries of removed passkeys of a user: the remover and the passkey. */
+const removals = async (id: number) =>
+  (
+    await api.send("GET", "/api/v1/audit?action=passkey.removed", { token: account.token })
+  ).body.data
+    .filter(({ detail }: { detail: { user_id: number } }) => detail.user_id === id)
+    .map((entry: { user_id: number; subject_id: string }) => [entry.user_id, entry.subject_id]);
 
 type Person = Awaited<ReturnType<typeof makePerson>>;
 type Authenticator = ReturnType<typeof makeAuthenticator>;
@@ -166,4 +180,66 @@ test("a removed passkey and that of a deactivated user sign no one in", async ()
   const json = { active: false };
   await api.send("PATCH", `/api/v1/users/${other.id}`, { token: account.token, json });
   assert.equal((await signIn(other.authenticator)).status, 401);
+});
+
+test("a new password by a link removes the user's passkeys, and signing in by a link alone does not", async () => {
+  const person = await makeHolder();
+  const { id, authenticator, passkey } = person;
+  const other = await makeHolder();
+  assert.equal((await post("/api/v1/session/link", { link: await linkOf(id) })).status, 200);
+  assert.equal((await signIn(authenticator)).body.signed_in, true);
+  const link = await linkOf(id);
+  const reset = await post("/api/v1/session/link", { link, password: "a brand new password" });
+  assert.equal(reset.status, 200);
+  assert.equal((await signIn(authenticator)).status, 401);
+  assert.deepEqual([await countPasskeys(id), await countPasskeys(other.id)], [0, 1]);
+  assert.deepEqual(await removals(id), [[id, String(passkey)]]);
+  assert.equal((await signIn(other.authenticator)).body.signed_in, true, "another user's");
+});
+
+test("a request in progress neither adds a passkey nor signs in with one after a new password has removed them", async () => {
+  const person = await makeHolder();
+  const begun = await post(
+    "/api/v1/me/passkeys/options",
+    { current_password: password },
+    { cookie: person.cookie },
+  );
+  const added = makeAuthenticator(origin).create(begun.body.options);
+  const { options, cookie } = await begin();
+  const signed = person.authenticator.get(options);
+  const owner = [account.account_id, person.id];
+  const reset = await api.app.db.pool.connect();
+  try {
+    await reset.query("begin");
+    await reset.query(
+      "select from users where account_id = $1 and id = $2 for no key update",
+      owner,
+    );
+    const answers = Promise.all([
+      post(
+        "/api/v1/me/passkeys",
+        { name: "Theirs", response: added },
+        { cookie: `${person.cookie}; ${cookieOf(begun, "-passkey")}` },
+      ),
+      finish(cookie, signed),
+    ]);
+    await eventually(async () => {
+      const { rows } = await api.app.db.pool.query(
+        `select from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows.length === 2;
+    });
+    await reset.query(
+      `update tokens set revoked_at = now()
+       where account_id = $1 and user_id = $2 and kind = 'session'`,
+      owner,
+    );
+    await reset.query("delete from user_passkeys where account_id = $1 and user_id = $2", owner);
+    await reset.query("commit");
+    for (const answer of await answers) assertProblem(answer, 401, "unauthorized");
+  } finally {
+    reset.release(true);
+  }
+  assert.equal(await countPasskeys(person.id), 0);
 });

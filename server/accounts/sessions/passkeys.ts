@@ -3,10 +3,11 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
 import { isIP } from "node:net";
 import type { App } from "../../engine/app.ts";
-import { statement } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { invalidField, notFound, Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client, type UserActor } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
+import { holdUser } from "./internal/lock-user.ts";
 import { sealChallenge, takeChallenge } from "./internal/passkey-challenge.ts";
 import type { Passkey } from "./passkey-schema.ts";
 import { requirePassword } from "./set-password.ts";
@@ -79,7 +80,10 @@ export async function beginPasskey(
   return { options, cookie };
 }
 
-/** Adds the passkey that the browser has made. Throws unauthorized; validation-failed (response). */
+/**
+ * Adds the passkey that the browser has made. Throws unauthorized, also if the session has ended meanwhile;
+ * validation-failed (response).
+ */
 export async function addPasskey(
   app: PasskeyApp,
   actor: UserActor,
@@ -116,6 +120,8 @@ export async function addPasskey(
   const now = app.clock.now();
   const { name } = given;
   const id = await app.db.query.transaction().execute(async (tx) => {
+    await holdUser(tx, actor);
+    await requireSession(tx, actor);
     const key = { account_id, user_id, credential_id, counter, transports, name };
     const row = await tx
       .insertInto("user_passkeys")
@@ -128,6 +134,18 @@ export async function addPasskey(
     return row.id;
   });
   return { id, name, created_at: now.toISOString(), last_used_at: null };
+}
+
+/** Throws unauthorized if the actor's session has ended since the request was authenticated. */
+async function requireSession(tx: Tx, { account_id, token_id }: UserActor): Promise<void> {
+  const session = await tx
+    .selectFrom("tokens")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", token_id)
+    .where("revoked_at", "is", null)
+    .executeTakeFirst();
+  if (!session) throw new Refusal("unauthorized", "This session has ended; sign in again");
 }
 
 /** Removes an own passkey. Throws not-found. */
@@ -168,10 +186,6 @@ const findKey = statement<StoredKey>(`
   join accounts a on a.account_id = k.account_id
   where k.account_id = $1 and k.user_id = $2 and k.credential_id = $3`);
 
-const useKey = statement(`
-  update user_passkeys set counter = $3, last_used_at = $4
-  where account_id = $1 and id = $2`);
-
 /**
  * Signs in with what a passkey has signed. The device has checked its owner, so no code is asked for. Throws
  * unauthorized, which does not say what was wrong; rate-limited.
@@ -210,11 +224,19 @@ export async function signInWithPasskey(
   }).catch(() => null);
   if (!checked?.verified) throw unknownKey();
   const { newCounter } = checked.authenticationInfo;
-  await useKey(app.db.pool, [owner.account_id, key.id, newCounter, now]);
-  const session = await app.db.query
-    .transaction()
-    .execute((tx) => createSession(tx, { ...owner, ...visitor }, now));
   const { account_id } = owner;
+  const session = await app.db.query.transaction().execute(async (tx) => {
+    await holdUser(tx, owner);
+    const used = await tx
+      .updateTable("user_passkeys")
+      .set({ counter: newCounter, last_used_at: now })
+      .where("account_id", "=", account_id)
+      .where("id", "=", key.id)
+      .returning("id")
+      .executeTakeFirst();
+    if (!used) throw unknownKey();
+    return createSession(tx, { ...owner, ...visitor }, now);
+  });
   return { cookie: session, account: { account_id, name: key.account_name } };
 }
 

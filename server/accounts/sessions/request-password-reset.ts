@@ -78,7 +78,7 @@ async function mailLinks(
 
 ${lines.join("\n\n")}
 
-The link works once, for ${link_minutes} minutes. If it was not you, ignore this mail: nothing has changed.
+The link works once, for ${link_minutes} minutes. The new password ends your sessions and removes your passkeys. If it was not you, ignore this mail: nothing has changed.
 `,
   });
 }

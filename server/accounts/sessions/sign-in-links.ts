@@ -15,7 +15,9 @@ import { createSession } from "./create-session.ts";
 import { hashPassword } from "./passwords.ts";
 import { endSessions } from "./end-sessions.ts";
 import { readLink, writeLink, type LinkParts } from "./link-text.ts";
+import { lockUser } from "./internal/lock-user.ts";
 import { passSecondFactor } from "./internal/second-factor.ts";
+import { dropPasskeys } from "./remove-passkeys.ts";
 import { storePassword } from "./set-password.ts";
 import { code_required, type SignInResult } from "./sign-in.ts";
 
@@ -97,9 +99,10 @@ export async function storeSignInLink(
 }
 
 /**
- * Uses a link up, sets the password where one is given (which ends the user's other sessions and voids other links), and
- * signs in. Someone with an authenticator app needs a code first: a mailbox alone is not enough. Throws unauthorized for
- * a link that is unknown, used, expired or no longer justified, or for a wrong code; unavailable for a password of a frozen account.
+ * Uses a link up, sets the password where one is given (which ends the user's other sessions, voids other links and
+ * removes passkeys), and signs in. Someone with an authenticator app needs a code first: a mailbox alone is not enough.
+ * Throws unauthorized for a link that is unknown, used, expired or no longer justified, or for a wrong code; unavailable
+ * for a password of a frozen account.
  */
 export async function useSignInLink(
   app: App,
@@ -118,6 +121,8 @@ export async function useSignInLink(
   const password_hash = password === null ? null : await hashPassword(password);
   if (password !== null) await refuseFrozen(app.db.pool, account_id);
   const cookie = await app.db.query.transaction().execute(async (tx) => {
+    // Before the link, as where the email address of a user is changed.
+    if (password_hash !== null) await lockUser(tx, owner);
     const { user_id, ...detail } = await findUsable(tx, parts, now, "lock");
     const actor = { account_id, user_id, token_id: null, ...client };
     await tx
@@ -134,6 +139,7 @@ export async function useSignInLink(
     });
     if (password_hash !== null) {
       await endSessions(tx, actor, now, null);
+      await dropPasskeys(tx, actor, user_id, now);
       await voidSignInLinks(tx, actor);
       await storePassword(tx, { account_id, user_id, password_hash }, now);
       await recordAudit(tx, actor, { at: now, action: "password.changed", subject_id: user_id });
