@@ -34,6 +34,12 @@ export async function removePasskey(id: number): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: passkeysQuery.queryKey });
 }
 
+/** Removes every passkey of another user, whose sessions end. */
+export async function removePasskeysOf(id: number): Promise<void> {
+  await api.DELETE("/api/v1/users/{id}/passkeys", { params: { path: { id } } });
+  await queryClient.invalidateQueries({ queryKey: ["users"] });
+}
+
 /** Lets the person choose a passkey of this host, and returns what it signed. */
 export async function signWithPasskey(): Promise<Sent<"createSessionByPasskey">["response"]> {
   const { options } = await body(api.POST("/api/v1/session/passkey/options"));

@@ -153,6 +153,29 @@ test("an operator creates an account, a role, a user and tokens that work immedi
   assert.match(audit.body.data[0].request_id, /^cli_/);
 });
 
+test("an operator removes the passkeys of a user, also of the owner", async () => {
+  const { account_id, owner_id, token } = await makeAccount(api.app);
+  await api.app.db.pool.query(
+    `insert into user_passkeys
+       (account_id, user_id, credential_id, public_key, counter, transports, name, created_at)
+     values ($1, $2, 'AAAA', '', 0, '{}', 'Laptop', now())`,
+    [account_id, owner_id],
+  );
+  const passkeys = async () =>
+    (await api.send("GET", `/api/v1/users/${owner_id}`, { token })).body.passkeys as number;
+  assert.equal(await passkeys(), 1);
+  await done("user", "reset-passkeys", String(owner_id), "--account", String(account_id));
+  assert.equal(await passkeys(), 0);
+  const audit = await api.send("GET", "/api/v1/audit?action=passkey.removed", { token });
+  assert.deepEqual(
+    audit.body.data.map((entry: { user_id: unknown; detail: unknown }) => [
+      entry.user_id,
+      entry.detail,
+    ]),
+    [[null, { user_id: owner_id }]],
+  );
+});
+
 test("only an operator changes how many campaigns an account may create per minute", async () => {
   const limited = await makeAccount(api.app);
   const id = String(limited.account_id);

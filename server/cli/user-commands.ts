@@ -1,5 +1,6 @@
 import { createInvitation } from "../accounts/invitations/create-invitation.ts";
 import { NewInvitation } from "../accounts/invitations/invitation-schema.ts";
+import { removePasskeysOf } from "../accounts/sessions/remove-passkeys.ts";
 import { createSignInLink } from "../accounts/sessions/sign-in-links.ts";
 import { removeTotpOf } from "../accounts/sessions/totp-enrollment.ts";
 import { createUser } from "../accounts/users/create-user.ts";
@@ -101,6 +102,20 @@ export const userCommands: readonly Command[] = [
         removeTotpOf(tx, operator, id, session.now()),
       );
       return { json: { id }, text: "The user signs in without a code now." };
+    },
+  },
+  {
+    name: "user reset-passkeys",
+    summary: "Remove the passkeys of a user who lost a device; the user's sessions end",
+    operands: ["user"],
+    options: { account },
+    run: async (session, words) => {
+      const accountId = readId("--account", words.option("account")!);
+      const id = readId("user", words.operands[0]!);
+      await session.change(accountId, (tx, operator) =>
+        removePasskeysOf(tx, operator, id, session.now()),
+      );
+      return { json: { id }, text: "The user has no passkey now." };
     },
   },
   {

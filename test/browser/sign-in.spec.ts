@@ -1,4 +1,5 @@
 import { Secret, TOTP } from "otpauth";
+import type { Page } from "@playwright/test";
 import { expect, signIn, signInByLink, test } from "./console-fixture.ts";
 
 test("a page that needs a session leads to the sign-in and back to itself", async ({
@@ -86,12 +87,8 @@ test("an authenticator app is set up, asked for at the sign-in and removed", asy
   expect(problems).toEqual([]);
 });
 
-test("a passkey is added, signs in without a password, and is removed", async ({
-  openPage,
-  page,
-  problems,
-  service,
-}) => {
+/** Gives the browser of a page a device that makes passkeys and is always unlocked. */
+async function addAuthenticator(page: Page) {
   const session = await page.context().newCDPSession(page);
   await session.send("WebAuthn.enable");
   await session.send("WebAuthn.addVirtualAuthenticator", {
@@ -104,6 +101,15 @@ test("a passkey is added, signs in without a password, and is removed", async ({
       automaticPresenceSimulation: true,
     },
   });
+}
+
+test("a passkey is added, signs in without a password, and is removed", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await addAuthenticator(page);
   await openPage("/settings/profile");
   await page.getByRole("button", { name: "Add a passkey" }).click();
   await page.getByLabel("Your password").fill(service.demo.console.password);
@@ -124,6 +130,41 @@ test("a passkey is added, signs in without a password, and is removed", async ({
   await page.goto(`${service.url}/leads`);
   await page.getByRole("button", { name: "Use a passkey" }).click();
   await expect(page.getByRole("alert")).toContainText("This passkey does not sign anyone in here");
+  expect(problems).toEqual([]);
+});
+
+test("someone who manages users removes the passkey of a lost device, which signs its user out", async ({
+  browser,
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const token = service.demo.tokens["account"]!;
+  const made = await fetch(`${service.url}/api/v1/users`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ name: "Lata Lost", email: "lata.lost@demo.example" }),
+  });
+  const lost = await (await browser.newContext()).newPage();
+  await addAuthenticator(lost);
+  await signInByLink(lost, service, token, (await made.json()).id);
+  await lost.goto(`${service.url}/settings/profile`);
+  await lost.getByRole("button", { name: "Add a passkey" }).click();
+  await lost.getByRole("button", { name: "Continue" }).click();
+  await expect(lost.getByRole("list", { name: "Passkeys" })).toBeVisible();
+
+  await page.setViewportSize({ width: 1_280, height: 6_000 });
+  await openPage("/settings/users");
+  await page.getByRole("button", { name: "Lata Lost" }).click();
+  const removal = page.getByRole("button", { name: "Remove the passkey" });
+  await removal.click();
+  await expect(page.getByText("Lata Lost has no passkey now")).toBeVisible();
+  await expect(removal).toBeHidden();
+  await lost.goto(`${service.url}/leads`);
+  await lost.getByRole("button", { name: "Use a passkey" }).click();
+  await expect(lost.getByRole("alert")).toContainText("This passkey does not sign anyone in here");
+  await lost.context().close();
   expect(problems).toEqual([]);
 });
 
@@ -158,6 +199,7 @@ test("a link signs in once, and disappears from the address bar", async ({ page,
   const { path } = await made.json();
   await page.goto(service.url + path);
   await expect(page).toHaveURL(`${service.url}/sign-in`);
+  await expect(page.getByText("your passkeys are removed")).toBeVisible();
   await page.getByLabel("New password").fill("short");
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByLabel("New password")).toBeFocused();

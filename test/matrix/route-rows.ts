@@ -124,6 +124,9 @@ const accounts: Record<string, RouteRow> = {
   deleteUserTotp: free(["users.manage"], (ids) => ({
     path: `${account}/users/${ids.user_id}/totp`,
   })),
+  deleteUserPasskeys: free(["users.manage"], (ids) => ({
+    path: `${account}/users/${ids.user_id}/passkeys`,
+  })),
   listInvitations: free(see_users, () => ({ path: `${account}/invitations?limit=2` })),
   createInvitation: free(["users.manage"], (ids) => ({
     path: `${account}/invitations`,

@@ -13,6 +13,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { LostApp } from "./lost-app.tsx";
+import { LostPasskeys } from "./lost-passkeys.tsx";
 import { readRole, roleOptions } from "./role-options.ts";
 
 type Props = { readonly user: User; readonly roles: readonly Role[] };
@@ -35,6 +36,7 @@ export function UserDialog({ user, roles }: Props) {
       <UserForm user={user} roles={roles} onDone={() => setOpen(false)} />
       {user.active && <SignInLink user={user} />}
       {user.active && user.has_totp && <LostApp user={user} />}
+      {user.passkeys > 0 && <LostPasskeys user={user} />}
       {!user.is_owner && <Activity user={user} />}
     </Dialog>
   );
@@ -110,7 +112,8 @@ function SignInLink({ user: { id, name } }: { readonly user: User }) {
       ) : (
         <>
           <p className="text-muted">
-            A forgotten password: a link signs {name} in once, to choose a new one.
+            A forgotten password: a link signs {name} in once, to choose a new one, which removes
+            passkeys.
           </p>
           <Button className="self-start" busy={link.isPending} onClick={() => link.mutate()}>
             Create a sign-in link

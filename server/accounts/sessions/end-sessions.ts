@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { recordAudit, type UserActor } from "../audit/record-audit.ts";
+import { recordAudit, type Actor, type UserActor } from "../audit/record-audit.ts";
 
 /** Ends the actor's session. */
 export async function endSession(tx: Tx, actor: UserActor, now: Date): Promise<void> {
@@ -15,15 +15,44 @@ export async function endSessions(
   now: Date,
   kept: number | null,
 ): Promise<void> {
-  const others = openSessions(tx, actor, now);
-  const ended = await (kept === null ? others : others.where("id", "!=", kept))
+  for (const id of await endAll(tx, actor, now, kept))
+    await recordAudit(tx, actor, { at: now, action: "session.ended", subject_id: id });
+}
+
+/** Ends every session of another user, and voids the sign-in links that the user made in any of them. */
+export async function endSessionsOf(
+  tx: Tx,
+  actor: Actor,
+  user_id: number,
+  now: Date,
+): Promise<void> {
+  const { account_id } = actor;
+  for (const id of await endAll(tx, { account_id, user_id }, now, null))
+    await recordAudit(tx, actor, {
+      at: now,
+      action: "session.ended",
+      subject_id: id,
+      detail: { user_id },
+    });
+}
+
+type Owner = Pick<UserActor, "account_id" | "user_id">;
+
+/** Returns the IDs of the sessions that it ended. */
+async function endAll(
+  tx: Tx,
+  owner: Owner,
+  now: Date,
+  kept: number | null,
+): Promise<readonly number[]> {
+  const open = openSessions(tx, owner, now);
+  const ended = await (kept === null ? open : open.where("id", "!=", kept))
     .returning("id")
     .execute();
-  for (const { id } of ended)
-    await recordAudit(tx, actor, { at: now, action: "session.ended", subject_id: id });
   // Also of sessions that had ended: whoever stole one may have signed out in it.
-  const links = linksOfSessions(tx, actor);
+  const links = linksOfSessions(tx, owner);
   await (kept === null ? links : links.where("created_by_token", "!=", kept)).execute();
+  return ended.map(({ id }) => id);
 }
 
 /**
@@ -40,7 +69,7 @@ export async function endSessionOf(tx: Tx, actor: UserActor, id: number, now: Da
   await recordAudit(tx, actor, { at: now, action: "session.ended", subject_id: id });
 }
 
-function openSessions(tx: Tx, { account_id, user_id }: UserActor, now: Date) {
+function openSessions(tx: Tx, { account_id, user_id }: Owner, now: Date) {
   return tx
     .updateTable("tokens")
     .set({ revoked_at: now })
@@ -51,7 +80,7 @@ function openSessions(tx: Tx, { account_id, user_id }: UserActor, now: Date) {
 }
 
 /** Deletes the links that a user made in sessions. */
-function linksOfSessions(tx: Tx, { account_id, user_id }: UserActor) {
+function linksOfSessions(tx: Tx, { account_id, user_id }: Owner) {
   return tx
     .deleteFrom("sign_in_links")
     .where("account_id", "=", account_id)

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  unique,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAuthenticator, type Deviation } from "../../../test/support/soft-authenticator.ts";
@@ -44,6 +49,9 @@ async function makePerson() {
   return { id, email, cookie: cookieOf(answer, "")! };
 }
 
+/** Returns the status of the user's session. */
+const readMe = async ({ cookie }: { readonly cookie: string }) =>
+  (await api.send("GET", "/api/v1/me", { headers: { ...same_site, cookie } })).status;
 const countPasskeys = async (id: number) =>
   (await api.send("GET", `/api/v1/users/${id}`, { token: account.token })).body.passkeys as number;
 /** The audit entries of removed passkeys of a user: the remover and the passkey. */
@@ -242,4 +250,47 @@ test("a request in progress neither adds a passkey nor signs in with one after a
     reset.release(true);
   }
   assert.equal(await countPasskeys(person.id), 0);
+});
+
+test("someone who manages users removes all passkeys of a user and ends the sessions, but neither their own nor those of a stronger user", async () => {
+  const person = await makeHolder();
+  const second = makeAuthenticator(origin);
+  const added = await add(person, second);
+  assert.equal(await countPasskeys(person.id), 2);
+  const { token } = account;
+  const path = `/api/v1/users/${person.id}/passkeys`;
+  const other = await makeAccount(api.app);
+  assert.equal((await api.send("DELETE", path, { token: other.token })).status, 404);
+  const reader = await makeAgentToken(api.app, account, ["users.read"]);
+  assertProblem(await api.send("DELETE", path, { token: reader }), 403, "forbidden");
+  assert.equal(await countPasskeys(person.id), 2);
+  assert.equal(await readMe(person), 200);
+  assert.equal((await api.send("DELETE", path, { token })).status, 204);
+  assert.equal(await countPasskeys(person.id), 0);
+  assert.equal(await readMe(person), 401, "a session that a passkey began ends too");
+  for (const one of [person.authenticator, second]) assert.equal((await signIn(one)).status, 401);
+  assert.deepEqual(
+    (await removals(person.id)).map(([by, key]: [number, string]) => [by, Number(key)]),
+    [
+      [account.owner_id, added.body.id],
+      [account.owner_id, person.passkey],
+    ],
+  );
+  const listed = await api.send("GET", "/api/v1/users?limit=200", { token });
+  const shown = new Map(
+    listed.body.data.map((user: { id: number; passkeys: number }) => [user.id, user.passkeys]),
+  );
+  assert.equal(shown.get(person.id), 0);
+  const without = await makePerson();
+  const none = await api.send("DELETE", `/api/v1/users/${without.id}/passkeys`, { token });
+  assert.deepEqual([none.status, await readMe(without)], [204, 200], "nothing to remove");
+
+  const weak = await makeAgentToken(api.app, account, ["users.manage"]);
+  const { body } = await api.send("GET", "/api/v1/me", { token: weak });
+  for (const id of [body.user.id, account.owner_id])
+    assertProblem(
+      await api.send("DELETE", `/api/v1/users/${id}/passkeys`, { token: weak }),
+      403,
+      "forbidden",
+    );
 });

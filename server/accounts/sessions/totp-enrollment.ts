@@ -4,11 +4,11 @@ import { Secret } from "otpauth";
 import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
-import { invalidField, notFound, Refusal } from "../../lib/errors.ts";
+import { invalidField, Refusal } from "../../lib/errors.ts";
 import { recordAudit, type UserActor } from "../audit/record-audit.ts";
-import { grantedPermissions } from "../roles/granted-permissions.ts";
-import { refuseStronger, type Grantor } from "../roles/grantor.ts";
+import type { Grantor } from "../roles/grantor.ts";
 import { hashSecret } from "../tokens/token-text.ts";
+import { refuseStrongerUser } from "./internal/refuse-stronger-user.ts";
 import { isFactorCode, placeOfTotp, totpOf, type FactorOwner } from "./internal/second-factor.ts";
 import type { NewTotp, Totp } from "./session-schema.ts";
 import { requirePassword } from "./set-password.ts";
@@ -100,20 +100,8 @@ export async function removeTotpOf(
   user_id: number,
   now: Date,
 ): Promise<void> {
-  const { account_id } = grantor.actor;
-  if (user_id === grantor.actor.user_id)
-    throw new Refusal("forbidden", "Remove your own app in your profile, with one of its codes");
-  const user = await tx
-    .selectFrom("users as u")
-    .leftJoin("roles as r", (join) =>
-      join.onRef("r.account_id", "=", "u.account_id").onRef("r.id", "=", "u.role_id"),
-    )
-    .select(["u.is_owner", "r.permissions as role_permissions"])
-    .where("u.account_id", "=", account_id)
-    .where("u.id", "=", user_id)
-    .executeTakeFirst();
-  if (!user) throw notFound();
-  refuseStronger(grantor, "user", grantedPermissions(user));
+  const own_advice = "Remove your own app in your profile, with one of its codes";
+  await refuseStrongerUser(tx, grantor, user_id, own_advice);
   await dropTotp(tx, grantor.actor, user_id, now);
 }
 

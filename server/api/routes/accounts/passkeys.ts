@@ -8,6 +8,8 @@ import {
   removePasskey,
   signInWithPasskey,
 } from "../../../accounts/sessions/passkeys.ts";
+import { grantorOf } from "../../../accounts/roles/grantor.ts";
+import { removePasskeysOf } from "../../../accounts/sessions/remove-passkeys.ts";
 import {
   NewPasskey,
   Passkey,
@@ -15,6 +17,7 @@ import {
   PasskeyOptions,
 } from "../../../accounts/sessions/passkey-schema.ts";
 import { CurrentPassword, SignInResponse } from "../../../accounts/sessions/session-schema.ts";
+import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { findUser } from "../../../accounts/users/users.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
 import { clientOf } from "../../checks/client-of.ts";
@@ -84,6 +87,23 @@ export const passkeyRoutes = [
     params: closed({ id: pathId("The passkey") }),
     success: { 204: Type.Null() },
     handle: ({ app, actor, params: { id } }) => removePasskey(app, actor, id),
+  }),
+  route({
+    method: "DELETE",
+    url: "/api/v1/users/:id/passkeys",
+    id: "deleteUserPasskeys",
+    summary: "Remove the passkeys of a user who lost a device; the user's sessions end",
+    tag: "Users",
+    access: { anyOf: ["users.manage"] },
+    params: closed({ id: pathId("The user") }),
+    success: { 204: Type.Null() },
+    handle: async (context) => {
+      const { app, caller, params } = context;
+      await context.write((tx) =>
+        removePasskeysOf(tx, grantorOf(context), params.id, app.clock.now()),
+      );
+      app.notifications.send("token", accountTokensSubject(caller.account.id));
+    },
   }),
   publicRoute({
     method: "POST",
