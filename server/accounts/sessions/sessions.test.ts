@@ -253,6 +253,25 @@ test("a password is changed with the current one alone, and by a session alone",
   assert.equal(by_token.status, 403);
 });
 
+test("after ten wrong current passwords the right one is refused for a quarter of an hour, whatever it is asked for", async () => {
+  const { cookie, email } = await makeSignedIn();
+  const json = (current_password: string) => ({ json: { current_password } });
+  const addApp = (text: string) => browse("POST", "/api/v1/me/totp", cookie, json(text));
+  const addPasskey = (text: string) =>
+    browse("POST", "/api/v1/me/passkeys/options", cookie, json(text));
+  assert.equal((await addApp(password)).status, 201, "a right one does not count");
+  for (let guess = 1; guess <= 10; guess++)
+    assert.equal((await (guess % 2 ? addApp : addPasskey)(`guess ${guess}`)).status, 422);
+  const refused = await addPasskey(password);
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+  const change = { json: { current_password: password, password: "a new good password" } };
+  assert.equal((await browse("PUT", "/api/v1/me/password", cookie, change)).status, 429);
+  assert.equal((await signIn({ email, password })).status, 200, "sign-ins are counted apart");
+  api.clock.advance(15 * 60_000);
+  assert.equal((await addPasskey(password)).status, 200);
+});
+
 test("a user who signed in by a link alone sets the first password without another, and no later one", async () => {
   const json = { name: "Ravi", email: `${unique("person")}@test.example` };
   const user = await api.send("POST", "/api/v1/users", { token: account.token, json });

@@ -7,6 +7,10 @@ import { voidSignInLinks } from "../sign-in-emails.ts";
 import { accountTokensSubject } from "../tokens/token-directory.ts";
 import { endSessions } from "./end-sessions.ts";
 import { hashPassword, isPassword } from "./passwords.ts";
+import { countWithin, forgive } from "./throttle.ts";
+
+/** In a quarter of an hour. */
+const guesses_max = 10;
 
 /**
  * Sets a user's password, ends their other sessions and voids links that sign them in. Needs the current one where there is one: a session that was
@@ -30,9 +34,12 @@ export async function changePassword(
   app.notifications.send("token", accountTokensSubject(account_id));
 }
 
-/** Throws validation-failed (current_password) unless it is the user's, or the user has none. */
+/**
+ * Throws validation-failed (current_password) unless it is the user's, or the user has none; rate-limited after ten wrong
+ * ones, because whoever has somebody's session could guess.
+ */
 export async function requirePassword(
-  { db }: Pick<App, "db">,
+  { db, clock }: Pick<App, "db" | "clock">,
   { account_id, user_id }: Pick<UserActor, "account_id" | "user_id">,
   password: string | null,
 ): Promise<void> {
@@ -42,8 +49,18 @@ export async function requirePassword(
     .where("account_id", "=", account_id)
     .where("user_id", "=", user_id)
     .executeTakeFirst();
-  if (stored && !(await isPassword(password ?? "", stored.password_hash)))
-    throw invalidField("current_password", "is not your current password");
+  if (!stored) return;
+  const wrong = () => invalidField("current_password", "is not your current password");
+  if (password === null) throw wrong();
+  const subject = `current password of ${account_id} ${user_id}`;
+  await countWithin(
+    db,
+    new Map([[subject, guesses_max]]),
+    clock.now(),
+    (minutes) => `Too many wrong passwords; try again in ${minutes} min`,
+  );
+  if (!(await isPassword(password, stored.password_hash))) throw wrong();
+  await forgive(db, [subject]);
 }
 
 /** Stores the hash of a password. */
