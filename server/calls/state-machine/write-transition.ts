@@ -1,7 +1,7 @@
 // Stores call transitions.
 import { statement, type Executor } from "../../lib/database/database.ts";
 import type { Call, Leg } from "./call.ts";
-import type { Transition } from "./events-and-commands.ts";
+import type { Notes, Transition } from "./events-and-commands.ts";
 import { recipientOutcome } from "./transitions/recipient-outcome.ts";
 
 const writeCall = statement<{ written: boolean }>(
@@ -25,7 +25,7 @@ export async function writeTransition(
   { call, events, notes }: Omit<Transition, "commands">,
   now: Date,
 ): Promise<boolean> {
-  const { row, legs, outbox, durable } = rowsOf(before, { call, events });
+  const { row, legs, outbox, durable } = rowsOf(before, { call, events, notes });
   const rows = [row, legs, outbox].map((each) => JSON.stringify(each));
   const values = [call.account_id, call.id, fence, ...rows, durable, now];
   const [answer] = call.voice
@@ -66,7 +66,10 @@ export async function writeTransitions(
 }
 
 /** Returns the rows that a transition changes. */
-function rowsOf(before: Call, { call, events }: Pick<Transition, "call" | "events">) {
+function rowsOf(
+  before: Call,
+  { call, events, notes }: Pick<Transition, "call" | "events"> & { notes?: Notes | undefined },
+) {
   const { legs, plan: _plan, settings: _settings, voice: _voice, ...stored } = call;
   const { starred: _starred, unpaid_at: _unpaid, ...row } = stored;
   const changed = legs.filter((leg) => !before.legs.includes(leg));
@@ -74,13 +77,29 @@ function rowsOf(before: Call, { call, events }: Pick<Transition, "call" | "event
     row,
     legs: changed.map((leg) => legRow(call, leg)),
     outbox: events.map(({ type, at, data }) => ({ call_id: call.id, type, at, data })),
-    durable: isDurable(before, call, changed),
+    durable: isDurable(before, call, changed, notes),
   };
 }
 
-/** Every transition but ringing must survive a crash of the database: it starts, bills or decides something. */
-function isDurable(before: Call, call: Call, changed: readonly Leg[]): boolean {
-  return before.stage !== call.stage || changed.some(({ state }) => state !== "ringing");
+/**
+ * Whether the transition must survive a crash of the database: it starts, ends, bills or promises something, or has side
+ * effects. Others, such as a key, need not: the next transition stores the whole call again, and after a crash of the
+ * node leader, too, the call continues from before them.
+ */
+function isDurable(
+  before: Call,
+  call: Call,
+  changed: readonly Leg[],
+  { messages = [] }: Notes = {},
+): boolean {
+  return (
+    before.stage !== call.stage ||
+    changed.some(({ state }) => state !== "ringing") ||
+    before.opted_out !== call.opted_out ||
+    before.callback_at !== call.callback_at ||
+    before.recording_state !== call.recording_state ||
+    messages.some(({ state }) => state !== "recording")
+  );
 }
 
 /** Returns the rows of menu steps, transcript and messages, each with its time. */
