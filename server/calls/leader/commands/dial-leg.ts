@@ -52,9 +52,10 @@ async function dial(
   const began_ms = performance.now();
   let give_up_at_ms = began_ms + command.ring_seconds * 1_000;
   let isPrepared = leg.role !== "customer";
-  let isClaimed = leg.role === "customer" || !leg.on_trunk;
+  let isCounted = false;
   // An agent waits for this leg.
   const isUrgent = leg.role === "customer" && live.call.voice === null;
+  const isOfCampaign = leg.role === "customer" && !isUrgent;
   for (;;) {
     await leader.pace.acquire(isUrgent);
     if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.acquire(isUrgent);
@@ -75,16 +76,12 @@ async function dial(
     if (!leader.is_connected) return endUnplaced(leader, live, leg);
     if (performance.now() >= give_up_at_ms) return end(unreachable);
     if (!mayProceed(leader)) return;
-    if (leg.role === "customer") {
-      // A leg that is dialed once more was claimed by a node leader that died since.
-      const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
-      const blocker = await blockerAtDial(leader, live, waited_ms);
-      if (blocker && live.call.voice) return withdraw(blocker);
-      if (blocker) return end(canceled, blocker);
-    }
-    const refusal = isClaimed ? null : await claimAgentLeg(leader, live, leg);
-    if (refusal) return end(canceled, refusal);
-    isClaimed = true;
+    const blocker = await findBlocker(leader, live, leg, { began_ms, isCounted });
+    if (blocker === "unknown") await delay(retry_ms);
+    // The call may have ended while the database was asked.
+    if (blocker === "unknown" || given_up.aborted) continue;
+    if (blocker) return isOfCampaign ? withdraw(blocker) : end(canceled, blocker);
+    isCounted = true;
     if (!mayProceed(leader)) return;
     if (leg.role === "customer" && isAgentMissing(live)) {
       await delay(retry_ms);
@@ -100,6 +97,25 @@ async function dial(
       app.log.warn({ err: error }, "could not reach the switch; dialing again");
       await delay(retry_ms);
     }
+  }
+}
+
+/** Returns why the leg must not be dialed now, or null; `unknown` if the database does not respond. */
+async function findBlocker(
+  leader: Leader,
+  live: LiveCall,
+  leg: Leg,
+  { began_ms, isCounted }: { readonly began_ms: number; readonly isCounted: boolean },
+): Promise<CallBlocker | "unknown" | null> {
+  // Leg 1 is a recipient's, whose claim was the check. Any other follows requests to the switch since the agent's answer,
+  // or a node leader that died after its check.
+  const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
+  try {
+    if (leg.role === "customer") return await blockerAtDial(leader, live, waited_ms);
+    return leg.on_trunk ? await claimAgentLeg(leader, live, leg, isCounted) : null;
+  } catch (error) {
+    leader.app.log.warn({ err: error }, "could not check whether to dial a leg; checking again");
+    return "unknown";
   }
 }
 

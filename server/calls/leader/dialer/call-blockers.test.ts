@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test, type TestContext } from "node:test";
 import { startApi, type TestApi } from "../../../../test/support/api.ts";
-import { leadNodes, openCallClient } from "../../../../test/support/call-client.ts";
+import {
+  leadNodes,
+  openCallClient,
+  type CallClient,
+} from "../../../../test/support/call-client.ts";
 import {
   makeCallingAccount,
   makeSandboxTrunk,
@@ -10,16 +14,29 @@ import {
 import { makeSuppression } from "../../../../test/support/chat-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import type { TestAccount } from "../../../../test/support/account-factory.ts";
-import type { VoiceEvent, VoiceSession } from "../../../drivers/voice/driver.ts";
+import {
+  VoiceError,
+  type Dial,
+  type VoiceEvent,
+  type VoiceSession,
+} from "../../../drivers/voice/driver.ts";
 import { openSandboxVoiceDriver } from "../../../drivers/voice/sandbox/open-sandbox-driver.ts";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
+import { default_settings } from "../../../worker.ts";
+import type { LeaderTimes } from "../node/leader.ts";
 
 let api: TestApi;
 const sandbox = openSandboxVoiceDriver({ pace: 50 });
 /** Runs just before the leader receives the answer of any leg. */
 let beforeAnswer = async () => {};
+/** Runs just before a leader's dial reaches the switch. */
+let beforeDial = async (_dial: Dial) => {};
+/** Runs after the agent's answer and before the customer is dialed. */
+let beforeRingback = async () => {};
 /** Sends an event of the switch to the leader. */
 let sendToLeader: (event: VoiceEvent) => void;
+/** The switch's own. */
+let epoch: string;
 /** Simulates a restarted switch, which has lost its channels. */
 let isSwitchEmpty = false;
 
@@ -27,12 +44,21 @@ before(async () => {
   const open: typeof sandbox.open = (node, onEvent) => {
     sendToLeader = onEvent;
     const session = sandbox.open(node, (event) => {
+      if (event.type === "connected") ({ epoch } = event);
       if (event.type === "answered") void beforeAnswer().then(() => onEvent(event));
       else onEvent(event);
     });
+    const dial: VoiceSession["dial"] = async (leg) => {
+      await beforeDial(leg);
+      return session.dial(leg);
+    };
+    const ringback: VoiceSession["ringback"] = async (leg) => {
+      await beforeRingback();
+      return session.ringback(leg);
+    };
     const snapshot: VoiceSession["snapshot"] = async () =>
       isSwitchEmpty ? { epoch: "another", legs: [], bridges: [] } : session.snapshot();
-    return { ...session, snapshot };
+    return { ...session, snapshot, dial, ringback };
   };
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
   await makeSandboxTrunk(api.app);
@@ -42,11 +68,46 @@ after(async () => {
   await api.close();
 });
 
+const running: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  beforeAnswer = beforeDial = beforeRingback = async () => {};
+  for (const leaders of running.splice(0)) await leaders.stop();
+});
+
+/** Runs the node leaders until the end of the test. */
+function lead(times: LeaderTimes = default_settings.leaders): { stop(): Promise<void> } {
+  const leaders = leadNodes(api.app, times);
+  running.push(leaders);
+  return leaders;
+}
+
+const customer = "919800777900";
+
+/** The person asks not to be called. */
+async function optOut({ account_id }: TestAccount, phone = customer): Promise<void> {
+  const now = api.clock.now();
+  const suppression = {
+    account_id,
+    person: { phone },
+    channel: "voice",
+    scope: "all",
+    source: "manual",
+    reason: "opted out",
+    evidence: null,
+    occurred_at: now,
+    expires_at: null,
+    created_by: null,
+  } as const;
+  await api.app.db.query.transaction().execute((tx) => suppress(tx, suppression, now));
+}
+
 const roles = ({ legs }: { legs: { role: string }[] }) => legs.map(({ role }) => role);
 const endings = ({ status, ended_reason }: { status: string; ended_reason: string | null }) => [
   status,
   ended_reason,
 ];
+
+const fields = { to_number: customer.slice(2), from_number: "101" };
 
 /** Places a call with a node leader, and returns its call record once it is canceled. */
 async function canceledRecord(
@@ -55,39 +116,124 @@ async function canceledRecord(
   from_number = "101",
 ) {
   const client = await openCallClient(api, account);
-  const campaign = await client.call({ to_number: "9800777900", from_number });
+  const campaign = await client.call({ ...fields, from_number });
   await meanwhile();
-  const leaders = leadNodes(api.app);
-  try {
-    return await client.awaitCall(campaign, "canceled");
-  } finally {
-    await leaders.stop();
-  }
+  lead();
+  return client.awaitCall(campaign, "canceled");
 }
 
 test("does not call a customer who opts out while the agent's phone rings", async () => {
   const account = await makeCallingAccount(api.app);
-  const { account_id } = account;
-  const optOut = {
-    account_id,
-    person: { phone: "919800777900" },
-    channel: "voice",
-    scope: "all",
-    source: "manual",
-    reason: "opted out",
-    evidence: null,
-    occurred_at: api.clock.now(),
-    expires_at: null,
-    created_by: null,
-  } as const;
-  beforeAnswer = async () => {
-    const tx = api.app.db.query.transaction();
-    await tx.execute((inside) => suppress(inside, optOut, api.clock.now()));
-  };
+  beforeAnswer = () => optOut(account);
   const record = await canceledRecord(account);
-  beforeAnswer = async () => {};
   assert.deepEqual(endings(record), ["canceled", "suppressed"]);
   assert.deepEqual([roles(record), record.cost], [["agent"], 1]);
+});
+
+test("does not call a customer who opts out while the dial waits for the switch", async () => {
+  const account = await makeCallingAccount(api.app);
+  const client = await openCallClient(api, account);
+  beforeAnswer = async () => sendToLeader({ type: "disconnected", seen_at: api.clock.now() });
+  const campaign = await client.call(fields);
+  lead();
+  await eventually(async () => roles((await client.callRecords(campaign))[0]).length === 2);
+  await optOut(account);
+  sendToLeader({ type: "connected", epoch });
+  await assertNotCalled(await client.awaitCall(campaign, "canceled", "in-progress", "completed"));
+});
+
+test("does not call a customer who opts out while a node leader has died before it dialed", async () => {
+  const account = await makeCallingAccount(api.app);
+  const client = await openCallClient(api, account);
+  const reached = Promise.withResolvers<void>();
+  beforeDial = async ({ leg }) => {
+    if (!leg.endsWith("-2")) return;
+    reached.resolve();
+    // Never reaches the switch.
+    await new Promise(() => {});
+  };
+  const campaign = await client.call(fields);
+  const first = lead();
+  await reached.promise;
+  await first.stop();
+  await optOut(account);
+  const { leaders: times } = default_settings;
+  lead({ ...times, missing_ms: 100 });
+  const record = await client.awaitCall(campaign, "canceled", "in-progress", "completed");
+  await assertNotCalled(record, ["agent", "customer", "customer"]);
+});
+
+/** Asserts that the call ended as suppressed and the last leg, the customer's, was not dialed. */
+async function assertNotCalled(
+  record: Awaited<ReturnType<CallClient["awaitCall"]>>,
+  expected = ["agent", "customer"],
+): Promise<void> {
+  assert.deepEqual(endings(record), ["canceled", "suppressed"]);
+  assert.deepEqual([roles(record), record.cost], [expected, 1]);
+  const { status, blocker, ringing_at } = record.legs.at(-1);
+  assert.deepEqual([status, blocker, ringing_at], ["canceled", "suppressed", null]);
+}
+
+test("does not ring an agent's phone that is suppressed while its dial is repeated", async () => {
+  const account = await makeCallingAccount(api.app);
+  const agent = "919800777901";
+  beforeDial = async () => {
+    beforeDial = async () => {};
+    await optOut(account, agent);
+    throw new VoiceError("unreachable", "the switch could not be reached");
+  };
+  const record = await canceledRecord(account, async () => {}, agent.slice(2));
+  assert.deepEqual(endings(record), ["canceled", "suppressed"]);
+  assert.deepEqual([roles(record), record.legs[0].ringing_at, record.cost], [["agent"], null, 0]);
+});
+
+/** From the agent's answer on, keeps suppressions from being read. */
+async function lockSuppressions(t: TestContext) {
+  const { pool } = api.app.db;
+  const locker = await pool.connect();
+  t.after(() => locker.release(true));
+  beforeRingback = async () => {
+    await locker.query("begin; lock table suppressions in access exclusive mode");
+  };
+  const waiting = `from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%suppressions%'`;
+  return {
+    /** Waits until somebody reads them. */
+    isAwaited: () =>
+      eventually(async () => (await pool.query(`select ${waiting}`)).rows.length > 0),
+    /** Ends the connections that read them. */
+    endWaiting: () => pool.query(`select pg_terminate_backend(pid) ${waiting}`),
+    unlock: () => locker.query("rollback"),
+  };
+}
+
+test("checks the suppressions again if the database fails just before the customer is dialed", async (t) => {
+  const client = await openCallClient(api, await makeCallingAccount(api.app));
+  const lock = await lockSuppressions(t);
+  const campaign = await client.call(fields);
+  lead();
+  await lock.isAwaited();
+  await lock.endWaiting();
+  await lock.unlock();
+  const { call_id } = await client.awaitCall(campaign, "in-progress");
+  await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  await client.awaitCall(campaign, "completed");
+});
+
+test("does not ring the customer of a call that was hung up during the last check", async (t) => {
+  const client = await openCallClient(api, await makeCallingAccount(api.app));
+  const lock = await lockSuppressions(t);
+  const dialed: string[] = [];
+  beforeDial = async ({ leg }) => void dialed.push(leg.split("-").at(-1)!);
+  const campaign = await client.call(fields);
+  lead();
+  await lock.isAwaited();
+  const [{ call_id }] = await client.callRecords(campaign);
+  await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  await eventually(async () => (await client.callRecords(campaign))[0].legs[0].ended_at !== null);
+  await lock.unlock();
+  const record = await client.awaitCall(campaign, "canceled");
+  assert.deepEqual([record.ended_reason, record.cost, dialed], ["hung_up_by_api", 1, ["1"]]);
 });
 
 test("does not ring a suppressed phone as the agent of a click-to-call", async () => {
@@ -104,7 +250,6 @@ test("does not call a customer whose calling window closes while the agent's pho
   api.clock.set("2026-11-02T15:29:59Z");
   beforeAnswer = async () => api.clock.set("2026-11-02T15:30:00Z");
   const record = await canceledRecord(account);
-  beforeAnswer = async () => {};
   assert.deepEqual(endings(record), ["canceled", "night_window"]);
   assert.deepEqual(roles(record), ["agent"]);
 });
@@ -114,14 +259,13 @@ test("does not place a call of an account that has lost the feature", async () =
   const account = await makeCallingAccount(api.app);
   const { account_id } = account;
   const client = await openCallClient(api, account);
-  await client.call({ to_number: "9800777900", from_number: "101" });
+  await client.call(fields);
   const accounts = db.query.updateTable("accounts").where("account_id", "=", account_id);
   await accounts.set({ features: [] }).execute();
-  const leaders = leadNodes(api.app);
+  lead();
   const calls = db.query.selectFrom("calls").select(["stage", "status", "ended_reason"]);
   const readCall = () => calls.where("account_id", "=", account_id).executeTakeFirstOrThrow();
   await eventually(async () => (await readCall()).stage === "ended");
-  await leaders.stop();
   assert.deepEqual(endings(await readCall()), ["canceled", "not_allowed"]);
 });
 
@@ -137,8 +281,8 @@ test("bills a call lost with its switch until the switch was last seen", async (
   const account = await makeCallingAccount(app);
   await setCalling(app, account, { calls_recorded: false });
   const client = await openCallClient(api, account);
-  const leaders = leadNodes(app);
-  const campaign = await client.call({ to_number: "9800777900", from_number: "101" });
+  lead();
+  const campaign = await client.call(fields);
   await client.awaitCall(campaign, "in-progress");
   sendToLeader({ type: "disconnected", seen_at: clock.now() });
   clock.advance(36_000_000);
@@ -146,6 +290,5 @@ test("bills a call lost with its switch until the switch was last seen", async (
   sendToLeader({ type: "connected", epoch: "another" });
   const record = await client.awaitCall(campaign, "completed");
   isSwitchEmpty = false;
-  await leaders.stop();
   assert.deepEqual([record.ended_reason, record.cost], ["node_lost", 2]);
 });

@@ -50,12 +50,12 @@ export async function blockerBeforeCustomer(
   return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
 }
 
-/** After waiting this long, a campaign's dial is checked again. */
+/** After this long, the customer of a dial is checked again. */
 const waited_ms_max = 500;
 
 /**
- * Returns why the customer's leg must not be dialed, or null. The recipient of a campaign was checked when it
- * was claimed; that may have changed while the dial waited for the rate limit or the switch.
+ * Returns why the customer's leg must not be dialed, or null. What was checked `waited_ms` ago may have changed while
+ * the dial waited for the rate limit or the switch.
  */
 export async function blockerAtDial(
   { app }: Leader,
@@ -64,8 +64,8 @@ export async function blockerAtDial(
 ): Promise<CallBlocker | null> {
   const now = app.clock.now();
   if (!mayCallCustomer(call, now)) return "night_window";
-  if (!call.voice || waited_ms < waited_ms_max) return null;
-  if (!(await isCampaignOpen(app.db.pool, call))) return "held";
+  if (waited_ms < waited_ms_max) return null;
+  if (call.voice && !(await isCampaignOpen(app.db.pool, call))) return "held";
   return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
 }
 
@@ -74,15 +74,17 @@ const claimLeg = statement<{ blocker: CallBlocker | null }>(
 );
 
 /**
- * Returns why an agent's leg on a trunk must not be dialed, or null; then the leg is counted for the caps. The claim
- * of a click-to-call has counted its own agent's first leg, as claims count customers' legs.
+ * Returns why an agent's leg on a trunk must not be dialed, or null; then the leg is counted for the caps, unless it
+ * `isCounted` already. The claim of a click-to-call has counted its own agent's first leg, as claims count customers'
+ * legs.
  */
 export async function claimAgentLeg(
   { app }: Leader,
   { call }: LiveCall,
   { id, number }: Leg,
+  isCounted: boolean,
 ): Promise<CallBlocker | null> {
-  if (id === 1 && call.plan.from_group_id === null)
+  if (isCounted || (id === 1 && call.plan.from_group_id === null))
     return (await isNumberSuppressed(app, call, number)) ? "suppressed" : null;
   const values = [call.account_id, call.id, number, app.clock.now()];
   const [claimed] = await claimLeg(app.db.pool, values);
