@@ -1,11 +1,12 @@
 -- Claims due recipients of a voice campaign in these time zones: creates a call for each, its leg marked as
--- dialing, and reserves one credit. Promised callbacks come first; then retries and first calls alternate, so that
--- retries do not wait behind the whole list. Suppressed recipients are skipped for good, whatever the
--- suppression's scope, because calls have no category; so are those at the account's limit of calls a day, unless
--- they asked for a callback. Customers on a live call wait; so do all while the account or the token is at its cap,
--- and for an hour those whose phone is at its cap. Claims on other nodes at the same moment are not counted yet. Without credit it claims none, and holds the campaign
--- once the account has no campaign call in progress, because those usually release credit. The leg is dialed right
--- after the commit, so the commit waits for the disk.
+-- dialing, and reserves one credit. Promised callbacks and their retries come first; then retries and first calls
+-- alternate, so that retries do not wait behind the whole list. Suppressed recipients are skipped for good, whatever
+-- the suppression's scope, because calls have no category; so are those at the account's limit of calls a day, unless
+-- the call is a callback that they asked for. Customers on a live call wait; so do all while the account or the token
+-- is at its cap, and for an hour those whose phone is at its cap. Claims on other nodes at the same moment are not
+-- counted yet. Without credit it claims none, and holds the campaign once the account has no campaign call in
+-- progress, because those usually release credit. The leg is dialed right after the commit, so the commit waits for the
+-- disk.
 create or replace function claim_recipients(
   p_account_id bigint, p_campaign_id bigint, p_node_id bigint, p_fence bigint, p_take int,
   p_caller_id text, p_time_zones text[], p_now timestamptz
@@ -18,7 +19,7 @@ declare
   v_calls_a_day int;
   v_ids int[];
   v_phones text[];
-  v_retried boolean[];
+  v_is_callback boolean[];
   v_is_suppressed boolean[];
   v_counted boolean[];
   v_suppressed int[] := '{}';
@@ -71,13 +72,13 @@ begin
   ), next as materialized (
     select r.* from ordered o
     cross join lateral (
-      select r.id, r.phone, r.priority from voice_recipients r
+      select r.id, r.phone, r.callbacks > r.callbacks_placed as is_callback from voice_recipients r
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = o.id
         and r.state = 'waiting' and r.due_at <= p_now
       for update skip locked) r
     limit p_take + c_more
   ), checked as (
-    select row_number() over () as place, n.id, n.phone, n.priority > 0 as retried, exists (
+    select row_number() over () as place, n.id, n.phone, n.is_callback, exists (
         select from suppressions s
         where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
           and (s.expires_at is null or s.expires_at > p_now)) as suppressed,
@@ -87,15 +88,15 @@ begin
     from next n
   )
   select array_agg(j.id order by j.place), array_agg(j.phone order by j.place),
-    array_agg(j.retried order by j.place), array_agg(j.suppressed order by j.place),
+    array_agg(j.is_callback order by j.place), array_agg(j.suppressed order by j.place),
     array_agg(j.counted order by j.place)
-  into v_ids, v_phones, v_retried, v_is_suppressed, v_counted from checked j;
+  into v_ids, v_phones, v_is_callback, v_is_suppressed, v_counted from checked j;
 
   -- Not within the query: on Citus, a function called for its rows cannot read other rows of the account.
   for v_i in 1 .. coalesce(cardinality(v_ids), 0) loop
     if v_is_suppressed[v_i] then
       v_suppressed := v_suppressed || v_ids[v_i];
-    elsif v_retried[v_i] and v_calls_a_day is not null
+    elsif not v_is_callback[v_i] and v_calls_a_day is not null
       and customer_attempts(p_account_id, v_phones[v_i], p_now) >= v_calls_a_day then
       v_limited := v_limited || v_ids[v_i];
     elsif v_counted[v_i] and call_room(p_account_id, 'number:' || phone_key(v_phones[v_i]), p_now) < 1 then

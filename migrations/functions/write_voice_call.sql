@@ -44,6 +44,8 @@ begin
       due_at = case when v_state = 'waiting' then v_due_at else r.due_at end,
       finished_at = case when v_state = 'waiting' then null else v_call.ended_at end,
       callbacks = r.callbacks + case when v_state = 'waiting' then v_callbacks else 0 end,
+      -- A call that was not dialed has placed none.
+      callbacks_placed = case when v_uncounted = 1 then r.callbacks_placed else r.callbacks end,
       attempts = r.attempts - v_uncounted
     where r.account_id = p_account_id and r.campaign_id = v_call.campaign_id
       and r.id = v_call.recipient_id and r.state = 'calling' and r.call_id = p_call_id;

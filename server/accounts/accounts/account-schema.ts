@@ -120,7 +120,7 @@ const calls = {
       minimum: 1,
       maximum: 100,
       description:
-        "The most times in any 24 hours that a customer's phone is rung, by campaigns and click-to-calls together; callbacks that the customer asked for and test calls are placed all the same; null: no limit",
+        "The most times in any 24 hours that a customer's phone is rung, by campaigns and click-to-calls together; callbacks that the customer asked for, though not their retries, and test calls are placed all the same; null: no limit",
       "x-reason": "must be 1 to 100 calls, or null for no limit",
     }),
   ),

@@ -1205,6 +1205,7 @@ export interface VoiceRecipients {
   audio_name: string | null;
   call_id: number | null;
   callbacks: Generated<number>;
+  callbacks_placed: Generated<number>;
   campaign_id: number;
   due_at: Date;
   finished_at: Date | null;

@@ -5,6 +5,7 @@ import { openCallFixture, type CallFixture } from "../../../../test/support/call
 import { openCallClient, type CallClient } from "../../../../test/support/call-client.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import { makeCallingAccount, setCalling } from "../../../../test/support/telephony-factory.ts";
+import { makeContact } from "../../../../test/support/crm-factory.ts";
 import { makeVoiceCampaign } from "../../../../test/support/voice-factory.ts";
 
 let fixture: CallFixture;
@@ -47,6 +48,12 @@ async function deferred(client: CallClient, path: string) {
     async () => new Date((await recipientOf(client, path)).due_at) > fixture.api.clock.now(),
   );
   return recipientOf(client, path);
+}
+
+/** Passes this time, and wakes the node leaders for what is due then. */
+async function passMinutes(minutes: number): Promise<void> {
+  fixture.api.clock.advance(minutes * 60_000);
+  fixture.app.notifications.send("voice_work", String(fixture.trunk_id));
 }
 
 const ended = (client: CallClient, path: string) =>
@@ -132,6 +139,79 @@ test("keeps a callback that the customer asked for, and places test calls, beyon
     await ended(client, path);
     assert.equal((await statusOf(client, path)).failed, 1);
   }
+});
+
+test("counts the retries of a promised callback toward the limit of a day: automatic ones, and those on request", async () => {
+  const client = await openClient(1);
+  const phone = "919804777486";
+  await ended(client, await launch(client, phone));
+  const recipient = { attempts: 1, callbacks: 1 };
+  const retried = { max_retry: 3, retry_after_minutes: 1 };
+  const path = await launch(client, phone, { recipient, campaign: retried });
+  assert.equal((await deferred(client, path)).attempts, 2);
+  await passMinutes(1);
+  await eventually(async () => {
+    const { pending, attempts } = await statusOf(client, path);
+    return pending === 0 || attempts > 1;
+  });
+  const automatic = await statusOf(client, path);
+  assert.deepEqual([automatic.skipped, automatic.attempts], [1, 1]);
+
+  const other = await launch(client, phone, { recipient });
+  await ended(client, other);
+  assert.equal((await statusOf(client, other)).busy, 1);
+  await passMinutes(60 * 23);
+  const { status } = await fixture.api.send("POST", `${other}/retry`, {
+    token: client.token,
+    json: {},
+    headers: { "idempotency-key": "retry" },
+  });
+  assert.equal(status, 200);
+  await passMinutes(0);
+  await ended(client, other);
+  const requested = await statusOf(client, other);
+  assert.deepEqual([requested.skipped, requested.attempts], [1, 1]);
+});
+
+test("places each callback that the customer asked for on the last one, up to five, beyond the limit of a day", async () => {
+  const client = await openClient(1);
+  const callback = { type: "callback", delay_minutes: 10, prompt: null };
+  const menu = { start: "later", nodes: { later: callback } };
+  const plan = {
+    content: { call_type: "obd_ivr", menu },
+    opt_out_key: null,
+    answering_machine: "off",
+  };
+  // The sandbox answers by the real clock, so that each callback is due at once.
+  fixture.api.clock.advance(3_600_000);
+  const path = await launch(client, "919805777900", {
+    campaign: { call_type: "obd_ivr", plan: JSON.stringify(plan) },
+  });
+  await ended(client, path);
+  const { answered, attempts } = await statusOf(client, path);
+  assert.deepEqual([answered, attempts], [1, 6]);
+});
+
+test("still places a promised callback beyond the limit of a day if its dial was withdrawn", async () => {
+  const client = await openClient(1);
+  const { app, api } = fixture;
+  const phone = "12126777404";
+  api.clock.set("2027-05-03T06:00:00Z");
+  await ended(client, await launch(client, phone));
+  // The contact moved to where it is night.
+  const kolkata = { night_calling: false, time_zone: "Asia/Kolkata" };
+  await setCalling(app, client.account, kolkata);
+  const moved = { name: "Ada", phone: phone.slice(1), phone_e164: `+${phone}` };
+  await makeContact(app, client.account, { ...moved, time_zone: "Asia/Tokyo" });
+  api.clock.set("2027-05-03T13:00:00Z");
+  const path = await launch(client, phone, { recipient: { attempts: 1, callbacks: 1 } });
+  const { attempts, due_at } = await deferred(client, path);
+  assert.deepEqual([attempts, due_at], [1, "2027-05-04T03:30:00.000Z"]);
+  api.clock.set(due_at);
+  await passMinutes(0);
+  await ended(client, path);
+  const { failed, skipped } = await statusOf(client, path);
+  assert.deepEqual([failed, skipped], [1, 0]);
 });
 
 test("limits the calls of a new account to seven per customer and day, which one request alone never reaches", async () => {
