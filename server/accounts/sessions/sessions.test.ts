@@ -189,6 +189,16 @@ test("signing out ends one session, and signing out everywhere all of the user's
   assert.deepEqual([await works(cookieOf(second)), await works(cookieOf(third))], [401, 401]);
 });
 
+test("the sessions of a deactivated user do not go on when the user is activated again", async () => {
+  const { id, cookie } = await makeSignedIn();
+  for (const active of [false, true]) {
+    const { token } = account;
+    const answer = await api.send("PATCH", `/api/v1/users/${id}`, { token, json: { active } });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await browse("GET", "/api/v1/me", cookie)).status, 401);
+  }
+});
+
 test("a user lists and ends the own sessions alone, each with its client", async () => {
   const { email, cookie } = await makeSignedIn();
   const elsewhere = { ...same_site, "user-agent": "Phone/1.0" };

@@ -1,5 +1,6 @@
 import { createUser } from "../../../accounts/users/create-user.ts";
 import { grantorOf } from "../../../accounts/roles/grantor.ts";
+import { endSessionsOf } from "../../../accounts/sessions/end-sessions.ts";
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { updateUser } from "../../../accounts/users/update-user.ts";
 import { NewUser, UserResponse, UserPatch } from "../../../accounts/users/user-schema.ts";
@@ -58,9 +59,13 @@ export const userRoutes = [
     success: { 200: UserResponse },
     handle: async (context) => {
       const { app, caller, params, body } = context;
-      const user = await context.write((tx) =>
-        updateUser(tx, grantorOf(context), params.id, body, app.clock.now()),
-      );
+      const user = await context.write(async (tx) => {
+        const now = app.clock.now();
+        const updated = await updateUser(tx, grantorOf(context), params.id, body, now);
+        // They would go on if the user is activated again.
+        if (!updated.active) await endSessionsOf(tx, context.actor, params.id, now);
+        return updated;
+      });
       app.notifications.send("token", accountTokensSubject(caller.account.id));
       return user;
     },
