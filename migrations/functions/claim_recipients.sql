@@ -34,13 +34,15 @@ begin
   if exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
     return;
   end if;
-  -- Pausing and cancelling lock the campaign too.
+  -- Pausing and cancelling lock the campaign too. A statement that waits for the lock does not see a hold that was set
+  -- meanwhile.
   select * into v_campaign from voice_campaigns v
     where v.account_id = p_account_id and v.id = p_campaign_id and v.state = 'running'
-      and not exists (
-        select from voice_holds h where h.account_id = p_account_id and h.campaign_id = p_campaign_id)
     for share;
-  if not found then return; end if;
+  if not found or exists (
+    select from voice_holds h where h.account_id = p_account_id and h.campaign_id = p_campaign_id) then
+    return;
+  end if;
   v_campaign.caller_id := coalesce(v_campaign.caller_id, (
     select default_caller_id(p_account_id, row(t.*)::trunks) from trunks t where t.id = v_campaign.trunk_id), p_caller_id);
   -- The caller ID was assigned to another account meanwhile: a worker pauses the campaign.

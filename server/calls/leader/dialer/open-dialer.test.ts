@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeCallingAccount } from "../../../../test/support/telephony-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
+import { awaitsLock } from "../../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../../test/support/voice-factory.ts";
 import { claimRecipients, findDialable } from "../node/leader-statements.ts";
@@ -140,6 +141,32 @@ test("does not call a recipient who opted out after the previous node leader die
     .where("id", "=", call!.id)
     .executeTakeFirstOrThrow();
   assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
+});
+
+test("claims no recipient of a campaign that is paused while the claim waits for it", async () => {
+  const { app, account, trunk_id, node_id } = fixture;
+  const { account_id } = account;
+  const made = await makeVoiceCampaign(app, account, {
+    campaign: { trunk_id },
+    recipients: people(1),
+  });
+  const { db, clock } = app;
+  const { claiming } = await db.query.transaction().execute(async (tx) => {
+    await tx
+      .selectFrom("voice_campaigns")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("id", "=", made.id)
+      .forNoKeyUpdate()
+      .execute();
+    const claim = { ...claimOf, account_id, campaign_id: made.id, node_id };
+    const waiting = claimRecipients(db.pool, claim, clock.now());
+    await awaitsLock(db.query);
+    const held = { account_id, campaign_id: made.id, reason: "manual", set_at: clock.now() };
+    await tx.insertInto("voice_holds").values(held).execute();
+    return { claiming: waiting };
+  });
+  assert.deepEqual(await claiming, []);
 });
 
 test("lets a recipient claimed by a dead node leader wait, uncounted, when the campaign was paused since", async () => {
