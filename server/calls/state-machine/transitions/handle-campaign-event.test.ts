@@ -631,6 +631,16 @@ test("transfers a caller whose AI agent is lost to a person, or ends the call as
   assert.equal(alone.call.ended_reason, "agent_lost");
 });
 
+test("records the person to whom a caller is transferred whose AI agent could not be connected", () => {
+  const run = answer(ai);
+  const settings = { ...run.call.settings, recorded: true };
+  run.call = { ...run.call, settings, recording_state: "recording" };
+  take(run, { type: "conversation_ended", reason: "lost" });
+  take(run, { type: "agent_found", to: agent("101") });
+  take(run, { type: "answered", leg: 2 });
+  assert.ok(done(run).includes("record"));
+});
+
 test("records an opt-out when the AI agent calls the tool, whoever ends the call and however", () => {
   const optedOut = () => {
     const run = answer({ ...ai, attempts_max: 3 });

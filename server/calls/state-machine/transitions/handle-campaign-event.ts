@@ -268,12 +268,16 @@ function transferOrEnd(call: Call, at: Date, ended_reason: string): Transition {
   return to ? requestTransferAgent(call, to) : endAnsweredCall(call, at, ended_reason);
 }
 
-/** Returns the call after its caller is bridged to a person, which also starts a missing recording. */
+/**
+ * Returns the call after its caller is bridged to a person, which also starts a missing recording: none was begun if the
+ * AI agent could not be connected. A second command changes nothing.
+ */
 export function bridgeToAgent(call: Call): { call: Call; commands: Command[] } {
-  const recorded = call.settings.recorded && call.recording_state === "none";
+  const isMissing = call.settings.recorded && call.recording_state === "none";
+  const recording_state = isMissing ? "recording" : call.recording_state;
   const bridged = { ...moveTo(call, { doing: "bridged" }), abandoned: false };
   return {
-    call: { ...bridged, recording_state: recorded ? "recording" : call.recording_state },
-    commands: recorded ? [{ type: "record" }] : [],
+    call: { ...bridged, recording_state },
+    commands: recording_state === "recording" ? [{ type: "record" }] : [],
   };
 }
