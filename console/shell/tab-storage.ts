@@ -1,4 +1,4 @@
-// What a tab keeps for the signed-in user, such as drafts with their recipients. Nobody else may see it.
+// What a tab keeps for the signed-in user, such as drafts with their recipients. No other user may see it.
 import type { Me } from "../api/me.ts";
 
 const owner_key = "kept-for";

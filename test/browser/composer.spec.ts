@@ -112,7 +112,7 @@ test("a campaign whose answer is lost is sent once when it is sent again", async
   await expect(page.getByRole("row", { name: /Once/ })).toHaveCount(1);
 });
 
-test("a draft and its recipients are shown to nobody else who signs in in the tab", async ({
+test("a draft and its recipients are not shown to another user who signs in in the tab", async ({
   openPage,
   page,
   service,

@@ -165,7 +165,7 @@ test("a call without a free agent counts as abandoned when its caller hangs up, 
   assert.deepEqual((await missed()).slice(before_count), [[account_id, data]]);
 });
 
-test("an opt-out of a caller who withholds the number suppresses nobody, and the call cannot be placed again", async () => {
+test("an opt-out of a caller who withholds the number suppresses no one, and the call cannot be placed again", async () => {
   const prompt = { say: "We will not call again", language: "en" };
   const number = await numberOf(fixture, {
     menu_id: await menuOf({ main: { type: "opt_out", prompt } }),

@@ -16,7 +16,7 @@ export async function endThrottling(
     reason: "throttled",
   } as const;
   const { ends_at, number_ids } = await app.db.query.transaction().execute(async (tx) => {
-    const { number_ids } = await liftHold(tx, { ...held, until: now }, now);
+    const lifted = await liftHold(tx, { ...held, until: now }, now);
     // Throttled again since the job was scheduled.
     const found = await tx
       .selectFrom("chat_holds")
@@ -26,7 +26,7 @@ export async function endThrottling(
       .where("subject_id", "=", held.subject_id)
       .where("reason", "=", held.reason)
       .executeTakeFirst();
-    return { ends_at: found?.ends_at ?? null, number_ids };
+    return { ends_at: found?.ends_at ?? null, number_ids: lifted.number_ids };
   });
   if (ends_at) return { again_at: ends_at };
   wakeSenders(app, account_id, number_ids);

@@ -69,8 +69,8 @@ async function answered(content: VoiceContent, opt_out_key: string | null = null
 }
 
 /** Handles the events in order; returns the call after them, and whether the last transaction waited for the disk. */
-async function store(before: Call, ...events: readonly Untimed[]) {
-  let call = before;
+async function store(first: Call, ...events: readonly Untimed[]) {
+  let call = first;
   for (const event of events) {
     const next = runTransition(call, line, { ...event, at: noon });
     assert.ok(next && next.call.steps > call.steps, `${event.type} stores nothing`);
@@ -137,19 +137,13 @@ test("a promised callback survives a crash of the database", async () => {
 test("the end of a recording survives a crash of the database", async () => {
   const recorded = await store(await answered(talking), { type: "recorded", ok: true });
   assert.deepEqual([recorded.call.recording_state, recorded.isDurable], ["ready", true]);
-  const node = {
-    type: "record",
-    prompt,
-    next: "bye",
-    max_seconds: 60,
-    silence_seconds: 3,
-  } as const;
-  const begun = await store(await answered(menuTo({ ...node, next: "main" })), press("1"));
-  const { visit } = begun.call.position!;
-  const playback = `${messageName(begun.call, visit).slice(0, -`m${visit}`.length)}p${visit}`;
-  const recording = await store(begun.call, { type: "played", leg: 1, playback, ok: true });
-  const name = messageName(recording.call, recording.call.position!.visit);
-  const left = await store(recording.call, { type: "message", recording: name, ok: true });
+  const limits = { max_seconds: 60, silence_seconds: 3 };
+  const node = { type: "record", prompt, next: "main", ...limits } as const;
+  const { call: asked } = await store(await answered(menuTo(node)), press("1"));
+  const playback = playbackName(asked, asked.position!.visit);
+  const { call } = await store(asked, { type: "played", leg: 1, playback, ok: true });
+  const recording = messageName(call, call.position!.visit);
+  const left = await store(call, { type: "message", recording, ok: true });
   assert.deepEqual([left.call.stage, left.isDurable], ["talking", true]);
 });
 

@@ -5,6 +5,15 @@ export function findRuleForKey(rules: readonly AiAgentRule[], key: string): AiAg
   return rules.find(({ keys }) => keys.includes(key)) ?? null;
 }
 
+/** Finds the opt-out of a key that was pressed alone. */
+export function findOptOutForKeys(
+  rules: readonly AiAgentRule[],
+  pressed: string,
+): AiAgentRule | null {
+  const rule = pressed.length === 1 ? findRuleForKey(rules, pressed) : null;
+  return rule?.then === "opt_out" ? rule : null;
+}
+
 /** Matches a keyword as whole words in their order, ignoring case and punctuation. */
 export function findRuleForUtterance(
   rules: readonly AiAgentRule[],

@@ -1,7 +1,7 @@
 // The dialog of the scripted AI agent: what it says next, which field it asks for and how the call continues.
 import type { AiAgentField, AiAgentPlan, AiAgentRule } from "../driver.ts";
 import type { Conversation } from "../open-conversation.ts";
-import { findRuleForKey, findRuleForUtterance } from "./find-rule.ts";
+import { findOptOutForKeys, findRuleForKey, findRuleForUtterance } from "./find-rule.ts";
 import { collectDigits } from "./collect-digits.ts";
 import type { AudioOutput } from "./open-audio-output.ts";
 
@@ -28,7 +28,7 @@ export function openDialog(
   output: AudioOutput,
   conversation: Conversation,
 ): Dialog {
-  const answered = new Set<string>();
+  const answers = openAnswers(conversation);
   let asked: AiAgentField | null = null;
   /** Ends the conversation after the final text. */
   let finish: (() => void) | null = null;
@@ -37,29 +37,22 @@ export function openDialog(
 
   const proceed = () => {
     keys.reset();
-    asked = plan.fields.find(({ key }) => !answered.has(key)) ?? null;
+    asked = plan.fields.find(({ key }) => !answers.has(key)) ?? null;
     if (asked) output.say(asked.question, () => {});
     else if (plan.fields.length > 0 && plan.closing !== "")
       // Every field is asked: the caller does not wait for more.
       output.say(plan.closing, (finish = () => conversation.tool({ name: "end_call" })));
   };
-  const note = (field: string, value: string) => {
-    answered.add(field);
-    if (value !== "") conversation.tool({ name: "set_lead_field", field, value });
-  };
-  const answer = (value: string) => {
-    if (asked) note(asked.key, value.slice(0, value_characters_max));
+  const answer = (value: string, optOut: AiAgentRule | null = null) => {
+    if (optOut) return follow(optOut);
+    if (asked) answers.note(asked.key, value.slice(0, value_characters_max));
     proceed();
   };
-  const answerByKeys = (pressed: string) => {
-    const rule = pressed.length === 1 ? findRuleForKey(plan.rules, pressed) : null;
-    if (rule?.then === "opt_out") follow(rule);
-    else answer(pressed);
-  };
-  const keys = collectDigits({ later: conversation.later, complete: answerByKeys });
+  const complete = (pressed: string) => answer(pressed, findOptOutForKeys(plan.rules, pressed));
+  const keys = collectDigits({ later: conversation.later, complete });
   const follow = (rule: AiAgentRule) => {
     keys.reset();
-    if (rule.set) note(rule.set.field, rule.set.value);
+    if (rule.set) answers.note(rule.set.field, rule.set.value);
     hasOptedOut ||= rule.then === "opt_out";
     if (rule.then === "opt_out") conversation.tool({ name: "opt_out" });
     finish = endingOf(plan, rule, conversation);
@@ -96,6 +89,18 @@ export function openDialog(
       else sayFallback();
     },
     isCollectingKeys: keys.isCollecting,
+  };
+}
+
+/** The fields that are answered, also by a rule, or skipped. */
+function openAnswers({ tool }: Conversation) {
+  const answered = new Set<string>();
+  return {
+    has: (field: string) => answered.has(field),
+    note(field: string, value: string) {
+      answered.add(field);
+      if (value !== "") tool({ name: "set_lead_field", field, value });
+    },
   };
 }
 
