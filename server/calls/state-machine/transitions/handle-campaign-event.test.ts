@@ -631,7 +631,7 @@ test("transfers a caller whose AI agent is lost to a person, or ends the call as
   assert.equal(alone.call.ended_reason, "agent_lost");
 });
 
-test("records the person to whom a caller is transferred whose AI agent could not be connected", () => {
+test("records the person who takes over a caller from an AI agent that could not be connected", () => {
   const run = answer(ai);
   const settings = { ...run.call.settings, recorded: true };
   run.call = { ...run.call, settings, recording_state: "recording" };
