@@ -101,13 +101,15 @@ test("a link ends when its creator is deactivated or no longer manages users", a
   const role_id = await roleOf(manager.id);
   const user_id = await makeUser(api.app, account, ["crm.read"]);
   const link = await linkOf(user_id, manager);
+  const other = await linkOf(user_id, manager);
   await patch(`roles/${role_id}`, { permissions: ["crm.read"] });
   await assertUnusable(link, "without users.manage");
   await patch(`roles/${role_id}`, { permissions: [...manager_permissions] });
-  await patch(`users/${manager.id}`, { active: false });
-  await assertUnusable(link, "deactivated");
-  await patch(`users/${manager.id}`, { active: true });
   assert.equal((await useLink(link)).status, 200, "the creator manages users again");
+  await patch(`users/${manager.id}`, { active: false });
+  await assertUnusable(other, "deactivated");
+  await patch(`users/${manager.id}`, { active: true });
+  await assertUnusable(other, "the creator's session has ended");
 });
 
 test("a link ends when its user gets a permission that its creator, or the creator's token, does not have", async () => {
