@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { recordResumed } from "../holds/holds.ts";
-import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
+import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
 
 /** The holds that a person may lift; the number, template and account may still be held. */
@@ -14,6 +14,7 @@ const reasons_lifted = ["manual", "error_threshold"] as const;
  */
 export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
   const { account_id } = actor;
+  await lockTemplateOf(tx, { account_id, id });
   const { state } = await lockOpenCampaign(tx, account_id, id, "resumed");
   const lifted = await tx
     .deleteFrom("chat_holds")

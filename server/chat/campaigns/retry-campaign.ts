@@ -6,7 +6,7 @@ import { extendReservation } from "../../credits/extend-reservation.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
+import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 
 /** The columns of a campaign that its retry needs. */
 type Campaign = {
@@ -40,6 +40,7 @@ export async function retryCampaign(
   const { account_id } = actor;
   const { id, errors, may_duplicate } = failed;
   const key = { account_id, campaign_id: id };
+  await lockTemplateOf(tx, { account_id, id });
   const campaign = await lockRetryableCampaign<Campaign>(
     tx,
     "chat_campaigns",

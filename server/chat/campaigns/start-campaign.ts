@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { describeSpan } from "../../lib/tracing/tracing.ts";
 import { recordEvent } from "../../engine/record-event.ts";
-import { revalidateCampaign } from "../templates/revalidate-campaigns.ts";
+import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 
 /**
  * Runs the job chat.start_campaign: starts a scheduled campaign unless it was cancelled. It starts paused
@@ -13,6 +13,7 @@ export async function startCampaign(app: App, { account_id, subject }: Job): Pro
   const campaign_id = Number(subject);
   describeSpan({ "trunkline.campaign.id": Number(subject) });
   const started = await app.db.query.transaction().execute(async (tx) => {
+    await lockTemplateOf(tx, { account_id, id: campaign_id });
     const row = await tx
       .updateTable("chat_campaigns")
       .set({ state: "running", started_at: now, work_at: now })

@@ -1,6 +1,7 @@
 // A template that changes at the provider after a campaign was created from it.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeChatNumber, type TestChatNumber } from "../../../test/support/chat-factory.ts";
 import {
@@ -14,6 +15,7 @@ import { openScriptedProvider } from "../../../test/support/scripted-provider.ts
 import type { ProviderTemplate, TemplateComponent } from "../../drivers/chat/driver.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { startCampaign } from "../campaigns/start-campaign.ts";
+import { setTemplateStatus } from "./set-template-status.ts";
 
 const provider = openScriptedProvider();
 let api: TestApi;
@@ -160,6 +162,27 @@ test("a template that is not approved at the start of a campaign holds it, also 
   assert.equal(lifted.status, 204, lifted.text);
   await start(id);
   assert.deepEqual((await statusOf(id)).slice(0, 2), ["paused", "template_paused"]);
+});
+
+test("a campaign that starts while its template is approved again is not held", async () => {
+  await sync();
+  const id = await create({ scheduled_at });
+  const template_id = await templateId();
+  const { account_id } = account;
+  const { query } = api.app.db;
+  const now = api.app.clock.now();
+  const key = { account_id, template_id };
+  await query
+    .transaction()
+    .execute((tx) => setTemplateStatus(tx, key, { status: "PAUSED", reason: "low quality" }, now));
+  const { starting } = await query.transaction().execute(async (tx) => {
+    await setTemplateStatus(tx, key, { status: "APPROVED" }, now);
+    const waiting = start(id);
+    await awaitsLock(query);
+    return { starting: waiting };
+  });
+  await starting;
+  assert.deepEqual(await statusOf(id), ["running", null, []]);
 });
 
 test("a template with a part that campaigns cannot fill is listed with it, and refused with the reason", async () => {

@@ -45,22 +45,41 @@ export async function revalidateCampaigns(
   const numberIds = new Set<number>();
   for (const one of await plannedOfBusiness(db.pool, [account_id, driver, business_account_id])) {
     if ((mismatchOf(one, clock.now()) !== null) === one.is_held) continue;
-    const woken = await db.query
-      .transaction()
-      .execute((tx) => revalidateCampaign(tx, { account_id, id: one.campaign_id }, clock.now()));
+    const key = { account_id, id: one.campaign_id };
+    const woken = await db.query.transaction().execute(async (tx) => {
+      await lockTemplateOf(tx, key);
+      return revalidateCampaign(tx, key, clock.now());
+    });
     for (const id of woken) numberIds.add(id);
   }
   return [...numberIds];
 }
 
+type Key = { readonly account_id: number; readonly id: number };
+
+/**
+ * Keeps the template of a campaign from changing until the end of the transaction. Lock it before the campaign, as a change
+ * of its status does.
+ */
+export async function lockTemplateOf(tx: Tx, { account_id, id }: Key): Promise<void> {
+  await lockTemplate(tx, [account_id, id]);
+}
+
+const lockTemplate = statement(`
+  select from chat_templates t
+  where t.account_id = $1
+    and t.id = (select c.template_id from chat_campaigns c where c.account_id = $1 and c.id = $2)
+  for share`);
+
 /**
  * Sets or lifts the hold `template_changed` of one open campaign; does nothing for a campaign without a
- * template. Also holds a template that is not approved at the moment, which the provider would refuse.
- * Returns the numbers to notify on `chat_work` after the commit. Locks the campaign.
+ * template. Also holds a template that is not approved at the moment, which the provider would refuse: without
+ * `lockTemplateOf`, an approval at the same time could lift the hold before it is set. Returns the numbers to notify on
+ * `chat_work` after the commit. Locks the campaign.
  */
 export async function revalidateCampaign(
   tx: Tx,
-  { account_id, id }: { readonly account_id: number; readonly id: number },
+  { account_id, id }: Key,
   now: Date,
 ): Promise<readonly number[]> {
   const [campaign] = await plannedCampaign(tx, [account_id, id]);
