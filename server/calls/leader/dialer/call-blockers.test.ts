@@ -31,6 +31,8 @@ const sandbox = openSandboxVoiceDriver({ pace: 50 });
 let beforeAnswer = async () => {};
 /** Runs just before a leader's dial reaches the switch. */
 let beforeDial = async (_dial: Dial) => {};
+/** Replaces the sandbox's CDRs. */
+let findCdr: VoiceSession["findCdr"] | undefined;
 /** Runs after the agent's answer and before the customer is dialed. */
 let beforeRingback = async () => {};
 /** Sends an event of the switch to the leader. */
@@ -58,7 +60,8 @@ before(async () => {
     };
     const snapshot: VoiceSession["snapshot"] = async () =>
       isSwitchEmpty ? { epoch: "another", legs: [], bridges: [] } : session.snapshot();
-    return { ...session, snapshot, dial, ringback };
+    const cdrOf: VoiceSession["findCdr"] = (leg) => (findCdr ?? session.findCdr)(leg);
+    return { ...session, snapshot, dial, ringback, findCdr: cdrOf };
   };
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
   await makeSandboxTrunk(api.app);
@@ -71,6 +74,7 @@ after(async () => {
 const running: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
   beforeAnswer = beforeDial = beforeRingback = async () => {};
+  findCdr = undefined;
   for (const leaders of running.splice(0)) await leaders.stop();
 });
 
@@ -161,6 +165,35 @@ test("does not call a customer who opts out while a node leader has died before 
   lead({ ...times, missing_ms: 100 });
   const record = await client.awaitCall(campaign, "canceled", "in-progress", "completed");
   await assertNotCalled(record, ["agent", "customer", "customer"]);
+});
+
+test("repeats a dial that never reached the switch, although that has the CDR of an earlier call of the same name", async () => {
+  const client = await openCallClient(api, await makeCallingAccount(api.app));
+  const reached = Promise.withResolvers<void>();
+  beforeDial = async ({ leg }) => {
+    if (!leg.endsWith("-2")) return;
+    reached.resolve();
+    await new Promise(() => {});
+  };
+  const campaign = await client.call(fields);
+  const first = lead();
+  await reached.promise;
+  await first.stop();
+  const ending = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
+  const [answered_at, ended_at] = [
+    new Date("2020-01-01T10:00:00Z"),
+    new Date("2020-01-01T10:05:00Z"),
+  ];
+  findCdr = async (leg) => (leg.endsWith("-2") ? { answered_at, ended_at, ending } : null);
+  const { leaders: times } = default_settings;
+  lead({ ...times, missing_ms: 100 });
+  const record = await client.awaitCall(campaign, "in-progress", "completed", "canceled");
+  assert.deepEqual(
+    [record.status, roles(record)],
+    ["in-progress", ["agent", "customer", "customer"]],
+  );
+  await client.ask("POST", `/api/v1/calls/${record.call_id}/hangup`);
+  assert.equal((await client.awaitCall(campaign, "completed")).cost, 2);
 });
 
 /** Asserts that the call ended as suppressed and the last leg, the customer's, was not dialed. */

@@ -1,5 +1,5 @@
 // Reconciles live calls with the switch: after each connection, periodically, and after a lost response.
-import type { Ending, LiveLeg } from "../../../drivers/voice/driver.ts";
+import type { Ending, LegRecord, LiveLeg } from "../../../drivers/voice/driver.ts";
 import { callName, legName, readLegName, type Leg } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { liveLegs } from "../../state-machine/legs.ts";
@@ -43,6 +43,15 @@ function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLe
   return [];
 }
 
+/** The clocks of the switch and of this process may differ by as much. */
+const clocks_apart_ms = 300_000;
+
+/** Whether the leg began after the end in the CDR: a switch keeps those of an earlier database, whose legs had the same names. */
+function isOfAnother(found: LegRecord | null | "unreadable", { initiated_at }: Leg): boolean {
+  if (found === null || found === "unreadable") return false;
+  return found.ended_at.getTime() < initiated_at.getTime() - clocks_apart_ms;
+}
+
 /** Returns the end of a leg that the switch does not show; nothing while it is still waited for. */
 export async function eventsOfMissingLeg(
   leader: Leader,
@@ -50,7 +59,8 @@ export async function eventsOfMissingLeg(
   leg: Leg,
 ): Promise<CallEvent[]> {
   const ended = { type: "ended", leg: leg.id } as const;
-  const record = await leader.session.findCdr(legName(live.call, leg));
+  const found = await leader.session.findCdr(legName(live.call, leg));
+  const record = isOfAnother(found, leg) ? null : found;
   if (record !== null && record !== "unreadable") {
     const { answered_at, ended_at, ending } = record;
     return [{ ...ended, ending, answered_at, at: ended_at }];
