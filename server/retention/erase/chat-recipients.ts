@@ -58,16 +58,18 @@ async function eraseRecipients(
 ): Promise<{ erased: number; open: Place[] }> {
   const moves = [];
   for (const [campaign_id, id] of places) {
-    const waiting = await tx
+    // All before the balance, which a move locks, as delivery statuses do.
+    const recipient = await tx
       .selectFrom("chat_recipients")
-      .select("dispatches")
+      .select(["state", "dispatches"])
       .where("account_id", "=", account_id)
       .where("campaign_id", "=", campaign_id)
       .where("id", "=", id)
-      .where("state", "in", ["queued", "deferred"])
+      .forNoKeyUpdate()
       .executeTakeFirst();
-    if (waiting)
-      moves.push({ campaign_id, id, ...waiting, state: "skipped", error: "erased" } as const);
+    if (!recipient || !["queued", "deferred"].includes(recipient.state)) continue;
+    const { dispatches } = recipient;
+    moves.push({ campaign_id, id, dispatches, state: "skipped", error: "erased" } as const);
   }
   if (moves.length > 0) await moveRecipients(tx, account_id, moves, now);
   const open: Place[] = [];
