@@ -146,9 +146,8 @@ test("does not call a customer who opts out while the dial waits for the switch"
   await assertNotCalled(await client.awaitCall(campaign, "canceled", "in-progress", "completed"));
 });
 
-test("does not call a customer who opts out while a node leader has died before it dialed", async () => {
-  const account = await makeCallingAccount(api.app);
-  const client = await openCallClient(api, account);
+/** Places a call whose node leader stops before the customer's dial reaches the switch. */
+async function callUntilDial(client: CallClient) {
   const reached = Promise.withResolvers<void>();
   beforeDial = async ({ leg }) => {
     if (!leg.endsWith("-2")) return;
@@ -160,6 +159,13 @@ test("does not call a customer who opts out while a node leader has died before 
   const first = lead();
   await reached.promise;
   await first.stop();
+  return campaign;
+}
+
+test("does not call a customer who opts out while a node leader has died before it dialed", async () => {
+  const account = await makeCallingAccount(api.app);
+  const client = await openCallClient(api, account);
+  const campaign = await callUntilDial(client);
   await optOut(account);
   const { leaders: times } = default_settings;
   lead({ ...times, missing_ms: 100 });
@@ -169,16 +175,7 @@ test("does not call a customer who opts out while a node leader has died before 
 
 test("repeats a dial that never reached the switch, although that has the CDR of an earlier call of the same name", async () => {
   const client = await openCallClient(api, await makeCallingAccount(api.app));
-  const reached = Promise.withResolvers<void>();
-  beforeDial = async ({ leg }) => {
-    if (!leg.endsWith("-2")) return;
-    reached.resolve();
-    await new Promise(() => {});
-  };
-  const campaign = await client.call(fields);
-  const first = lead();
-  await reached.promise;
-  await first.stop();
+  const campaign = await callUntilDial(client);
   const ending = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
   const [answered_at, ended_at] = [
     new Date("2020-01-01T10:00:00Z"),
