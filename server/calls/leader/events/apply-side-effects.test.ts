@@ -191,6 +191,13 @@ test("blocks the customer only after a placed call that has ended and is not ret
   assert.ok(!hasSideEffects(callValue(over), callValue({ ...over, stage: "ending", plan })));
 });
 
+const jobsOf = (accountId: number) =>
+  db.query
+    .selectFrom("jobs")
+    .select(["kind", "subject", "payload", "run_at"])
+    .where("account_id", "=", accountId)
+    .execute();
+
 test("queues the chat message beside a call once, when its first attempt is placed", async () => {
   const plan = { enable_chat: true };
   const queued = callValue({ plan });
@@ -205,12 +212,7 @@ test("queues the chat message beside a call once, when its first attempt is plac
   const call = { ...placed, account_id };
   for (let i = 0; i < 2; i++)
     await db.query.transaction().execute((tx) => applySideEffects(tx, queued, call, noon));
-  const jobs = await db.query
-    .selectFrom("jobs")
-    .select(["kind", "subject", "payload", "run_at"])
-    .where("account_id", "=", account_id)
-    .execute();
-  assert.deepEqual(jobs, [
+  assert.deepEqual(await jobsOf(account_id), [
     {
       kind: "chat.notify_call",
       subject: "call_campaign:3",
@@ -218,6 +220,14 @@ test("queues the chat message beside a call once, when its first attempt is plac
       run_at: noon,
     },
   ]);
+});
+
+test("queues the chat message beside a call that ends when it is placed, and is retried", async () => {
+  const call = await made(2, { asked: { ...with_retry, enable_chat: true } });
+  await endUnanswered(call);
+  assert.equal((await attempts(call)).length, 2);
+  const kinds = (await jobsOf(call.account_id)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["chat.notify_call"]);
 });
 
 const retry = (call: Call, retried_leg: "agent" | "customer" | null = "agent") =>

@@ -62,6 +62,8 @@ async function storeWithRetry(
   try {
     await query.transaction().execute(async (tx) => {
       const isNew = await writeTransition(tx, fence, before, next, now);
+      if (isNew && hasSideEffects(before, next.call))
+        await applySideEffects(tx, before, next.call, now);
       if (isNew && !(await queueRetry(tx, next.call, now))) throw no_credit;
     });
     return true;
