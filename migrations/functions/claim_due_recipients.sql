@@ -1,4 +1,4 @@
--- Claims due recipients of a voice campaign in these time zones: creates a call for each, its leg marked as
+-- Claims due recipients of a voice campaign on this trunk, which the node has, in these time zones: creates a call for each, its leg marked as
 -- dialing, and reserves one credit. Promised callbacks and their retries come first; then retries and first calls
 -- alternate, so that retries do not wait behind the whole list. Suppressed recipients are skipped for good, whatever
 -- the suppression's scope, because calls have no category; so are those at the account's limit of calls a day, unless
@@ -7,8 +7,8 @@
 -- counted yet. Without credit it claims none, and holds the campaign once the account has no campaign call in
 -- progress, because those usually release credit. The leg is dialed right after the commit, so the commit waits for the
 -- disk.
-create or replace function claim_recipients(
-  p_account_id bigint, p_campaign_id bigint, p_node_id bigint, p_fence bigint, p_take int,
+create or replace function claim_due_recipients(
+  p_account_id bigint, p_campaign_id bigint, p_trunk_id bigint, p_node_id bigint, p_fence bigint, p_take int,
   p_caller_id text, p_time_zones text[], p_now timestamptz
 ) returns table (call jsonb)
 language plpgsql as $$
@@ -34,10 +34,11 @@ begin
   if exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
     return;
   end if;
-  -- Pausing and cancelling lock the campaign too. A statement that waits for the lock does not see a hold that was set
+  -- Pausing, cancelling and changing the trunk lock the campaign too. A statement that waits for the lock does not see a hold that was set
   -- meanwhile.
   select * into v_campaign from voice_campaigns v
     where v.account_id = p_account_id and v.id = p_campaign_id and v.state = 'running'
+      and v.trunk_id = p_trunk_id
     for share;
   if not found or exists (
     select from voice_holds h where h.account_id = p_account_id and h.campaign_id = p_campaign_id) then

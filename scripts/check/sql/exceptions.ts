@@ -23,7 +23,7 @@ export const function_exceptions: readonly Exception[] = [
     reason: `as joins of the batch, plans depended on statistics; ${other_body}`,
   },
   {
-    in: "claim_recipients",
+    in: "claim_due_recipients",
     rule: "look-up-beside-rows",
     reason: "reads one index entry for each list of time zones and priority",
   },

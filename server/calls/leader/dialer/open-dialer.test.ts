@@ -1,12 +1,13 @@
 // The order in which a node leader calls the recipients of campaigns.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeCallingAccount } from "../../../../test/support/telephony-factory.ts";
+import { makeCallingAccount, makeTrunk } from "../../../../test/support/telephony-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { awaitsLock } from "../../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../../test/support/voice-factory.ts";
 import { claimRecipients, findDialable } from "../node/leader-statements.ts";
+import type { Tx } from "../../../lib/database/database.ts";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
 
 let fixture: CallFixture;
@@ -107,7 +108,7 @@ test("does not call a recipient who opted out after the previous node leader die
     campaign: { trunk_id },
     recipients: [person!],
   });
-  const claim = { ...claimOf, account_id, campaign_id: made.id, node_id };
+  const claim = { ...claimOf, account_id, campaign_id: made.id, trunk_id, node_id };
   const [call] = await claimRecipients(app.db.pool, claim, app.clock.now());
   // The node leader dies here.
   const suppression = {
@@ -143,7 +144,8 @@ test("does not call a recipient who opted out after the previous node leader die
   assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
 });
 
-test("claims no recipient of a campaign that is paused while the claim waits for it", async () => {
+/** Claims while another transaction has locked the campaign, which then changes it; returns what is claimed. */
+async function claimDuring(change: (tx: Tx, campaignId: number) => Promise<unknown>) {
   const { app, account, trunk_id, node_id } = fixture;
   const { account_id } = account;
   const made = await makeVoiceCampaign(app, account, {
@@ -159,14 +161,37 @@ test("claims no recipient of a campaign that is paused while the claim waits for
       .where("id", "=", made.id)
       .forNoKeyUpdate()
       .execute();
-    const claim = { ...claimOf, account_id, campaign_id: made.id, node_id };
+    const claim = { ...claimOf, account_id, campaign_id: made.id, trunk_id, node_id };
     const waiting = claimRecipients(db.pool, claim, clock.now());
     await awaitsLock(db.query);
-    const held = { account_id, campaign_id: made.id, reason: "manual", set_at: clock.now() };
-    await tx.insertInto("voice_holds").values(held).execute();
+    await change(tx, made.id);
     return { claiming: waiting };
   });
-  assert.deepEqual(await claiming, []);
+  return claiming;
+}
+
+test("claims no recipient of a campaign that is paused while the claim waits for it", async () => {
+  const { account_id } = fixture.account;
+  const claimed = await claimDuring((tx, campaign_id) => {
+    const held = { account_id, campaign_id, reason: "manual", set_at: fixture.app.clock.now() };
+    return tx.insertInto("voice_holds").values(held).execute();
+  });
+  assert.deepEqual(claimed, []);
+});
+
+test("claims no recipient of a campaign that moves to another trunk while the claim waits for it", async () => {
+  const { app, account } = fixture;
+  const other = await makeTrunk(app, [fixture.node_id], { only_account_id: account.account_id });
+  const claimed = await claimDuring((tx, id) =>
+    tx
+      .updateTable("voice_campaigns")
+      .set({ trunk_id: other })
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", id)
+      .execute(),
+  );
+  await app.db.pool.query("update voice_campaigns set state = 'failed', finished_at = now()");
+  assert.deepEqual(claimed, []);
 });
 
 test("lets a recipient claimed by a dead node leader wait, uncounted, when the campaign was paused since", async () => {
@@ -176,7 +201,7 @@ test("lets a recipient claimed by a dead node leader wait, uncounted, when the c
     campaign: { trunk_id },
     recipients: people(1),
   });
-  const claim = { ...claimOf, account_id, campaign_id: made.id, node_id };
+  const claim = { ...claimOf, account_id, campaign_id: made.id, trunk_id, node_id };
   await claimRecipients(app.db.pool, claim, app.clock.now());
   // The node leader dies here.
   await fixture.ask("POST", `/api/v1/voice/campaigns/${made.id}/pause`);
@@ -218,7 +243,7 @@ test("does not let due retries and promised callbacks wait behind 100,000 first 
     from generate_series(1, 100042) i`,
     [account_id, id, app.clock.now()],
   );
-  const claim = { ...claimOf, account_id, campaign_id: id, node_id };
+  const claim = { ...claimOf, account_id, campaign_id: id, trunk_id, node_id };
   const take = async (count: number) =>
     (await claimRecipients(app.db.pool, { ...claim, take: count }, app.clock.now())).map(
       ({ voice }) => voice!.recipient_id!,

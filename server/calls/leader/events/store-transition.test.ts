@@ -63,7 +63,7 @@ async function answered(content: VoiceContent, opt_out_key: string | null = null
     .select("node_id")
     .where("trunk_id", "=", trunk_id)
     .executeTakeFirstOrThrow();
-  const of = { account_id, campaign_id, node_id, fence: 0, take: 1, caller_id: "0" };
+  const of = { account_id, campaign_id, trunk_id, node_id, fence: 0, take: 1, caller_id: "0" };
   const [call] = await claimRecipients(db.pool, { ...of, time_zones: [""] }, noon);
   return (await store(call!, { type: "answered", leg: 1 })).call;
 }

@@ -154,7 +154,7 @@ export const findDialable = statement<DialableCampaign>(
 );
 
 const selectClaimedRecipients = statement<{ call: unknown }>(
-  "select call from claim_recipients($1, $2, $3, $4, $5, $6, $7, $8) as t(call)",
+  "select call from claim_due_recipients($1, $2, $3, $4, $5, $6, $7, $8, $9) as t(call)",
 );
 
 /**
@@ -166,6 +166,8 @@ export async function claimRecipients(
   of: {
     readonly account_id: number;
     readonly campaign_id: number;
+    /** None are claimed if the campaign has moved to another trunk. */
+    readonly trunk_id: number;
     readonly node_id: number;
     readonly fence: number;
     readonly take: number;
@@ -174,8 +176,18 @@ export async function claimRecipients(
   },
   now: Date,
 ): Promise<Call[]> {
-  const { account_id, campaign_id, node_id, fence, take, caller_id, time_zones } = of;
-  const values = [account_id, campaign_id, node_id, fence, take, caller_id, time_zones, now];
+  const { account_id, campaign_id, trunk_id, node_id, fence, take, caller_id, time_zones } = of;
+  const values = [
+    account_id,
+    campaign_id,
+    trunk_id,
+    node_id,
+    fence,
+    take,
+    caller_id,
+    time_zones,
+    now,
+  ];
   const rows = await selectClaimedRecipients(db, values);
   return rows.map(({ call }) => readCall(call));
 }
