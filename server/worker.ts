@@ -1,6 +1,7 @@
 // The explicit list of background loops.
 import { due_deliverers, openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
+import { endOverdueCalls } from "./calls/controls/end-overdue-calls.ts";
 import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { due_nodes, openNodeLeaders, type LeaderTimes } from "./calls/leader/run-nodes.ts";
 import { applyWebhooks, due_webhooks } from "./chat/inbound/apply-webhooks.ts";
@@ -206,7 +207,7 @@ function seldomLoops(app: App): Loop[] {
       name: "stranded-calls",
       poll_ms: 5_000,
       restMs,
-      iterate: () => moveStrandedCalls(app),
+      iterate: async () => (await moveStrandedCalls(app)) + (await endOverdueCalls(app)),
     }),
     runLoop(app, {
       name: "stranded-voice-campaigns",

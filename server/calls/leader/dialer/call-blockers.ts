@@ -3,6 +3,7 @@
 import { call_outreach, isSuppressed } from "../../../audience/suppressions/suppressions.ts";
 import { destinationBlocker } from "../../../accounts/accounts/call-destinations.ts";
 import { statement } from "../../../lib/database/database.ts";
+import { late_ms_max } from "../../controls/end-overdue-calls.ts";
 import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
 import type { Call, Leg } from "../../state-machine/call.ts";
 import { mayCallCustomer } from "../../customer-hours.ts";
@@ -10,9 +11,6 @@ import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { isCampaignOpen, type Claimed } from "../node/leader-statements.ts";
 import type { TrunkShare } from "../node/node-state.ts";
-
-/** A later call is not placed: its node was unavailable, or the queue was too long. */
-export const late_ms_max = 3_600_000;
 
 /** Returns why a leg to the phone (E.164 digits) must not be dialed over the call's trunk, or null. */
 export function blockerOfNumber(

@@ -1,7 +1,4 @@
 // Ends the calls of a node that is out of contact for too long.
-import { statement } from "../../../lib/database/database.ts";
-import { cancelIfQueued } from "../../controls/hang-up-call.ts";
-import { late_ms_max } from "../dialer/call-blockers.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { liveLegs } from "../../state-machine/legs.ts";
 import type { Leader } from "./leader.ts";
@@ -22,27 +19,19 @@ export async function endLostCalls(leader: Leader): Promise<void> {
     const missed: CallEvent[] = [];
     for (const leg of liveLegs(live.call))
       if (!live.dialing.has(leg.id)) missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
+    // No pause before an agent's phone rings again: the leg that is next is not dialed, and ends as lost.
+    const { stage, legs } = live.call;
+    if (stage === "agent" && liveLegs(live.call).length === 0) {
+      leader.dispatch(live, { type: "timeout", visit: legs.length, at: app.clock.now() });
+      leader.reconcileIn(leader.times.missing_ms);
+    }
     // The party that hung up first decides the outcome.
     missed.sort((a, b) => a.at.getTime() - b.at.getTime());
     for (const event of missed) leader.dispatch(live, event);
   }
-  await endOverdueCalls(leader);
   if (leader.is_recorded_lost) return;
   await recordLoss(app, lease, node_id);
   leader.is_recorded_lost = true;
   const { last_seen_at } = leader;
   app.log.error({ subject_id: node_id, last_seen_at }, "a node is lost: its calls were ended");
-}
-
-const findOverdue = statement<{ account_id: number; id: number }>(`
-  select account_id, id from calls
-  where node_id = $1 and stage = 'queued' and due_at < $2
-  order by due_at limit 1000`);
-
-/** Ends queued calls that no other node could place in time, and releases their credit. */
-async function endOverdueCalls({ app, node_id }: Leader): Promise<void> {
-  const now = app.clock.now();
-  const due_before = new Date(now.getTime() - late_ms_max);
-  for (const call of await findOverdue(app.db.pool, [node_id, due_before]))
-    await app.db.query.transaction().execute((tx) => cancelIfQueued(tx, call, now, "too_late"));
 }
