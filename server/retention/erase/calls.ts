@@ -37,10 +37,9 @@ export const eraseCalls: Part = async ({ app, person, progress, write }) => {
   const found = await source.find(app.db.pool, values);
   return write(async (tx, now) => {
     const { erased, some_left } = await eraseSome(tx, person, [...new Set(ids(found))], now);
+    // Until none is found: a retry may have been queued since.
     const next =
-      found.length < calls_max
-        ? { ...the_start, source: at.source + 1 }
-        : { ...at, ...found.at(-1) };
+      found.length === 0 ? { ...the_start, source: at.source + 1 } : { ...at, ...found.at(-1) };
     return {
       at: { ...next, some_left: at.some_left || some_left },
       counts: { calls: erased },

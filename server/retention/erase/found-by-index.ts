@@ -71,17 +71,27 @@ const deleteUnreadWebhooks = statement(
   "delete from chat_unread_webhooks where account_id = $1 and id = any ($2::bigint[])",
 );
 
-/** Pending jobs about a call with the person; one that is running ends within seconds. */
-export const eraseJobs = repeat(
-  null,
-  `delete from jobs j
-   where j.account_id = $1 and j.id = any (array(
-     select o.id from jobs o
-     where o.account_id = $1 and o.kind in ('chat.notify_call', 'crm.record_missed_call')
-       and o.payload ->> 'phone' = any (phone_spellings($2)) and o.lease_until is null
-     limit $3))
-   returning 1`,
-);
+/** Between checks for the end of a running job. */
+const wait_ms = 2_000;
+
+/** Jobs about a call with the person. One that is running may write the number, or fail and run again: it is awaited. */
+export const eraseJobs: Part = ({ person, write }) =>
+  write(async (tx) => {
+    const values = [person.account_id, person.phone, change_rows];
+    const found = await findJobs(tx, values);
+    const pending = found.filter(({ is_running }) => !is_running).map(({ id }) => id);
+    await deleteJobs(tx, [person.account_id, pending]);
+    if (pending.length > 0) return { at: "more" };
+    return found.length > 0 ? { at: "more", wait_ms } : { at: null };
+  });
+
+const findJobs = statement<{ id: number; is_running: boolean }>(`
+  select o.id, o.lease_until is not null as is_running from jobs o
+  where o.account_id = $1 and o.kind in ('chat.notify_call', 'crm.record_missed_call')
+    and o.payload ->> 'phone' = any (phone_spellings($2))
+  limit $3 for update`);
+
+const deleteJobs = statement("delete from jobs where account_id = $1 and id = any ($2::bigint[])");
 
 /** Saved views of lists that search for the person; an account has few. */
 export const eraseSavedViews: Part = ({ person, write }) =>

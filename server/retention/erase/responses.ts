@@ -1,5 +1,5 @@
-// Responses that contain the number. Those stored with idempotency keys of leads, suppressions and group members are
-// deleted, so that a repeated request creates these again. All others stay without the number, which a campaign's name
+// Responses that contain the number. Those stored with idempotency keys of leads, contacts, suppressions and group members
+// are deleted, so that a repeated request creates these again. All others stay without the number, which a campaign's name
 // may contain, so that no message or call is ever repeated. Those of receivers of callbacks are emptied.
 import { statement } from "../../lib/database/database.ts";
 import { change_rows, scan_rows, type Part } from "./part.ts";
@@ -11,8 +11,14 @@ type At = { readonly key: StoredPlace } | { readonly attempt: AttemptPlace };
 type StoredPlace = readonly [endpoint: string, key: string];
 type AttemptPlace = readonly [delivery_id: number, id: number];
 
-/** The operations that create a record of a person. */
-const of_persons = new Set(["createLead", "addSuppression", "addGroupMembers"]);
+/** The operations that answer with the record of a person. */
+const of_persons = new Set([
+  "createLead",
+  "updateLead",
+  "updateContact",
+  "addSuppression",
+  "addGroupMembers",
+]);
 
 export const eraseResponses: Part = (context) => {
   const at = (context.progress.at ?? { key: ["", ""] }) as At;

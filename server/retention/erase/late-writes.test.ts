@@ -1,0 +1,148 @@
+// What is written about a person while the erasure passes.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
+import { relay } from "../../../test/support/callback-factory.ts";
+import { makeCall } from "../../../test/support/call-factory.ts";
+import {
+  makeAccount,
+  makeCredits,
+  unique,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import { setCalling } from "../../../test/support/telephony-factory.ts";
+import { addAttempt } from "../../calls/controls/add-attempt.ts";
+import { addJob } from "../../engine/add-job.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { erasePerson } from "../erase-person.ts";
+
+const number = "9876543210";
+const phone = `91${number}`;
+
+let api: TestApi;
+let owner: TestAccount;
+before(async () => {
+  api = await startApi();
+  api.clock.set("2026-03-01T10:00:00Z");
+});
+after(() => api.close());
+
+async function newOwner(): Promise<void> {
+  owner = await makeAccount(api.app);
+  await setCalling(api.app, owner, { night_calling: true });
+  await makeCredits(api.app, owner, { call: 100 });
+}
+
+const send = (method: string, path: string, json: unknown, headers = {}): Promise<Answer> =>
+  api.send(method, path, { token: owner.token, json, headers });
+
+/** Requests the erasure; returns a function that runs its jobs that are due and returns its state. */
+async function erase(): Promise<() => Promise<string>> {
+  const asked = await send("POST", "/api/v1/erasures", { phone_number: number });
+  assert.ok(asked.status < 300, asked.text);
+  // An erasure waits until all events are relayed.
+  await relay(api.app);
+  return async () => {
+    const { signal } = new AbortController();
+    while ((await workJobs(api.app, { "retention.erase_person": erasePerson }, signal)) > 0);
+    const path = `/api/v1/erasures/${asked.body.id}`;
+    return (await api.send("GET", path, { token: owner.token })).body.state;
+  };
+}
+
+const rows = async (text: string) =>
+  (await api.app.db.pool.query(text, [owner.account_id])).rows as Record<string, unknown>[];
+
+test("an attempt that is queued while the call before it is erased is cancelled and erased too", async () => {
+  await newOwner();
+  const { app } = api;
+  const { account_id } = owner;
+  const asked = { max_retry: 1 };
+  const { id } = await makeCall(app, owner, { asked, call: { stage: "ended", to_phone: phone } });
+  const run = await erase();
+  const { running } = await app.db.query.transaction().execute(async (tx) => {
+    await tx
+      .selectFrom("accounts")
+      .select("account_id")
+      .where("account_id", "=", account_id)
+      .forUpdate()
+      .execute();
+    const waiting = run();
+    await awaitsLock(app.db.query);
+    const { campaign_id } = await app.db.query
+      .selectFrom("calls")
+      .select("campaign_id")
+      .where("account_id", "=", account_id)
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    const due_at = new Date(api.clock.now().getTime() + 600_000);
+    const retry = { account_id, campaign_id, retried_leg: null, due_at };
+    await app.db.query.transaction().execute((other) => addAttempt(other, retry, api.clock.now()));
+    return { running: waiting };
+  });
+  await running;
+  await relay(app);
+  api.clock.advance(60_000);
+  assert.equal(await run(), "done");
+  assert.deepEqual(
+    await rows("select stage, to_phone from calls where account_id = $1 order by attempt"),
+    [
+      { stage: "ended", to_phone: "" },
+      { stage: "ended", to_phone: "" },
+    ],
+  );
+});
+
+test("stored answers to changes of a lead and its contact are deleted with them", async () => {
+  await newOwner();
+  const leads = `/api/v1/crm/workspaces/${owner.workspace_id}/leads`;
+  const lead = await send("POST", `${leads}/create`, { name: "Asha", phone: number });
+  assert.equal(lead.status, 201, lead.text);
+  const contacts = leads.replace(/leads$/, "contacts");
+  const keys = [unique("key"), unique("key")];
+  const changed = [
+    await send(
+      "PATCH",
+      `${leads}/${lead.body.id}`,
+      { name: "Zed" },
+      { "idempotency-key": keys[0] },
+    ),
+    await send(
+      "PATCH",
+      `${contacts}/${lead.body.contactId}`,
+      { name: "Zed" },
+      { "idempotency-key": keys[1] },
+    ),
+  ];
+  for (const { status, text } of changed) assert.equal(status, 200, text);
+  const stored =
+    "select endpoint from idempotency_keys where account_id = $1 and response like '%Zed%'";
+  assert.equal((await rows(stored)).length, 2);
+  const run = await erase();
+  assert.equal(await run(), "done");
+  assert.deepEqual(await rows(stored), []);
+});
+
+test("an erasure waits for a running job that knows the number, and deletes it if it is to run again", async () => {
+  await newOwner();
+  const { app } = api;
+  const { account_id } = owner;
+  const now = api.clock.now();
+  const payload = { phone, called_number: "9000000001", at: now.toISOString() };
+  const job = { account_id, kind: "crm.record_missed_call", subject: "call:1", run_at: now };
+  await addJob(app.db.query as never, { ...job, payload } as never, now);
+  await app.db.pool.query(
+    "update jobs set lease_until = now() + interval '1 hour' where account_id = $1 and kind = $2",
+    [account_id, job.kind],
+  );
+  const run = await erase();
+  assert.notEqual(await run(), "done");
+  await app.db.pool.query(
+    "update jobs set lease_until = null where account_id = $1 and kind = $2",
+    [account_id, job.kind],
+  );
+  api.clock.advance(3_000);
+  assert.equal(await run(), "done");
+  assert.deepEqual(await rows("select kind from jobs where account_id = $1"), []);
+});
