@@ -39,7 +39,7 @@ begin
         else t.ledger end as ledger,
       old.dispatches + coalesce((t.to_state = 'dispatching')::int, 0) as new_dispatches,
       -- The next dispatch gets an ID of its own.
-      case when t.to_state = 'deferred' then null
+      case when t.to_state in ('deferred', 'dispatching') then null
         else coalesce(old.provider_message_id, m.provider_message_id) end as new_provider_message_id,
       coalesce(old.retry_error, old.error) as old_retry_error,
       old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error, old.attempts,
@@ -62,7 +62,7 @@ begin
     where t.to_state is not null
       -- The provider's answer came after the message's first status.
       or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches
-        and old.state <> 'deferred')
+        and old.state not in ('deferred', 'queued'))
   ), changed as (
     insert into chat_recipients as r (account_id, campaign_id, id, phone, bsuid, state, dispatches, charged, due_at,
       provider_message_id, error_code, error, retry_error, attempts, dispatched_at, accepted_at, sent_at,

@@ -202,6 +202,26 @@ test("a late delivery of the failed message keeps a retried recipient from a sec
   assert.deepEqual(credits, { reserved: 2, captured: 2, released: 0, refunded: 1 });
 });
 
+test("a repeated report of the failed message does not give its ID to the message of the retry", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign([{ phone: phone(0) }]);
+  await sendUntil(fixture, id, "completed");
+  const failure = {
+    state: "undelivered",
+    error: "undeliverable",
+    dispatches: 1,
+    provider_message_id: "wamid.first",
+  } as const;
+  await report(fixture, id, phone(0), failure);
+  await retry(fixture, id);
+  await report(fixture, id, phone(0), failure);
+  await sendUntil(fixture, id, "completed");
+  const { data } = (await fixture.ask("GET", `/${id}/recipients`)).body;
+  assert.equal(fixture.provider.sent.length, 2);
+  assert.notEqual(data[0].provider_message_id, "wamid.first");
+  assert.equal(data[0].state, "accepted");
+});
+
 test("a retry repeated under its key has one effect, and a retry without a key is refused", async (t) => {
   const fixture = await openChatFixture(t, shared);
   refuse(fixture, { [phone(0)]: 131026 });
