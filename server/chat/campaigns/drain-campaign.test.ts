@@ -8,6 +8,8 @@ import {
 } from "../../../test/support/chat-factory.ts";
 import { checkCampaigns, checkLedger } from "../../../test/support/check-invariants.ts";
 import { makeAccount, makeCredits } from "../../../test/support/account-factory.ts";
+import { moveRecipients } from "../recipients/move-recipients.ts";
+import type { RecipientState } from "../recipients/recipient-states.ts";
 import { failCampaign } from "./fail-campaign.ts";
 import { drainCampaign } from "./drain-campaign.ts";
 
@@ -52,4 +54,42 @@ test("a stop, and others' jobs, wait for a part of a large campaign's end, and t
   assert.equal(await open(), 0);
   await checkCampaigns(app.db.pool);
   await checkLedger(app.db.pool);
+});
+
+test("a message whose outcome is unknown when the campaign ends, and that returns to the queue, is drained", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  const { account_id } = account;
+  await makeCredits(app, account, { chat: 1 });
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const people = [{ phone: "919800000000" }];
+  const campaign_id = await makeChatCampaign(app, account, number, template, people);
+  const now = app.clock.now();
+  const { id } = await app.db.query
+    .selectFrom("chat_recipients")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .executeTakeFirstOrThrow();
+  const move = async (state: RecipientState, dispatches: number) => {
+    const moves = [{ campaign_id, id, dispatches, state, due_at: now }];
+    assert.equal((await moveRecipients(app.db.pool, account_id, moves, now)).length, 1, state);
+  };
+  await move("dispatching", 0);
+  await move("unknown", 1);
+  await app.db.query
+    .transaction()
+    .execute((tx) => failCampaign(tx, account_id, campaign_id, "template_unusable", now));
+  const job = { account_id, subject: String(campaign_id) };
+  const drain = () => drainCampaign(app, job, new AbortController().signal);
+  const looks_again = await drain();
+  assert.ok(looks_again && looks_again.again_at > now);
+  // Its sender, which had lost its lease, writes that it has not sent it.
+  await move("deferred", 1);
+  assert.equal(await drain(), undefined);
+  const { rows } = await app.db.pool.query(
+    "select state, finished_at is not null as is_over from chat_campaigns where account_id = $1",
+    [account_id],
+  );
+  assert.deepEqual(rows, [{ state: "failed", is_over: true }]);
 });

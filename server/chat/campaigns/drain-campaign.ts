@@ -13,6 +13,8 @@ const batch_rows = 2_000;
 const run_ms_max = 5_000;
 /** Messages in flight may still return to the queue. */
 const look_again_ms = 1_000;
+/** So may those whose sender has lost its lease, until they are settled. */
+const look_again_unknown_ms = 60_000;
 
 /**
  * Runs the drain job of a campaign: every queued and deferred recipient becomes cancelled, or
@@ -49,8 +51,9 @@ export async function drainCampaign(
       left = await openRecipients(app, { account_id, campaign_id, state }, left.at(-1)!.id);
     }
   }
-  if (await isUnderWay(app, account_id, campaign_id))
-    return { again_at: new Date(app.clock.now().getTime() + look_again_ms) };
+  const { open, unknown } = await countUnderWay(app, account_id, campaign_id);
+  const again_ms = open > 0 ? look_again_ms : look_again_unknown_ms;
+  if (open > 0 || unknown > 0) return { again_at: new Date(app.clock.now().getTime() + again_ms) };
   await completeCampaigns(app, account_id, [campaign_id]);
 }
 
@@ -77,12 +80,12 @@ async function openRecipients(
 }
 
 /** Uses the counts, because the sender may be marking or returning recipients at this moment. */
-async function isUnderWay(app: App, accountId: number, campaignId: number): Promise<boolean> {
-  const { open } = await app.db.query
+function countUnderWay(app: App, accountId: number, campaignId: number) {
+  return app.db.query
     .selectFrom("chat_counts")
     .select(sql<number>`sum(queued + deferred + dispatching)`.as("open"))
+    .select(sql<number>`sum(unknown)`.as("unknown"))
     .where("account_id", "=", accountId)
     .where("campaign_id", "=", campaignId)
     .executeTakeFirstOrThrow();
-  return open > 0;
 }
