@@ -245,10 +245,18 @@ test("work that was given back and that no other process takes is taken again, a
   await Promise.all(both.map((pool) => pool.stop()));
 });
 
-test("a worker that fails releases its lease, ends no other, and is started again", async () => {
+test("a worker that fails leaves its lease expired, as one that died, ends no other, and is started again", async () => {
   const pool = fixture({ due: candidates(1, 1, 2) });
   await pool.startUntil(["1:1", "1:2"]);
   pool.workers.get("1:1")!.end(new Error("the worker failed"));
+  const name = `${pool.role}:1`;
+  await eventually(async () => {
+    const { rows } = await db.pool.query(
+      "select from leases where name = $1 and holder is not null and expires_at <= now()",
+      [name],
+    );
+    return rows.length === 1;
+  });
   await pool.startUntil(["1:1", "1:2"]);
   assert.deepEqual(pool.started.toSorted(), ["1:1", "1:1", "1:2"]);
   await pool.stop();

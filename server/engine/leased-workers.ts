@@ -243,13 +243,14 @@ async function runWorker<Handle extends WorkerHandle>(
     },
   );
   if (!lease) return;
+  // An expired lease shows the next holder that work was interrupted: by a loss, a failure, or by the holder before,
+  // if this one was to end while it acquired the lease.
+  if (worker.stopping.aborted) return lease.abandon();
   try {
-    // Not if it was to end while it acquired the lease.
-    if (!worker.stopping.aborted) await work(lease, id, worker);
+    await work(lease, id, worker);
+    if (!lease.lost.aborted) await lease.release();
   } catch (err) {
     app.log.error({ err, ...about }, "worker failed");
-  } finally {
-    // A lost lease is left to expire: an expired lease shows the next holder that work was interrupted.
-    if (!lease.lost.aborted) await lease.release();
+    await lease.abandon();
   }
 }

@@ -27,6 +27,8 @@ export type Lease = {
   readonly lost: AbortSignal;
   /** Stops renewing and releases the lease if it is still held; an expired lease stays expired. Never throws. */
   release(): Promise<void>;
+  /** Like release, but the lease is left expired, as by a holder that died: the next one recovers what it left. */
+  abandon(): Promise<void>;
 };
 
 /**
@@ -58,15 +60,19 @@ export async function acquireLease(
     fence,
     mayProceed: kept.mayProceed,
     lost: kept.lost,
+    // If these fail, the lease expires.
     async release() {
       kept.stop();
-      // If this fails, the lease expires.
       await releaseLease(app.db.pool, key, times.lease_ms).catch(() => {});
+    },
+    async abandon() {
+      kept.stop();
+      await abandonLease(app.db.pool, key, times.lease_ms).catch(() => {});
     },
   };
   if (lease.mayProceed()) return lease;
   // The database answered too late: the lease is already within its margin.
-  await lease.release();
+  await lease.abandon();
   return null;
 }
 
@@ -85,4 +91,8 @@ const renewLease = renewalStatement(`
 
 const releaseLease = renewalStatement(`
   update leases set holder = null, expires_at = now()
+  where account_id = $1 and name = $2 and fence = $3 and holder = $4 and expires_at > now()`);
+
+const abandonLease = renewalStatement(`
+  update leases set expires_at = now()
   where account_id = $1 and name = $2 and fence = $3 and holder = $4 and expires_at > now()`);
