@@ -25,7 +25,7 @@ const lift = statement<{ was_active: boolean }>(`
   with locked as (
     select id, lifted_at from suppressions
     where account_id = $1 and person_key = $2 and channel = $3 and source = $4
-      and occurred_at <= $5 and (lifted_at is null or lifted_at < $5)
+      and occurred_at < $5 and (lifted_at is null or lifted_at < $5)
     order by id for update
   )
   update suppressions s set lifted_at = $5, lifts_until = null, expires_at = least(s.expires_at, $5, $6)
@@ -33,7 +33,7 @@ const lift = statement<{ was_active: boolean }>(`
   returning l.lifted_at is null as was_active`);
 
 /**
- * Lifts the suppressions, of every scope, that this source requested for the person up to `occurred_at`, and
+ * Lifts the suppressions, of every scope, that this source requested for the person before `occurred_at`, and
  * no other source's. Returns whether there were any. An older request that arrives afterwards has no effect.
  */
 export async function liftSuppressions(tx: Tx, lifting: Lifting, now: Date): Promise<boolean> {

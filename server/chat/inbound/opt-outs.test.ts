@@ -185,6 +185,17 @@ test("a stop that is older than the resume has no effect, in whatever order they
   assert.equal(await isReached(from, "MARKETING"), false, "a newer stop, and the resume again");
 });
 
+test("within the same second the stop wins, in whatever order it and the resume arrive", async () => {
+  for (const order of ["stop last", "resume last"]) {
+    const from = `9198${newDigits()}`;
+    const stop = preferenceHook(number, { from, value: "stop", at: minutes(-5) });
+    const resume = preferenceHook(number, { from, value: "resume", at: minutes(-5) });
+    await receive(order === "stop last" ? resume : stop);
+    await receive(order === "stop last" ? stop : resume);
+    assert.equal(await isReached(from, "MARKETING"), false, order);
+  }
+});
+
 test("ending one suppression keeps those of other sources in force", async () => {
   const from = `9198${newDigits()}`;
   const added = await send("POST", "/suppressions", { phone_number: `+${from}`, channel: "chat" });
