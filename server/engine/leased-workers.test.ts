@@ -245,7 +245,7 @@ test("work that was given back and that no other process takes is taken again, a
   await Promise.all(both.map((pool) => pool.stop()));
 });
 
-test("a worker that fails leaves its lease expired, as one that died, ends no other, and is started again", async () => {
+test("the lease of a worker that fails is expired, as of one that died; it ends no other, and is started again", async () => {
   const pool = fixture({ due: candidates(1, 1, 2) });
   await pool.startUntil(["1:1", "1:2"]);
   pool.workers.get("1:1")!.end(new Error("the worker failed"));

@@ -130,8 +130,8 @@ test("an erasure waits for a running job that knows the number, and deletes it i
   const { account_id } = owner;
   const now = api.clock.now();
   const payload = { phone, called_number: "9000000001", at: now.toISOString() };
-  const job = { account_id, kind: "crm.record_missed_call", subject: "call:1", run_at: now };
-  await addJob(app.db.query as never, { ...job, payload } as never, now);
+  const job = { account_id, kind: "crm.record_missed_call", subject: "call:1" } as const;
+  await addJob(app.db.query, { ...job, run_at: now, payload }, now);
   await app.db.pool.query(
     "update jobs set lease_until = now() + interval '1 hour' where account_id = $1 and kind = $2",
     [account_id, job.kind],
