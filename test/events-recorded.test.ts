@@ -337,7 +337,10 @@ test("the start of a scheduled campaign, a cancellation and a failure record eve
 
 test("opt-outs by reply, preference or rejection record events, and so does the review of a template", async () => {
   const [replies, stops, refuses] = Array.from({ length: 3 }, newPhone) as [string, string, string];
-  await applyWebhook(messageHook(number, [{ id: unique("wamid"), from: replies, text: "STOP" }]));
+  // Within the same second, the stop wins over a start.
+  const at = new Date(Date.now() - 1_000);
+  const stop = { id: unique("wamid"), from: replies, text: "STOP", at };
+  await applyWebhook(messageHook(number, [stop]));
   await applyWebhook(preferenceHook(number, { from: stops, value: "stop" }));
   refusals.set(refuses, 131050);
   const { id } = await createCampaign({ contacts: [{ phone_number: refuses }] });
