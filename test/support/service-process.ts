@@ -38,6 +38,8 @@ export async function startService(
     if (service.child.exitCode !== null)
       throw new Error(`it ended at the start:\n${service.output()}`);
     return (await service.send("GET", "/health/ready").catch(() => null))?.status === 200;
+  }).catch((cause: unknown) => {
+    throw new Error(`it is not ready:\n${service.output()}`, { cause });
   });
   return service;
 }
