@@ -49,8 +49,8 @@ const polls: Readonly<Record<string, string>> = {
   "server/callbacks/deliveries/deliver-callbacks.ts":
     "the deliverers' poll for endpoints with work",
   "server/calls/audio/audio-files.ts": "the poll for unused audio",
+  "server/calls/controls/end-overdue-calls.ts": "the poll for overdue calls",
   "server/calls/leader/commands/execute-user-commands.ts": "a node's requested commands",
-  "server/calls/leader/node/end-lost-calls.ts": "the calls of a lost node",
   "server/calls/leader/node/leader-statements.ts": "the node's accounts with calls",
   "server/calls/leader/node/node-state.ts":
     "what a node's leader has to do, and its trunks' live calls",
