@@ -226,6 +226,32 @@ test("every row arrives as it was, tokens and secrets go on working, and the acc
   assert.match(again.stderr, /was exported since it was frozen/);
 });
 
+test("an account of a repeated export is activated at the target, and stays frozen at the source", async () => {
+  const account = await makeAccount(source.app, { features: ["crm"] });
+  await exportOf(account, "--freeze");
+  const file = await exportOf(account, "--freeze");
+  const imported = await run(target, ["account", "import", file]);
+  assert.equal(imported.code, 0, imported.stderr);
+  const id = String(account.account_id);
+  const activated = await run(target, ["account", "unfreeze", id]);
+  assert.equal(activated.code, 0, activated.stderr);
+  const refused = await run(source, ["account", "unfreeze", id]);
+  assert.match(refused.stderr, /was exported since it was frozen/);
+});
+
+test("an account that was imported and exported again is not activated without --not-moved", async () => {
+  const account = await makeAccount(source.app, { features: ["crm"] });
+  const file = await exportOf(account, "--freeze");
+  const id = String(account.account_id);
+  const imported = await run(target, ["account", "import", file]);
+  assert.equal(imported.code, 0, imported.stderr);
+  const onward = await run(target, ["account", "export", id, join(folder, unique("export"))]);
+  assert.equal(onward.code, 0, onward.stderr);
+  const refused = await run(target, ["account", "unfreeze", id]);
+  assert.match(refused.stderr, /was exported since it was frozen/);
+  assert.equal((await run(target, ["account", "unfreeze", id, "--not-moved"])).code, 0);
+});
+
 test("a repeated import, a wrong passphrase, and a truncated or changed file are refused, and nothing is written", async () => {
   const account = await makeAccount(source.app);
   const file = await exportOf(account, "--freeze");

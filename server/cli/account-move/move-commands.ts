@@ -89,8 +89,8 @@ async function findFreeze(session: Session, id: number): Promise<Date | null> {
 async function unfreeze(session: Session, words: Words): Promise<Outcome> {
   const id = readId("account", words.operands[0]!);
   await session.account(id);
-  const frozen_at = await findFreeze(session, id);
-  if (!words.flag("not-moved") && frozen_at && (await wasExported(session, id, frozen_at)))
+  const frozen = (await findFreeze(session, id)) !== null;
+  if (!words.flag("not-moved") && frozen && (await wasExported(session, id)))
     throw new Error(
       `Account ${id} was exported since it was frozen. If it was activated elsewhere, both would send: only if it was not, add --not-moved`,
     );
@@ -101,17 +101,19 @@ async function unfreeze(session: Session, words: Words): Promise<Outcome> {
   return { json: { id, frozen: false }, text };
 }
 
-async function wasExported(session: Session, id: number, since: Date): Promise<boolean> {
+/** Returns whether a frozen account was exported since it was frozen, or imported, here. */
+async function wasExported(session: Session, id: number): Promise<boolean> {
   const db = await session.database();
-  const found = await db.query
+  // An imported account brings its exports from elsewhere. By ID, because the clocks of two installations may differ.
+  const newest = await db.query
     .selectFrom("audit_entries")
-    .select("id")
+    .select("action")
     .where("account_id", "=", id)
-    .where("action", "=", "account.exported")
-    .where("at", ">=", since)
+    .where("action", "in", ["account.frozen", "account.exported", "account.imported"])
+    .orderBy("id", "desc")
     .limit(1)
-    .execute();
-  return found.length > 0;
+    .executeTakeFirst();
+  return newest?.action === "account.exported";
 }
 
 async function runExport(session: Session, words: Words): Promise<Outcome> {
