@@ -23,14 +23,17 @@ import {
 export type Export = {
   readonly account_id: number;
   readonly now: Date;
-  /** Whether the account is frozen and drained. */
-  readonly frozen: boolean;
+  /** The freeze for which the account was drained; null for an active account. */
+  readonly frozen_at: Date | null;
   readonly secrets: Secrets;
   readonly passphrase: string;
   readonly output: Writable;
 };
 
-/** Exports an account in one transaction of the client, and returns the header of the file. */
+/**
+ * Exports an account in one transaction of the client, and returns the header of the file. Throws an Error, before it
+ * writes anything, if the account was unfrozen or frozen meanwhile.
+ */
 export async function exportAccount(client: pg.ClientBase, to: Export): Promise<ArchiveHeader> {
   await client.query("begin isolation level repeatable read read only");
   try {
@@ -72,8 +75,13 @@ async function* encodeAccount(
 
 async function readHeader(
   client: pg.ClientBase,
-  { account_id, now, frozen, secrets }: Export,
+  { account_id, now, frozen_at, secrets }: Export,
 ): Promise<ArchiveHeader> {
+  const account = await readAccount(client, account_id);
+  if (account.frozen_at?.getTime() !== frozen_at?.getTime())
+    throw new Error(
+      `Account ${account_id} was ${account.frozen_at ? "frozen" : "unfrozen"} during the export; export it again`,
+    );
   const names = movedTables();
   const columns = await readColumns(client, names);
   const tables = [];
@@ -86,14 +94,13 @@ async function readHeader(
   }
   const texts = async (query: string) =>
     (await client.query<{ text: string }>(query, [account_id])).rows.map(({ text }) => text);
-  const [account_name] = await texts("select name as text from accounts where account_id = $1");
   return {
     product_version: productVersion(),
     schema: await readSchema(client),
     account_id,
-    account_name: account_name!,
+    account_name: account.name,
     exported_at: now.toISOString(),
-    frozen,
+    frozen: account.frozen_at !== null,
     tables,
     last_ids: await readLastIds(client, names),
     secrets: await openAccountSecrets(client, secrets, account_id),
@@ -106,6 +113,14 @@ async function readHeader(
       "select number as text from phone_numbers where account_id = $1 order by 1",
     ),
   };
+}
+
+async function readAccount(client: pg.ClientBase, account_id: number) {
+  const { rows } = await client.query<{ name: string; frozen_at: Date | null }>(
+    "select name, frozen_at from accounts where account_id = $1",
+    [account_id],
+  );
+  return rows[0]!;
 }
 
 /** The account's own ID is kept, and does not advance the identity of another installation. */

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import {
@@ -23,6 +26,7 @@ import {
   checkLedger,
   checkVoiceCampaigns,
 } from "../../../test/support/check-invariants.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { fillAccount, type Filled } from "../../../test/support/fill-account.ts";
 import { scratchFolder } from "../../../test/support/scratch-folder.ts";
 import { test_secret_key } from "../../../test/support/secrets.ts";
@@ -58,16 +62,16 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const shellOf = (api: TestApi) => ({
+  DATABASE_URL: api.database_url,
+  DATA_DIR: folder,
+  PORT: "0",
+  TRUNKLINE_SECRET_KEY: api === target ? target_key.toString("base64") : test_secret_key,
+  TRUNKLINE_EXPORT_PASSPHRASE: passphrase,
+});
+
 function run(api: TestApi, args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const key = api === target ? target_key.toString("base64") : test_secret_key;
-  return runCommandLine(args, {
-    DATABASE_URL: api.database_url,
-    DATA_DIR: folder,
-    PORT: "0",
-    TRUNKLINE_SECRET_KEY: key,
-    TRUNKLINE_EXPORT_PASSPHRASE: passphrase,
-    ...env,
-  });
+  return runCommandLine(args, { ...shellOf(api), ...env });
 }
 
 /** Exports an account and returns the file. */
@@ -252,6 +256,45 @@ test("an account that was imported and exported again is not activated without -
   assert.equal((await run(target, ["account", "unfreeze", id, "--not-moved"])).code, 0);
 });
 
+test("an account that is unfrozen before its export begins is not exported", async () => {
+  const account = await makeAccount(source.app, { features: ["crm"] });
+  const id = String(account.account_id);
+  const file = join(folder, unique("export"));
+  const exporting = run(source, ["account", "export", id, file, "--freeze"]);
+  await eventually(async () => {
+    const { rows } = await source.app.db.pool.query(
+      "select from accounts where account_id = $1 and frozen_at is not null",
+      [id],
+    );
+    return rows.length > 0;
+  });
+  const unfrozen = await run(source, ["account", "unfreeze", id]);
+  assert.equal(unfrozen.code, 0, unfrozen.stderr);
+  const ended = await exporting;
+  assert.equal(ended.code, 1);
+  assert.match(ended.stderr, /was unfrozen during the export/);
+  assert.equal(existsSync(file), false);
+});
+
+test("an account is not unfrozen without --not-moved after an export that failed while it was written", async () => {
+  const account = await makeAccount(source.app, { features: ["crm"] });
+  const id = String(account.account_id);
+  const main = join(import.meta.dirname, "../main.ts");
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [main, "account", "export", id, "-", "--freeze"], {
+    env: { PATH, NODE_COMPILE_CACHE, ...shellOf(source) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  // The command that reads the file has ended.
+  child.stdout.destroy();
+  const [stderr, [code]] = await Promise.all([readText(child.stderr), once(child, "exit")]);
+  assert.equal(code, 1);
+  assert.match(stderr, /EPIPE/);
+  const refused = await run(source, ["account", "unfreeze", id]);
+  assert.match(refused.stderr, /was exported since it was frozen/);
+  assert.equal((await run(source, ["account", "unfreeze", id, "--not-moved"])).code, 0);
+});
+
 test("a repeated import, a wrong passphrase, and a truncated or changed file are refused, and nothing is written", async () => {
   const account = await makeAccount(source.app);
   const file = await exportOf(account, "--freeze");
@@ -287,10 +330,10 @@ test("a repeated import, a wrong passphrase, and a truncated or changed file are
   assert.deepEqual(await countOfAll(target), counts);
   const stored = await run(target, ["account", "import", file]);
   assert.equal(stored.code, 0, stored.stderr);
-  const once = await countOfAll(target);
+  const stored_counts = await countOfAll(target);
   const again = await run(target, ["account", "import", file]);
   assert.match(again.stderr, /exists here/);
-  assert.deepEqual(await countOfAll(target), once);
+  assert.deepEqual(await countOfAll(target), stored_counts);
 });
 
 test("a dry run reports everything at once, and an account that was active is not imported", async () => {

@@ -2,9 +2,15 @@ import { createReadStream } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import pg from "pg";
-import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
+import {
+  freezeAccount,
+  lockFreeze,
+  unfreezeAccount,
+} from "../../accounts/accounts/freeze-account.ts";
+import { isFrozen } from "../../accounts/accounts/is-frozen.ts";
 import { recordAudit } from "../../accounts/audit/record-audit.ts";
 import { operatorOf } from "../../accounts/roles/grantor.ts";
+import type { Tx } from "../../lib/database/database.ts";
 import { UsageError, type Command, type Outcome, type Words } from "../command.ts";
 import { readId, readList } from "../read-words.ts";
 import type { Session } from "../session.ts";
@@ -65,47 +71,37 @@ export const moveCommands: readonly Command[] = [
   },
 ];
 
-/** Freezes an account and waits until it is at rest. */
-async function freeze(session: Session, id: number, words: Words): Promise<void> {
+/** Freezes an account, waits until it is at rest, and returns since when it is frozen. */
+async function freeze(session: Session, id: number, words: Words): Promise<Date> {
   const wait_text = words.option("wait") ?? "300";
   if (!/^[0-9]{1,6}$/.test(wait_text)) throw new UsageError("--wait must be a number of seconds");
-  await session.change(id, (tx, { actor }) => freezeAccount(tx, actor, session.now()));
+  const frozen_at = await session.change(id, (tx, { actor }) =>
+    freezeAccount(tx, actor, session.now()),
+  );
   const db = await session.database();
-  const frozen_at = await findFreeze(session, id);
   const wait_ms = Number(wait_text) * 1_000;
-  await drainAccount(db, id, { frozen_at: frozen_at!, now: session.now(), wait_ms });
-}
-
-async function findFreeze(session: Session, id: number): Promise<Date | null> {
-  const db = await session.migratedDatabase();
-  const found = await db.query
-    .selectFrom("accounts")
-    .select("frozen_at")
-    .where("account_id", "=", id)
-    .executeTakeFirst();
-  return found?.frozen_at ?? null;
+  await drainAccount(db, id, { frozen_at, now: session.now(), wait_ms });
+  return frozen_at;
 }
 
 async function unfreeze(session: Session, words: Words): Promise<Outcome> {
   const id = readId("account", words.operands[0]!);
-  await session.account(id);
-  const frozen = (await findFreeze(session, id)) !== null;
-  if (!words.flag("not-moved") && frozen && (await wasExported(session, id)))
-    throw new Error(
-      `Account ${id} was exported since it was frozen. If it was activated elsewhere, both would send: only if it was not, add --not-moved`,
-    );
-  const changed = await session.change(id, (tx, { actor }) =>
-    unfreezeAccount(tx, actor, session.now()),
-  );
+  const changed = await session.change(id, async (tx, { actor }) => {
+    const frozen_at = await lockFreeze(tx, id);
+    if (!words.flag("not-moved") && frozen_at && (await wasExported(tx, id)))
+      throw new Error(
+        `Account ${id} was exported since it was frozen. If it was activated elsewhere, both would send: only if it was not, add --not-moved`,
+      );
+    return unfreezeAccount(tx, actor, session.now());
+  });
   const text = changed ? `Account ${id} is active.` : `Account ${id} was not frozen.`;
   return { json: { id, frozen: false }, text };
 }
 
 /** Returns whether a frozen account was exported since it was frozen, or imported, here. */
-async function wasExported(session: Session, id: number): Promise<boolean> {
-  const db = await session.database();
+async function wasExported(tx: Tx, id: number): Promise<boolean> {
   // An imported account brings its exports from elsewhere. By ID, because the clocks of two installations may differ.
-  const newest = await db.query
+  const newest = await tx
     .selectFrom("audit_entries")
     .select("action")
     .where("account_id", "=", id)
@@ -121,8 +117,9 @@ async function runExport(session: Session, words: Words): Promise<Outcome> {
   const file = words.operands[1]!;
   const passphrase = passphraseOf(session);
   await session.account(id);
-  const frozen = words.flag("freeze") || (await findFreeze(session, id)) !== null;
-  if (frozen) await freeze(session, id, words);
+  const db = await session.database();
+  const frozen = words.flag("freeze") || (await isFrozen(db.query, id));
+  const frozen_at = frozen ? await freeze(session, id, words) : null;
   const client = new pg.Client({
     connectionString: await session.databaseUrl(),
     application_name: "trunkline-cli",
@@ -132,14 +129,17 @@ async function runExport(session: Session, words: Words): Promise<Outcome> {
   try {
     const now = session.now();
     const secrets = session.secrets();
-    const to = { account_id: id, now, frozen, secrets, passphrase, output };
+    await recordExport(session, id, frozen);
+    const to = { account_id: id, now, frozen_at, secrets, passphrase, output };
     const header = await exportAccount(client, to);
     const notes = await notesOf(client, header);
-    await recordExport(session, id, frozen);
     const text = [...describe(header), `Written to ${file}.`, ...notes].join("\n");
     return { json: { ...summary(header), notes }, text, aside: file === standard };
   } catch (error) {
-    if (file !== standard) await rm(file, { force: true });
+    if (file !== standard) {
+      output.destroy();
+      await rm(file, { force: true });
+    }
     throw error;
   } finally {
     await client.end();
@@ -154,6 +154,10 @@ async function newFile(file: string) {
   return handle.createWriteStream({ flush: true });
 }
 
+/**
+ * Records an export before its first byte, which may be imported at once. From then on, the account is not unfrozen
+ * without --not-moved, even if the export fails.
+ */
 async function recordExport(session: Session, id: number, frozen: boolean): Promise<void> {
   const { actor } = operatorOf(id, session.request_id);
   const db = await session.database();
@@ -163,7 +167,11 @@ async function recordExport(session: Session, id: number, frozen: boolean): Prom
     subject_id: id,
     detail: { frozen },
   } as const;
-  await db.query.transaction().execute((tx) => recordAudit(tx, actor, entry));
+  await db.query.transaction().execute(async (tx) => {
+    // Waits for the end of an `account unfreeze` that has not seen this entry.
+    await lockFreeze(tx, id);
+    await recordAudit(tx, actor, entry);
+  });
 }
 
 async function runImport(session: Session, words: Words): Promise<Outcome> {
