@@ -3,6 +3,7 @@
 import type { OpenedSecret } from "../../lib/secrets/stored-secrets.ts";
 import { ArchiveError } from "./archive-cipher.ts";
 import { openByteReader } from "./byte-reader.ts";
+import type { OperatorSettings } from "./operator-settings.ts";
 
 /** A table, with the columns in the order of its rows' values. */
 export type TableHeader = {
@@ -23,6 +24,7 @@ export type ArchiveHeader = {
   readonly exported_at: string;
   /** Whether the account was frozen and nothing was in progress: only then may it be active elsewhere. */
   readonly frozen: boolean;
+  readonly operator_settings: OperatorSettings;
   readonly tables: readonly TableHeader[];
   /** The last ID that each identity has given. */
   readonly last_ids: Readonly<Record<string, number>>;

@@ -19,6 +19,7 @@ import {
   readSchema,
   type InstallationTable,
 } from "./moved-tables.ts";
+import { readOperatorSettings } from "./operator-settings.ts";
 
 export type Export = {
   readonly account_id: number;
@@ -101,6 +102,7 @@ async function readHeader(
     account_name: account.name,
     exported_at: now.toISOString(),
     frozen: account.frozen_at !== null,
+    operator_settings: await readOperatorSettings(client, account_id),
     tables,
     last_ids: await readLastIds(client, names),
     secrets: await openAccountSecrets(client, secrets, account_id),

@@ -17,6 +17,11 @@ import {
 } from "./archive-records.ts";
 import { findImportProblems, type Places } from "./import-problems.ts";
 import { columnList, installation_columns, type Client } from "./moved-tables.ts";
+import {
+  readOperatorSettings,
+  removeOperator,
+  type OperatorSettings,
+} from "./operator-settings.ts";
 
 export type Archive = {
   readonly header: ArchiveHeader;
@@ -75,6 +80,8 @@ async function refuseMore(records: ArchiveRecords): Promise<void> {
 export type Import = {
   readonly archive: Archive;
   readonly places: Places;
+  /** Whether it keeps the feature `operator`. */
+  readonly keeps_operator: boolean;
   readonly secrets: Secrets;
   readonly actor: Actor;
   readonly now: Date;
@@ -83,11 +90,14 @@ export type Import = {
 /** Statements that last as long as a table. */
 const statement_seconds = 86_400;
 
-/** Stores the account, frozen. Throws an Error that lists every problem, and stores nothing then. */
-export async function importAccount(db: Database, given: Import): Promise<void> {
+/**
+ * Stores the account, frozen, and returns the operator settings of the file. Throws an Error that lists every problem,
+ * and stores nothing then.
+ */
+export async function importAccount(db: Database, given: Import): Promise<OperatorSettings> {
   const { header, records } = given.archive;
   const { account_id } = header;
-  await clientTransaction(db, statement_seconds, async (tx, client) => {
+  return clientTransaction(db, statement_seconds, async (tx, client) => {
     const run: Client["query"] = client.query.bind(client);
     const slow = ((text: string, values?: unknown[]) =>
       run({ text, values, query_timeout: statement_seconds * 1_000 } as never)) as never;
@@ -106,15 +116,19 @@ export async function importAccount(db: Database, given: Import): Promise<void> 
     await refuseMore(records);
     await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets);
     await advanceIds(slowly, header);
+    // Of the stored row, not of the header.
+    const settings = await readOperatorSettings(slowly, account_id);
+    if (!given.keeps_operator) await removeOperator(slowly, account_id);
     const { product_version, exported_at } = header;
-    const detail = { product_version, exported_at };
-    const { actor, now } = given;
+    const { actor, now, keeps_operator } = given;
+    const detail = { product_version, exported_at, keeps_operator };
     await recordAudit(tx, actor, {
       at: now,
       action: "account.imported",
       subject_id: account_id,
       detail,
     });
+    return settings;
   });
 }
 

@@ -4,7 +4,7 @@ import type { Client } from "./moved-tables.ts";
 
 /** Notes what stays here and what has to be set up at the target. */
 export async function notesOf(client: Client, header: ArchiveHeader): Promise<string[]> {
-  const { account_id, nodes, trunks, phone_numbers } = header;
+  const { account_id, nodes, trunks, phone_numbers, operator_settings } = header;
   const count = async (query: string) =>
     Number((await client.query<{ count: string }>(query, [account_id])).rows[0]!.count);
   const recordings = await count(
@@ -21,6 +21,8 @@ export async function notesOf(client: Client, header: ArchiveHeader): Promise<st
     of.map(({ id, name }) => `${id} "${name}"`).join(", ");
   return [
     header.frozen ? "" : "The account is active: this file can only be used with import --dry-run.",
+    operator_settings.features.includes("operator") &&
+      "The feature operator does not move: import --operator keeps it.",
     recordings > 0 && `${recordings} call recordings stay on their nodes: copy the files yourself.`,
     nodes.length > 0 && `Nodes to name at import (--nodes): ${named(nodes)}.`,
     trunks.length > 0 && `Trunks to name at import (--trunks): ${named(trunks)}.`,

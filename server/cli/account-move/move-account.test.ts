@@ -186,7 +186,8 @@ test("every row arrives as it was, tokens and secrets go on working, and the acc
   const other = await makeAccount(target.app);
   await target.app.db.pool.query("select setval('leads_id_seq', 1000000)");
   const other_rows = await rowsOf(target, other);
-  const ended = await run(target, ["account", "import", file, ...optionsOf(places)]);
+  const options = [...optionsOf(places), "--operator"];
+  const ended = await run(target, ["account", "import", file, ...options]);
   assert.equal(ended.code, 0, ended.stderr);
 
   const moved = await rowsOf(target, full);
@@ -293,6 +294,30 @@ test("an account is not unfrozen without --not-moved after an export that failed
   const refused = await run(source, ["account", "unfreeze", id]);
   assert.match(refused.stderr, /was exported since it was frozen/);
   assert.equal((await run(source, ["account", "unfreeze", id, "--not-moved"])).code, 0);
+});
+
+test("an imported account loses the feature operator unless --operator is given, and its limits are listed", async () => {
+  const account = await makeAccount(source.app, { features: ["crm", "operator"] });
+  const id = String(account.account_id);
+  const limits = ["--storage-megabytes", "900000", "--call-destinations", "*"];
+  assert.equal((await run(source, ["account", "limits", id, ...limits])).code, 0);
+  const file = await exportOf(account, "--freeze");
+  const notesOf = async (...more: string[]) => {
+    const ended = await run(target, ["account", "import", file, ...more, "--json"]);
+    assert.equal(ended.code, 0, ended.stderr);
+    return (JSON.parse(ended.stdout) as { notes: string[] }).notes.join("\n");
+  };
+  const limits_noted = /call_destinations_allowed \["\*"\].* storage_megabytes 900000/;
+  const dry = await notesOf("--dry-run");
+  assert.match(dry, /feature operator will be removed/);
+  assert.match(dry, limits_noted);
+  assert.match(await notesOf("--dry-run", "--operator"), /will have the feature operator/);
+  const stored = await notesOf();
+  assert.match(stored, /feature operator was removed/);
+  assert.match(stored, limits_noted);
+  const send = (path: string) => target.send("GET", `/api/v1${path}`, { token: account.token });
+  assert.deepEqual((await send("/account")).body.features, ["crm"]);
+  assert.equal((await send("/voice-nodes")).status, 403);
 });
 
 test("a repeated import, a wrong passphrase, and a truncated or changed file are refused, and nothing is written", async () => {

@@ -20,6 +20,7 @@ import { exportAccount } from "./export-account.ts";
 import { importAccount, readArchive, verifyArchive } from "./import-account.ts";
 import { findImportProblems } from "./import-problems.ts";
 import { notesOf } from "./left-behind.ts";
+import { settingsNotes } from "./operator-settings.ts";
 
 const wait_option = {
   value: "seconds",
@@ -65,6 +66,7 @@ export const moveCommands: readonly Command[] = [
     options: {
       nodes: { value: "list", about: "The nodes here that take the place of its nodes: 3=1,4=1" },
       trunks: { value: "list", about: "The same for its trunks" },
+      operator: { about: "Keep its feature operator, for those who run this installation" },
       "dry-run": { about: "Store nothing; report every problem, and check the whole file" },
     },
     run: runImport,
@@ -177,6 +179,7 @@ async function recordExport(session: Session, id: number, frozen: boolean): Prom
 async function runImport(session: Session, words: Words): Promise<Outcome> {
   const file = words.operands[0]!;
   const places = { nodes: readPlaces(words, "nodes"), trunks: readPlaces(words, "trunks") };
+  const keeps_operator = words.flag("operator");
   const passphrase = passphraseOf(session);
   const db = await session.migratedDatabase();
   const source = file === standard ? process.stdin : createReadStream(file);
@@ -184,19 +187,25 @@ async function runImport(session: Session, words: Words): Promise<Outcome> {
   try {
     const archive = await readArchive(source, passphrase);
     const { header } = archive;
+    const { account_id, operator_settings } = header;
     if (words.flag("dry-run")) {
       const problems = await findImportProblems(db.pool, header, places);
       await verifyArchive(archive).catch(
         (error: unknown) => void problems.push((error as Error).message),
       );
-      const text = [...describe(header), ...problemText(problems)].join("\n");
-      return { json: { ...summary(header), problems }, text, bad: problems.length > 0 };
+      const as = { keeps_operator, stored: false };
+      const notes = settingsNotes(account_id, operator_settings, as);
+      const text = [...describe(header), ...notes, ...problemText(problems)].join("\n");
+      return { json: { ...summary(header), problems, notes }, text, bad: problems.length > 0 };
     }
-    const { actor } = operatorOf(header.account_id, session.request_id);
+    const { actor } = operatorOf(account_id, session.request_id);
     const secrets = session.secrets();
-    await importAccount(db, { archive, places, secrets, actor, now: session.now() });
-    const next = `It is frozen; check it, and then activate it: trunkline account unfreeze ${header.account_id}`;
-    return { json: summary(header), text: [...describe(header), "Stored.", next].join("\n") };
+    const given = { archive, places, keeps_operator, secrets, actor, now: session.now() };
+    const settings = await importAccount(db, given);
+    const notes = settingsNotes(account_id, settings, { keeps_operator, stored: true });
+    const next = `It is frozen; check it, and then activate it: trunkline account unfreeze ${account_id}`;
+    const text = [...describe(header), "Stored.", ...notes, next].join("\n");
+    return { json: { ...summary(header), notes }, text };
   } finally {
     source.destroy();
     await closed;
