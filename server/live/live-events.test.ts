@@ -219,9 +219,18 @@ test("a heartbeat advances the resume position past events that are not for the 
   assert.deepEqual([reader.events, reader.lastId()], [[], 2]);
 });
 
+const of_chat = [
+  "chat.campaign.started",
+  "chat.message.read",
+  "chat.template.updated",
+  "chat.reply.received",
+  "chat.answer.sent",
+  "chat.optout",
+  "chat.optin",
+] as const;
 const one_of_each = [
   "lead.created",
-  "chat.optout",
+  ...of_chat,
   "voice.campaign.started",
   "call.answered",
   "credit.low",
@@ -234,8 +243,10 @@ test("each permission shows its own kind of events, within the account's feature
   const crm_only = await makeAccount(api.app, { features: ["crm"] });
   const kinds: [Permission, string[]][] = [
     ["crm.read", ["lead.created"]],
-    ["chat.read", ["chat.optout"]],
-    ["chat.manage", ["chat.optout"]],
+    ["chat.read", [...of_chat]],
+    ["chat.campaigns.manage", ["chat.campaign.started", "chat.message.read"]],
+    ["chat.campaigns.create", ["chat.template.updated"]],
+    ["chat.manage", ["chat.template.updated"]],
     ["voice.campaigns.read", ["voice.campaign.started"]],
     ["voice.campaigns.manage", ["voice.campaign.started"]],
     ["calls.read", ["call.answered"]],
@@ -268,9 +279,9 @@ test("a stream contains only the requested types", async () => {
   const account = await makeAccount(api.app);
   const queries = {
     "?types=call.*": ["call.answered"],
-    "?types=callback.test,chat.*": ["chat.optout", "callback.test"],
+    "?types=callback.test,chat.*": [...of_chat, "callback.test"],
     "?types=call.answered%2C%20lead.created": ["lead.created", "call.answered"],
-    "?types=chat.campaign.*": [],
+    "?types=chat.campaign.completed": [],
   };
   const opened: [EventReader, readonly string[]][] = [];
   for (const [query, expected] of Object.entries(queries))
