@@ -48,3 +48,13 @@ export function openMailer(driver: MailDriver | null, log: Log): Mailer {
     },
   };
 }
+
+const name_characters_max = 60;
+
+/** Returns a name in quotation marks, on one line and shortened: an account must not write the text of our mails. */
+export function quotedName(name: string): string {
+  const line = name.replaceAll(/[\p{Cc}\s"]+/gu, " ").trim();
+  const [...characters] = line;
+  const isLong = characters.length > name_characters_max;
+  return `"${isLong ? `${characters.slice(0, name_characters_max).join("")}…` : line}"`;
+}

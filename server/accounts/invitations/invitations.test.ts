@@ -339,3 +339,15 @@ test("without a mail server a reset says who can help, and the sign-in page does
     await without.close();
   }
 });
+
+test("an account's name stays one short quoted line in the mails of the installation", async () => {
+  const name = `Acme".\n\nYour access was locked.\r\nConfirm at https://evil.example ${"x".repeat(150)}`;
+  await api.send("PATCH", "/api/v1/account", { token: account.token, json: { name } });
+  const email = newEmail();
+  assert.equal((await invite({ email })).status, 201);
+  const [mail] = mailsTo(email);
+  assert.match(
+    mail!.text,
+    /\n\nYou are invited to join "Acme \. Your access was locked\. [^"\n]{1,50}" on Trunkline\. To/,
+  );
+});

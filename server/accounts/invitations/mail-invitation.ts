@@ -1,5 +1,5 @@
 import type { App } from "../../engine/app.ts";
-import type { Mailer } from "../mailer.ts";
+import { quotedName, type Mailer } from "../mailer.ts";
 import { countWithin } from "../sessions/throttle.ts";
 
 /** In a quarter of an hour, so that no mailbox fills with invitations. */
@@ -30,7 +30,7 @@ export function mailInvitation(
   return mailer.send({
     to: invitation.email,
     subject: "Invitation to Trunkline",
-    text: `You are invited to join ${invitation.account} on Trunkline. To choose a name and a password, open:
+    text: `You are invited to join ${quotedName(invitation.account)} on Trunkline. To choose a name and a password, open:
 
 ${public_url}${invitation.path}
 

@@ -2,7 +2,7 @@ import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client } from "../audit/record-audit.ts";
-import type { Mailer } from "../mailer.ts";
+import { quotedName, type Mailer } from "../mailer.ts";
 import { storeSignInLink } from "./sign-in-links.ts";
 import { countWithin } from "./throttle.ts";
 
@@ -69,7 +69,7 @@ async function mailLinks(
       });
       return storeSignInLink(tx, { account_id, user_id, expires_at, origin: "reset" }, now);
     });
-    lines.push(`${name}:\n${app.public_url}/sign-in/reset#${link}`);
+    lines.push(`${quotedName(name)}:\n${app.public_url}/sign-in/reset#${link}`);
   }
   await app.mailer.send({
     to,
