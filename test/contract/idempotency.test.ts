@@ -213,7 +213,7 @@ test("a key is replayed even after its workspace became inactive", async () => {
   assertProblem(await lead.api.send("POST", path, fresh), 404, "not-found");
 });
 
-test("a replay needs the same token and permission as the original", async () => {
+test("a replay needs a token of the account with the permission of the original", async () => {
   const key = unique("key");
   await keyed(key);
   const headers = { "idempotency-key": key };

@@ -3,7 +3,11 @@ import { after, before, test } from "node:test";
 import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 
 let api: TestApi;
 before(async () => {
@@ -53,4 +57,20 @@ test("waiting for keys in use by another process does not exhaust the connection
   } finally {
     await frozen.end();
   }
+});
+
+test("two users of an account change their own settings under one key, each with effect", async () => {
+  const account = await makeAccount(api.app);
+  const headers = { "idempotency-key": "mine" };
+  const json = { page: "leads", name: "Mine", search: {}, columns: [] };
+  const save = (token: string) => api.send("POST", "/api/v1/saved-views", { token, headers, json });
+  const ann = await makeAgentToken(api.app, account, []);
+  const bob = await makeAgentToken(api.app, account, []);
+  const of_ann = await save(ann);
+  const of_bob = await save(bob);
+  assert.deepEqual([of_ann.status, of_bob.status], [201, 201]);
+  assert.notEqual(of_bob.body.id, of_ann.body.id);
+  const again = await save(ann);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(again.body, of_ann.body);
 });

@@ -111,7 +111,9 @@ async function findAnswerFor(
 ): Promise<boolean> {
   const key = readKey(request, route.key_required === true);
   if (key === null) return false;
-  const named = { account_id: request.caller!.account.id, endpoint: route.id, key };
+  const { account, user_id } = request.caller!;
+  const endpoint = route.is_own ? `${route.id} of user ${user_id}` : route.id;
+  const named = { account_id: account.id, endpoint, key };
   request.keyed = keyedRequest(request, named, fingerprint);
   request.stored = await findStoredResponse(app.db, request.keyed);
   return request.stored !== null;

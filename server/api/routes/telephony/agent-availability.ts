@@ -42,6 +42,7 @@ export const agentAvailabilityRoutes = [
     method: "PUT",
     url: "/api/v1/me/availability",
     id: "updateOwnAvailability",
+    is_own: true,
     summary: "Set whether you are away: groups do not ring your extension and your phone",
     tag,
     access: { anyOf: "any_token" },
