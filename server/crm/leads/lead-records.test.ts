@@ -46,6 +46,12 @@ async function option(picklist: string, value: string, of: TestAccount = account
 
 /** A custom field, and a process that knows it. */
 async function addField(key: string, type: string, more: object = {}) {
+  await addFieldElsewhere(key, type, more);
+  await api.app.workspaceSchemas.refresh(account.account_id, account.workspace_id);
+}
+
+/** A custom field that another process has just added. */
+async function addFieldElsewhere(key: string, type: string, more: object = {}) {
   const now = new Date();
   await api.app.db.query
     .insertInto("custom_fields")
@@ -67,7 +73,6 @@ async function addField(key: string, type: string, more: object = {}) {
     .where("account_id", "=", account.account_id)
     .where("id", "=", account.workspace_id)
     .execute();
-  await api.app.workspaceSchemas.refresh(account.account_id, account.workspace_id);
 }
 
 async function eventsOf(leadId: number) {
@@ -401,6 +406,13 @@ test("custom fields are merged by a patch, cleared by null, and a required one s
     .where("account_id", "=", account.account_id)
     .execute();
   await api.app.workspaceSchemas.refresh(account.account_id, account.workspace_id);
+});
+
+test("a patch takes a field that another process has just added", async () => {
+  const lead = await makeLead();
+  await addFieldElsewhere("just_added", "text");
+  const patched = await patch(lead.id, { customFields: { just_added: "x" } });
+  assert.equal(patched.status, 200, patched.text);
 });
 
 test("a patch refuses what creation refuses: every failing field at once, an unknown agent with INVALID_AGENT", async () => {

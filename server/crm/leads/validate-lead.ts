@@ -14,18 +14,19 @@ import type {
  * schema yields violations, it is read again first, because another process may have just added what it
  * misses.
  */
-export async function validateNewLead(
+export async function validateWithSchema(
   schemas: WorkspaceSchemas,
   accountId: number,
   workspaceId: number,
   lead: unknown,
+  mode: "new" | "patch" = "new",
 ): Promise<FieldError[]> {
   const kept = await schemas.find(accountId, workspaceId);
   if (!kept) throw notFound();
-  if (validateLead(kept, lead).length === 0) return [];
+  if (validateLead(kept, lead, mode).length === 0) return [];
   const present = await schemas.refresh(accountId, workspaceId);
   if (!present) throw notFound();
-  return validateLead(present, lead);
+  return validateLead(present, lead, mode);
 }
 
 /** Returns every violation of this schema. A patch may omit a required custom field but not clear it. */

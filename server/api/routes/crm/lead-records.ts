@@ -4,7 +4,7 @@ import { searchOn } from "../../../lib/database/cursor.ts";
 import { addCollaborator } from "../../../crm/leads/add-collaborator.ts";
 import { addNote } from "../../../crm/leads/add-note.ts";
 import { findLead } from "../../../crm/leads/find-lead.ts";
-import { validateLead } from "../../../crm/leads/validate-lead.ts";
+import { validateWithSchema } from "../../../crm/leads/validate-lead.ts";
 import { LeadResponse } from "../../../crm/leads/lead-schema.ts";
 import { listCollaborators } from "../../../crm/leads/list-collaborators.ts";
 import { listLeads } from "../../../crm/leads/list-leads.ts";
@@ -107,9 +107,11 @@ export const leadRecordRoutes = [
     body: LeadPatch,
     success: { 200: LeadResponse },
     precheck: inWorkspace,
-    validate: async ({ app, caller, params, body }) =>
-      validateLead(
-        await requireWorkspace(app, caller.account.id, params.workspaceId),
+    validate: ({ app, caller, params, body }) =>
+      validateWithSchema(
+        app.workspaceSchemas,
+        caller.account.id,
+        params.workspaceId,
         body,
         "patch",
       ),

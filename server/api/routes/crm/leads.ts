@@ -1,5 +1,5 @@
 import { createLead } from "../../../crm/leads/create-lead.ts";
-import { validateNewLead } from "../../../crm/leads/validate-lead.ts";
+import { validateWithSchema } from "../../../crm/leads/validate-lead.ts";
 import { createLeads } from "../../../crm/leads/lead-intake.ts";
 import { LeadResponse, NewLead } from "../../../crm/leads/lead-schema.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
@@ -23,7 +23,7 @@ export const leadRoutes = [
       requireWorkspace(app, caller.account.id, params.workspaceId),
     // createLead validates a lead of the right shape.
     explain: ({ app, caller, params, body }) =>
-      validateNewLead(app.workspaceSchemas, caller.account.id, params.workspaceId, body),
+      validateWithSchema(app.workspaceSchemas, caller.account.id, params.workspaceId, body),
     handle: ({ app, caller, params, body, keyed, write }) => {
       const create = (writeLead: typeof app.leadIntake.create) =>
         createLead(app.workspaceSchemas, writeLead, caller, params.workspaceId, body);
