@@ -405,6 +405,26 @@ test("a file beyond 256 MB is 413", async () => {
   assert.equal(await countRows("lead_imports", of), 0);
 });
 
+test("a column map and its preview take a field that another process has just added", async () => {
+  const of = await makeAccount(api.app);
+  const { account_id, workspace_id } = of;
+  await api.app.workspaceSchemas.refresh(account_id, workspace_id);
+  // Without the notification that another process would send.
+  await api.app.db.pool.query(
+    `insert into custom_fields (account_id, workspace_id, key, label, type, position, created_at, updated_at)
+     values ($1, $2, 'just_added', 'Just added', 'text', 0, now(), now())`,
+    [account_id, workspace_id],
+  );
+  const columns = { phone: "phone", "customFields.just_added": "note" };
+  const parts = () => form(file("phone,note\n9876543210,x"), map(columns));
+  const preview = await api.send("POST", `${base(of)}/leads/import/preview`, {
+    token: of.token,
+    raw: parts(),
+  });
+  assert.equal(preview.status, 200, preview.text);
+  assert.equal((await post(of, parts())).status, 202);
+});
+
 test("lists rejects in pages, and as a CSV that can be corrected and imported", async () => {
   const of = await makeAccount(api.app);
   const names = ["=cmd()", "+1-1", "-x", "@y", 'say "hi"', "plain"];
@@ -424,6 +444,11 @@ test("lists rejects in pages, and as a CSV that can be corrected and imported", 
 
   const csv = await api.send("GET", `${path}?format=csv`, of);
   assert.equal(csv.headers.get("content-type"), "text/csv; charset=utf-8");
+  const audit = await api.send("GET", "/api/v1/audit?action=lead_rejects.exported", of);
+  assert.deepEqual(
+    audit.body.data.map((entry: { subject_id: string }) => entry.subject_id),
+    [String(done.id)],
+  );
   const accepted = await api.send("GET", path, { ...of, headers: { accept: "text/csv" } });
   assert.equal(accepted.text, csv.text);
   const [header, ...rows] = parse(csv.text);

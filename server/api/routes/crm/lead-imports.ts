@@ -18,9 +18,9 @@ import { closed, crmPageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { acceptsCsv } from "../shared/accepts-csv.ts";
 import { parseUpload } from "../../bodies/parse-upload.ts";
 import { receiveUpload } from "../../bodies/receive-upload.ts";
-import { requireWorkspace } from "../shared/require-workspace.ts";
+import { requireCurrentWorkspace, requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
-import { sendCsv } from "../shared/send-csv.ts";
+import { sendExport } from "../shared/send-csv.ts";
 
 const workspaceId = pathId("The workspace");
 const workspaceParams = closed({ workspaceId });
@@ -52,7 +52,7 @@ export const leadImportRoutes = [
     precheck: ({ app, caller, params }) =>
       requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: async ({ app, caller, actor, params, body, writeFromFile }) => {
-      const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
+      const schema = await requireCurrentWorkspace(app, caller.account.id, params.workspaceId);
       return startLeadImport(app, actor, schema, body, writeFromFile);
     },
   }),
@@ -70,7 +70,7 @@ export const leadImportRoutes = [
     precheck: ({ app, caller, params }) =>
       requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: async ({ app, caller: { account }, params, request }) => {
-      const schema = await requireWorkspace(app, account.id, params.workspaceId);
+      const schema = await requireCurrentWorkspace(app, account.id, params.workspaceId);
       return receiveUpload(account.id, request, parts, ({ fields, file }) =>
         previewLeadImport(app, account, schema, {
           fd: file?.fd ?? null,
@@ -133,7 +133,8 @@ export const leadImportRoutes = [
         },
       },
     },
-    handle: async ({ app, caller, params, query, request, reply }) => {
+    handle: async (context) => {
+      const { app, caller, params, query, request } = context;
       const place = placeOf(caller.account.id, params);
       const format = query.format ?? (acceptsCsv(request.headers.accept) ? "csv" : "json");
       if (format === "json") {
@@ -141,7 +142,9 @@ export const leadImportRoutes = [
         return listLeadRejects(app, place, { limit, cursor });
       }
       const chunks = await openLeadRejectsCsv(app, place);
-      return sendCsv(reply, `import-${params.importId}-rejects.csv`, chunks);
+      const file = `import-${params.importId}-rejects.csv`;
+      const entry = { action: "lead_rejects.exported", subject_id: params.importId, file } as const;
+      return sendExport(context, entry, chunks);
     },
   }),
 ];

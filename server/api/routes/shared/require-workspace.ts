@@ -15,3 +15,14 @@ export async function requireWorkspace(
   if (!schema) throw notFound();
   return schema;
 }
+
+/** Returns the same as it is now, where a cached copy would refuse what another process has just added. */
+export async function requireCurrentWorkspace(
+  app: ApiApp,
+  accountId: number,
+  workspaceId: number,
+): Promise<WorkspaceSchema> {
+  const schema = await app.workspaceSchemas.refresh(accountId, workspaceId);
+  if (!schema) throw notFound();
+  return schema;
+}

@@ -22,7 +22,7 @@ import { acceptsCsv } from "../shared/accepts-csv.ts";
 import { shapeChecker } from "../../checks/check-shape.ts";
 import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
 import { route, type RequestContext, type ParsedBody, type UnparsedRequest } from "../../route.ts";
-import { sendCsv } from "../shared/send-csv.ts";
+import { sendExport } from "../shared/send-csv.ts";
 
 const campaigns = "/api/v1/voice/campaigns";
 const access = {
@@ -133,16 +133,18 @@ export const voiceCampaignRoutes = [
         },
       },
     },
-    handle: async ({ app, caller, params, query, request, reply }) => {
+    handle: async (context) => {
+      const { app, caller, params, query, request } = context;
       const { limit = 50, cursor } = query;
       const place = await findCampaignKey(app.db.query, caller.account.id, params.id);
       const format = query.format ?? (acceptsCsv(request.headers.accept) ? "csv" : "json");
       if (format === "json") return listVoiceRejects(app.db.query, place, { limit, cursor });
-      return sendCsv(
-        reply,
-        `campaign-${place.campaign_id}-rejects.csv`,
-        exportVoiceRejects(app, place),
-      );
+      const entry = {
+        action: "voice_rejects.exported",
+        subject_id: place.campaign_id,
+        file: `campaign-${place.campaign_id}-rejects.csv`,
+      } as const;
+      return sendExport(context, entry, exportVoiceRejects(app, place));
     },
   }),
 ];
