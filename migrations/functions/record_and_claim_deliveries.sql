@@ -19,6 +19,7 @@ set enable_mergejoin = off
 as $$
 declare
   v_endpoint callback_endpoints;
+  v_frozen boolean;
   v_result record;
   v_delivered boolean;
   v_failed boolean;
@@ -33,6 +34,8 @@ begin
   if not found then
     return null;
   end if;
+  v_frozen := exists (
+    select from accounts a where a.account_id = p_account_id and a.frozen_at is not null);
 
   -- One look-up by key for each: on a table without statistics, one statement for all read every pending
   -- delivery (200 ms a call at 30,000). The case keeps it from using an index of pending deliveries.
@@ -61,8 +64,7 @@ begin
     else v_endpoint.failing_since end;
   v_endpoint.resume_at := greatest(v_endpoint.resume_at, p_resume_at);
 
-  if v_endpoint.enabled and p_take > 0 and coalesce(v_endpoint.resume_at <= p_now, true) and not exists (
-    select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
+  if v_endpoint.enabled and not v_frozen and p_take > 0 and coalesce(v_endpoint.resume_at <= p_now, true) then
     select json_agg(t) into v_due from (
       select d.id, d.event_id, d.seq, d.method, d.attempts, e.type, e.occurred_at, e.data
       from callback_deliveries d
@@ -85,8 +87,9 @@ begin
     where c.account_id = p_account_id and c.id = p_endpoint_id
       and (c.failing_since, c.resume_at, c.work_at)
         is distinct from (v_endpoint.failing_since, v_endpoint.resume_at, v_endpoint.work_at);
+  -- A deliverer of a frozen account ends, as that of a disabled endpoint does.
   return json_build_object(
-    'url', v_endpoint.url, 'enabled', v_endpoint.enabled, 'failing_since', v_endpoint.failing_since,
+    'url', v_endpoint.url, 'enabled', v_endpoint.enabled and not v_frozen, 'failing_since', v_endpoint.failing_since,
     'secrets', json_build_array(encode(v_endpoint.secret, 'base64'), case
       when v_endpoint.old_secret_until > p_now then encode(v_endpoint.old_secret, 'base64') end),
     'resume_at', v_endpoint.resume_at, 'work_at', v_endpoint.work_at, 'due', coalesce(v_due, '[]'));

@@ -20,6 +20,8 @@ import {
 } from "../../../test/support/callback-receiver.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount } from "../../../test/support/account-factory.ts";
+import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
 import type { EventType } from "../../engine/event-catalogue.ts";
 import { openDeliverers, type Deliverers } from "./deliver-callbacks.ts";
 import { secretText } from "../endpoints/sign-callback.ts";
@@ -515,6 +517,43 @@ test("the lease of an idle endpoint is released, however busy the account's othe
     );
     return rows.length === 1;
   });
+});
+
+const change = (effect: typeof freezeAccount | typeof unfreezeAccount, account_id: number) =>
+  api.app.db.query.transaction().execute(async (tx) => {
+    const { actor } = operatorOf(account_id, "req_test");
+    await effect(tx, actor, api.clock.now());
+  });
+
+test("a deliverer of a frozen account finishes the requests in flight, releases its lease and keeps the rest pending", async () => {
+  const receiver = await newReceiver();
+  const held: ServerResponse[] = [];
+  receiver.answer = (response) => void held.push(response);
+  const endpoint = await newEndpoint(receiver.url);
+  const { account_id, endpoint_id } = endpoint;
+  await record(account_id, ...Array.from({ length: 100 }, () => event));
+  await whileDelivering(() => held.length > 0);
+  await change(freezeAccount, account_id);
+  receiver.answer = (response) => void response.writeHead(200).end();
+  for (const response of held) response.writeHead(200).end();
+  await eventually(async () => {
+    const { rows } = await api.app.db.pool.query(
+      "select from leases where account_id = $1 and name = $2 and holder is null",
+      [account_id, `callbacks:${endpoint_id}`],
+    );
+    return rows.length === 1;
+  });
+  const count = receiver.received.length;
+  assert.ok(count < 100, `${count} of 100 sent`);
+  const states = (await statesOf(endpoint)).split(",");
+  assert.equal(states.filter((state) => state === "delivered 1").length, count);
+  assert.equal(states.filter((state) => state === "pending 0").length, 100 - count);
+
+  await change(unfreezeAccount, account_id);
+  await whileDelivering(async () =>
+    (await statesOf(endpoint)).split(",").every((state) => state === "delivered 1"),
+  );
+  assert.equal(receiver.received.length, 100);
 });
 
 test("a response of the old URL after the URL was changed does not disable the endpoint", async () => {

@@ -28,6 +28,7 @@ export type Result = {
 
 export type EndpointState = {
   readonly url: string;
+  /** False also while the account is frozen. */
   readonly enabled: boolean;
   /** The current secret first, then the rotated one while it is valid. */
   readonly secrets: readonly Buffer[];
