@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../test/support/api.ts";
-import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
-import { makeChatNumber } from "../../test/support/chat-factory.ts";
+import { makeAccount, makeCredits, type TestAccount } from "../../test/support/account-factory.ts";
+import { makeEndpoint } from "../../test/support/callback-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../test/support/chat-factory.ts";
+import { addJob } from "../engine/add-job.ts";
 import { recognizeDatabase } from "../engine/database-identity.ts";
 import { acquireLease } from "../engine/leases.ts";
 import { openMetrics } from "../lib/metrics.ts";
@@ -67,6 +73,49 @@ test("backlogs grow with what no worker does, and not with what one holds", asyn
   const lease = await acquireLease(api.app, account_id, `callbacks:${rows[0].id}`);
   assert.equal((await read())['backlog_seconds{work="callbacks"}'], 0);
   await lease!.release();
+  for (const table of ["chat_inbox", "callback_endpoints"]) await query(`delete from ${table}`);
+});
+
+test("a frozen account's waiting work, holds and failing endpoints do not count", async () => {
+  const read = openGauges();
+  const { app } = api;
+  const moved = await makeAccount(app);
+  const { account_id } = moved;
+  const at = hourAgo();
+  await makeCredits(app, moved, { chat: 10 });
+  const number = await makeChatNumber(app, moved);
+  const template = await makeChatTemplate(app, moved, number);
+  await makeChatCampaign(app, moved, number, template, [{ phone: "919800000001" }]);
+  await makeEndpoint(app, moved);
+  await addJob(
+    app.db.query,
+    { account_id, kind: "voice.start_campaign", subject: "1", run_at: at },
+    at,
+  );
+  for (const text of [
+    `insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
+     values ($1, 1, 'sandbox', '[]', $2, $2)`,
+    "update callback_endpoints set work_at = $2, failing_since = $2 where account_id = $1",
+    "update chat_campaigns set work_at = $2 where account_id = $1",
+    `insert into chat_holds (account_id, scope, subject_id, reason, set_at)
+     values ($1, 'account', 0, 'manual', $2)`,
+    `insert into voice_holds (account_id, campaign_id, reason, set_at) values ($1, 1, 'manual', $2)`,
+  ])
+    await query(text, [account_id, at]);
+  const series = [
+    'backlog_seconds{work="jobs"}',
+    'backlog_seconds{work="chat_webhooks"}',
+    'backlog_seconds{work="callbacks"}',
+    'backlog_seconds{work="chat_campaigns"}',
+    'holds{channel="chat",reason="manual"}',
+    'holds{channel="voice",reason="manual"}',
+    "callback_endpoints_failing",
+  ];
+  const active = await read();
+  for (const name of series) assert.ok(active[name]! > 0, name);
+  await query("update accounts set frozen_at = $2 where account_id = $1", [account_id, at]);
+  const frozen = await read();
+  for (const name of series) assert.equal(frozen[name] ?? 0, 0, name);
 });
 
 test("a lease that changes its holder is counted, one that is kept is not", async () => {

@@ -5,7 +5,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 const readNodes = statement<{ node: string; connected: boolean }>(`
   select n.id::text as node, n.connected_at is not null as connected from voice_nodes n where n.active`);
 
-/** Reads the calls of all nodes that are live, and those that could begin. */
+/** Reads the calls of all nodes that are live, and those that could begin: not those of frozen accounts. */
 const readCalls = statement<{
   node: string;
   live: number;
@@ -16,7 +16,9 @@ const readCalls = statement<{
   from calls c where c.stage not in ('queued', 'ended') group by c.node_id
   union all
   select c.node_id::text, 0, count(*)::int, extract(epoch from $1 - min(c.due_at))::float8
-  from calls c where c.stage = 'queued' and c.due_at <= $1 group by c.node_id`);
+  from calls c where c.stage = 'queued' and c.due_at <= $1
+    and not exists (select from accounts a where a.account_id = c.account_id and a.frozen_at is not null)
+  group by c.node_id`);
 
 /**
  * Sets the gauges of the active nodes from the database, to the same values in every process. Clears
