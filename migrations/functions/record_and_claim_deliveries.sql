@@ -7,6 +7,9 @@
 -- Deliveries are not marked as taken: those of a killed process are sent again under the same webhook-id. The
 -- first delivery about a call waits until all earlier ones about it were tried. A crash of the database may
 -- lose the last results, which only repeats deliveries, so the commit does not wait for the disk.
+--
+-- While retry_now is set, each call makes up to 1,000 pending deliveries due and returns none, until all are due: one that
+-- failed in between would be retried again at once.
 create or replace function record_and_claim_deliveries(
   p_account_id bigint, p_endpoint_id bigint, p_fence bigint, p_results json, p_resume_at timestamptz,
   p_take int, p_busy bigint[], p_now timestamptz
@@ -23,6 +26,7 @@ declare
   v_result record;
   v_delivered boolean;
   v_failed boolean;
+  v_ids bigint[];
   v_due json;
   v_next_at timestamptz;
 begin
@@ -64,7 +68,17 @@ begin
     else v_endpoint.failing_since end;
   v_endpoint.resume_at := greatest(v_endpoint.resume_at, p_resume_at);
 
-  if v_endpoint.enabled and not v_frozen and p_take > 0 and coalesce(v_endpoint.resume_at <= p_now, true) then
+  if v_endpoint.retry_now then
+    v_ids := array(
+      select d.id from callback_deliveries d
+      where d.account_id = p_account_id and d.endpoint_id = p_endpoint_id and d.state = 'pending'
+        and d.due_at > p_now
+      order by d.due_at limit 1000);
+    update callback_deliveries d set due_at = p_now where d.account_id = p_account_id and d.id = any (v_ids);
+    v_endpoint.retry_now := cardinality(v_ids) = 1000;
+  end if;
+  if v_endpoint.enabled and not v_frozen and not v_endpoint.retry_now and p_take > 0
+    and coalesce(v_endpoint.resume_at <= p_now, true) then
     select json_agg(t) into v_due from (
       select d.id, d.event_id, d.seq, d.method, d.attempts, e.type, e.occurred_at, e.data
       from callback_deliveries d
@@ -83,10 +97,10 @@ begin
   v_endpoint.work_at := greatest(v_next_at, v_endpoint.resume_at);
   if v_next_at is null then v_endpoint.work_at := null; end if;
   update callback_endpoints c set failing_since = v_endpoint.failing_since,
-      resume_at = v_endpoint.resume_at, work_at = v_endpoint.work_at
+      resume_at = v_endpoint.resume_at, work_at = v_endpoint.work_at, retry_now = v_endpoint.retry_now
     where c.account_id = p_account_id and c.id = p_endpoint_id
-      and (c.failing_since, c.resume_at, c.work_at)
-        is distinct from (v_endpoint.failing_since, v_endpoint.resume_at, v_endpoint.work_at);
+      and (c.failing_since, c.resume_at, c.work_at, c.retry_now) is distinct from
+        (v_endpoint.failing_since, v_endpoint.resume_at, v_endpoint.work_at, v_endpoint.retry_now);
   -- A deliverer of a frozen account ends, as that of a disabled endpoint does.
   return json_build_object(
     'url', v_endpoint.url, 'enabled', v_endpoint.enabled and not v_frozen, 'failing_since', v_endpoint.failing_since,

@@ -519,6 +519,53 @@ test("the lease of an idle endpoint is released, however busy the account's othe
   });
 });
 
+/** Creates deliveries that were tried five times and are due hours later. */
+async function makeRetried({ account_id, endpoint_id }: Endpoint, count: number): Promise<void> {
+  await api.app.db.pool.query(
+    `with made as (
+       insert into events (account_id, type, occurred_at, data, seq)
+       select $1, 'lead.updated', $3, '{}', n from generate_series(1, $4::int) n returning id, seq)
+     insert into callback_deliveries
+       (account_id, endpoint_id, event_id, type, seq, attempts, due_at, created_at)
+     select $1, $2, id, 'lead.updated', seq, 5, $3::timestamptz + interval '4 h' + seq * interval '1 s', $3
+     from made`,
+    [account_id, endpoint_id, api.clock.now(), count],
+  );
+}
+
+async function patchEndpoint({ endpoint_id }: Endpoint, token: string, json: object) {
+  const path = `/api/v1/callbacks/endpoints/${endpoint_id}`;
+  assert.equal((await api.send("PATCH", path, { token, json })).status, 200);
+}
+
+test("enabling an endpoint retries all its pending deliveries at once, however many there are", async () => {
+  const { account_id, token } = await makeAccount(api.app);
+  const receiver = await newReceiver();
+  const endpoint = await newEndpoint(receiver.url, account_id, ["lead.updated"]);
+  await makeRetried(endpoint, 2_500);
+  await patchEndpoint(endpoint, token, { enabled: false });
+  await patchEndpoint(endpoint, token, { enabled: true });
+  await whileDelivering(() => receiver.received.length === 2_500);
+  await whileDelivering(async () =>
+    (await statesOf(endpoint)).split(",").every((state) => state === "delivered 6"),
+  );
+  assert.equal(receiver.received.length, 2_500);
+});
+
+test("changing an endpoint's URL retries its pending deliveries at once, and those that fail again wait for their next retry", async () => {
+  const { account_id, token } = await makeAccount(api.app);
+  const endpoint = await newEndpoint((await newReceiver()).url, account_id, ["lead.updated"]);
+  await makeRetried(endpoint, 3);
+  const moved = await newReceiver();
+  moved.answer = (response) => void response.writeHead(500).end();
+  await patchEndpoint(endpoint, token, { url: moved.url });
+  await whileDelivering(async () => (await statesOf(endpoint)) === "pending 6,pending 6,pending 6");
+  assert.equal(moved.received.length, 3);
+  const now = api.clock.now().getTime();
+  for (const { due_at } of await deliveriesOf(endpoint))
+    assert.ok(due_at.getTime() - now > 30_000_000, due_at.toISOString());
+});
+
 const change = (effect: typeof freezeAccount | typeof unfreezeAccount, account_id: number) =>
   api.app.db.query.transaction().execute(async (tx) => {
     const { actor } = operatorOf(account_id, "req_test");

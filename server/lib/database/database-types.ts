@@ -170,6 +170,7 @@ export interface CallbackEndpoints {
   old_secret: Buffer | null;
   old_secret_until: Date | null;
   resume_at: Date | null;
+  retry_now: Generated<boolean>;
   secret: Buffer;
   types: string[] | null;
   unused_check_at: Generated<Date>;
