@@ -199,6 +199,39 @@ test("an event that is being deleted is not replayed", async () => {
   assert.deepEqual(rows, [{ event_id: kept }]);
 });
 
+test("a replay and retention of the same events do not deadlock", async () => {
+  const account = await makeAccount(api.app);
+  const { account_id } = account;
+  const endpoint = await makeEndpoint(api.app, account);
+  const event = { occurred_at: new Date(began_at) };
+  const [, last] = await makeEvents(api.app, account, [event, event]);
+  await relay(api.app);
+  await deliverAll(account);
+  await ask(account, endpoint.id, { include: "all" });
+  let purging: Promise<{ rows: unknown[] }> | undefined;
+  let replaying: Promise<unknown> | undefined;
+  await api.app.db.query.transaction().execute(async (tx) => {
+    await tx
+      .selectFrom("events")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("id", "=", last!)
+      .forKeyShare()
+      .execute();
+    // Retention has locked the first event, and its endpoint is next; then the replay begins.
+    purging = api.app.db.pool.query("select deleted from purge_events($1, $2, 1000)", [
+      account_id,
+      new Date(began_at + 1),
+    ]);
+    await eventually(async () => (await waitingForLocks()) === 1);
+    replaying = work(replayEvents);
+    await eventually(async () => (await waitingForLocks()) === 2);
+  });
+  const [purged] = await Promise.all([purging!, replaying]);
+  assert.deepEqual(purged.rows, [{ deleted: 2 }]);
+  assert.deepEqual((await progressOf(account)).slice(0, 3), ["completed", 2, 0]);
+});
+
 async function waitingForLocks(): Promise<number> {
   const { rows } = await api.app.db.pool.query<{ waiting: number }>(
     `select count(*) as waiting from pg_stat_activity

@@ -46,14 +46,14 @@ async function replayBatch(tx: Tx, job: Job, now: Date): Promise<{ deliveries: n
     await finishReplay(tx, [account_id, replay.id, state, now]);
     return null;
   };
-  // Before its deliveries, in the order of its deliverer.
-  const isEnabled = (await lockEnabled(tx, [account_id, replay.endpoint_id])).length > 0;
-  if (!isEnabled) return finish("failed");
   const { reached_at, reached_seq, to_at } = replay;
   const events = await nextEvents(tx, [account_id, reached_at, reached_seq, to_at, batch_events]);
+  const locked = await lockEvents(tx, [account_id, events.map(({ id }) => id)]);
+  // After the events, as retention, and before its deliveries, as its deliverer.
+  const isEnabled = (await lockEnabled(tx, [account_id, replay.endpoint_id])).length > 0;
+  if (!isEnabled) return finish("failed");
   const last = events.at(-1);
   if (!last) return finish("completed");
-  const locked = await lockEvents(tx, [account_id, events.map(({ id }) => id)]);
   const [made] = await makeDeliveries(tx, [
     account_id,
     locked.map(({ id }) => id),
@@ -92,7 +92,7 @@ const nextEvents = statement<{ id: number; seq: number; occurred_at: string }>(`
   order by occurred_at, seq limit $5`);
 
 // Skips events that retention has just deleted, and locks the others until their deliveries exist, in the
-// order in which retention locks them.
+// order in which retention locks them, before the endpoint.
 const lockEvents = statement<{ id: number }>(`
   select id from events where account_id = $1 and id = any ($2::bigint[]) order by id for key share`);
 
