@@ -203,3 +203,8 @@ export function responseError(operation: string, { status }: AriResponse): Voice
   const failure = isRefused ? "refused" : "unknown";
   return new VoiceError(failure, `${operation}: the switch returned ${status}`);
 }
+
+/** Whether a field of the response's body has this text. */
+export function bodyHas({ body }: AriResponse, field: "error" | "message", text: string): boolean {
+  return (body as { error?: unknown; message?: unknown } | null)?.[field] === text;
+}

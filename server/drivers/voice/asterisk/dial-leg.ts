@@ -1,6 +1,6 @@
 // Originates a leg.
 import { VoiceError, type Dial, type Ending, type LegOutcome } from "../driver.ts";
-import { ariPath, responseError, type AriResponse, type AriClient } from "./ari-client.ts";
+import { ariPath, bodyHas, responseError, type AriResponse, type AriClient } from "./ari-client.ts";
 import { idAtSwitch } from "./names.ts";
 
 /**
@@ -37,10 +37,6 @@ function isStarting(response: AriResponse): boolean {
     response.status === 404 ||
     (response.status === 503 && bodyHas(response, "message", "Asterisk not booted"))
   );
-}
-
-function bodyHas({ body }: AriResponse, field: "error" | "message", text: string): boolean {
-  return (body as { error?: unknown; message?: unknown } | null)?.[field] === text;
 }
 
 /** Builds the dial string. Rejects other characters, which could have a meaning in it. */

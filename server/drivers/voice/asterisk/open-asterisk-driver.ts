@@ -5,6 +5,7 @@ import { systemRandom, type Random } from "../../../lib/random.ts";
 import { VoiceError, type VoiceDriver, type VoiceNode } from "../driver.ts";
 import {
   ariPath,
+  bodyHas,
   expectSuccess,
   openAriClient,
   readStream,
@@ -41,7 +42,11 @@ export function openAsteriskDriver(log: Log, options: AsteriskOptions = {}): Voi
       const client = openAriClient(settingsOf(node), limits.request_timeout_ms);
       try {
         const path = ariPath(["recordings", "stored", idAtSwitch(client.app, recording)]);
-        expectSuccess("deleting a recording", await client.call("DELETE", path), [404]);
+        const response = await client.call("DELETE", path);
+        // For instance because of the file's permissions.
+        if (response.status === 500 && bodyHas(response, "message", "Delete failed"))
+          throw new VoiceError("refused", "the switch could not delete the recording");
+        expectSuccess("deleting a recording", response, [404]);
       } finally {
         await client.close();
       }

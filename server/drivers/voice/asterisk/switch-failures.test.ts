@@ -211,6 +211,18 @@ async function assertDialResult(...[status, body, failure, outcome]: (typeof res
   assert.deepEqual([error.failure, error.ending?.outcome ?? null], [failure, outcome]);
 }
 
+test("a recording that the switch cannot delete is refused, and one that does not exist is deleted", async () => {
+  const answerWith = (status: number, message: string) => {
+    state.respond = (_, response) => response.writeHead(status).end(JSON.stringify({ message }));
+  };
+  answerWith(500, "Delete failed");
+  assert.equal((await failureOf(driver.deleteRecording(node, "trk-1-1"))).failure, "refused");
+  answerWith(500, "Internal Server Error");
+  assert.equal((await failureOf(driver.deleteRecording(node, "trk-1-1"))).failure, "unknown");
+  answerWith(404, "Recording not found");
+  await driver.deleteRecording(node, "trk-1-1");
+});
+
 test("a dial sends the endpoint and the caller ID, escaped", async () => {
   requests.length = 0;
   await session.dial(dial);
