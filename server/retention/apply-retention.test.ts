@@ -39,6 +39,8 @@ const day_ms = 86_400_000;
 /** The recordings deleted from nodes, by name, and the nodes that do not respond. */
 const deleted: string[] = [];
 const silent = new Set<number>();
+/** The recordings that their nodes refuse to delete. */
+const refused = new Set<string>();
 
 let api: TestApi;
 before(async () => {
@@ -46,6 +48,7 @@ before(async () => {
     ...voiceSandboxStub,
     async deleteRecording({ id }, recording) {
       if (silent.has(id)) throw new VoiceError("unreachable", "it is down");
+      if (refused.has(recording)) throw new VoiceError("refused", "it is read-only");
       deleted.push(recording);
     },
   };
@@ -425,6 +428,40 @@ test("deletes a recording by its own retention period or with its call, and retr
   assert.deepEqual(await applyAll(), [1]);
   assert.equal(await rowsOf("calls", mine), 0);
   assert.equal(await rowsOf("calls", other), 1);
+});
+
+test("a recording that its node refuses to delete delays no other recording, and is tried again a day later", async () => {
+  const node_id = await makeNode(api.app, { connected: true });
+  const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  const [mine, other] = [
+    await account({ recordings_days: 5 }),
+    await account({ recordings_days: 5 }),
+  ];
+  const record = async (owner: TestAccount, days: number) => {
+    const call = { ...failed, ended_at: daysAgo(days), recording_state: "ready" };
+    const { id } = await makeCall(api.app, owner, { call, place });
+    return `trk-${owner.account_id}-${id}`;
+  };
+  const kept = await record(mine, 8);
+  const later = [await record(mine, 7), await record(other, 6)];
+  refused.add(kept);
+  deleted.length = 0;
+  assert.deepEqual(await applyAll(purgeRecordings), [2]);
+  assert.deepEqual(deleted.toSorted(), later.toSorted());
+
+  // A node that refuses ten and deletes none is skipped for ten minutes. They delay no other recording then.
+  for (let i = 0; i < 10; i++) refused.add(await record(mine, 8));
+  later.push(await record(mine, 7));
+  api.clock.advance(8 * 3_600_000);
+  assert.deepEqual(await applyAll(purgeRecordings), []);
+  api.clock.advance(11 * 60_000);
+  assert.deepEqual(await applyAll(purgeRecordings), [1]);
+  assert.deepEqual(deleted.toSorted(), later.toSorted());
+
+  refused.clear();
+  api.clock.advance(32 * 3_600_000);
+  assert.deepEqual(await applyAll(purgeRecordings), [11]);
+  assert.ok(deleted.includes(kept));
 });
 
 test("deletes expired idempotency keys in small steps, and keeps newer ones, those of chat campaigns and other accounts'", async () => {

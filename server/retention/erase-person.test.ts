@@ -59,12 +59,15 @@ const tenantTables = Object.entries(
 let api: TestApi;
 let is_silent = false;
 const deleted: string[] = [];
+/** The recordings that their nodes refuse to delete. */
+const refused = new Set<string>();
 
 before(async () => {
   const sandbox: typeof voiceSandboxStub = {
     ...voiceSandboxStub,
     async deleteRecording(_node, recording) {
       if (is_silent) throw new VoiceError("unreachable", "it is down");
+      if (refused.has(recording)) throw new VoiceError("refused", "it is read-only");
       deleted.push(recording);
     },
   };
@@ -472,6 +475,35 @@ test("an erasure waits for messages, calls and silent nodes in progress, and rep
   assert.deepEqual([done.counts.calls, done.counts.recordings], [3, 2]);
   assert.ok(deleted.includes(`trk-${mine.account_id}-${recorded.id}`));
   assert.deepEqual(await traces(mine), {});
+});
+
+test("an erasure waits for a recording that its node refuses to delete, and deletes the others meanwhile", async () => {
+  const mine = await account();
+  const node_id = await makeNode(api.app, { connected: true });
+  const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  const call = { ...failed, ended_at: api.clock.now(), recording_state: "ready" };
+  const [first, second] = [
+    await makeCall(api.app, mine, { place, call }),
+    await makeCall(api.app, mine, { place, call }),
+  ];
+  const nameOf = ({ id }: { id: number }) => `trk-${mine.account_id}-${id}`;
+  refused.add(nameOf(first));
+  const { id } = await post(mine, "/api/v1/erasures", { phone_number: number });
+  const workOn = async () => {
+    api.clock.advance(60_000);
+    await work();
+    return read(mine, `/api/v1/erasures/${id}`);
+  };
+  const waiting = await workOn();
+  assert.deepEqual([waiting.state, waiting.waiting_for], ["pending", "recording"]);
+  assert.deepEqual(
+    [deleted.includes(nameOf(first)), deleted.includes(nameOf(second))],
+    [false, true],
+  );
+  refused.clear();
+  const done = await workOn();
+  assert.deepEqual([done.state, done.counts.recordings], ["done", 2]);
+  assert.ok(deleted.includes(nameOf(first)));
 });
 
 test("an erasure requires people.erase and a valid phone number, and shows only the number's last digits", async () => {

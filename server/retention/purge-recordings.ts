@@ -10,6 +10,10 @@ import { nextCheckMs, findDueAccounts, type DueAccount } from "./due-accounts.ts
 const recordings_max = 100;
 /** How long a node that did not respond is skipped, so that it does not delay other accounts again. */
 const silent_ms = 600_000;
+/** How long a recording that its node refused to delete is skipped, so that it does not delay the others. */
+const refused_ms = 86_400_000;
+/** Skipped recordings, at most; beyond, the oldest are tried again. */
+const refused_max = 10_000;
 
 type Recording = {
   readonly call_id: number;
@@ -20,7 +24,7 @@ type Recording = {
 
 /**
  * Deletes expired recordings of each due account, a batch each, and returns how many it deleted. Recordings on
- * a node that does not respond are retried minutes later. Any number of processes may run it.
+ * a node that does not respond are retried minutes later, those that their node refuses to delete a day later. Any number of processes may run it.
  */
 export async function purgeRecordings(app: App, stopping: AbortSignal): Promise<number> {
   let purged = 0;
@@ -44,39 +48,61 @@ async function visit(
 ): Promise<number> {
   const now = app.clock.now();
   const silent = silentNodes(app.db, now);
-  const values = [account_id, now, [...silent.keys()], recordings_max];
-  const found = await findExpired(app.db.pool, values);
-  const gone = await deleteAtNodes(app, account_id, found, stopping);
+  const skipped = skippedRecordings(app.db, now);
+  const values = [account_id, now, [...silent.keys()], recordings_max + skipped.size];
+  const expired = await findExpired(app.db.pool, values);
+  const found = expired
+    .filter((recording) => !skipped.has(nameOf(account_id, recording)))
+    .slice(0, recordings_max);
+  const { gone, refused } = await deleteAtNodes(app, account_id, found, stopping);
   await markDeleted(app, account_id, gone);
   if (stopping.aborted) return gone.length;
   const again_ms = silent.size > 0 ? silent_ms : nextCheckMs(app);
-  if (found.length < recordings_max || gone.length === 0)
+  if (found.length < recordings_max || gone.length + refused === 0)
     await postpone(app.db.pool, [account_id, due_at, again_ms, now]);
   return gone.length;
 }
 
-/** Deletes recordings from all nodes concurrently, and from each node one after the other. */
+const nameOf = (accountId: number, { call_id, message }: Recording) =>
+  message ?? recordingName(accountId, call_id);
+
+/**
+ * Deletes recordings from all nodes concurrently, and from each node one after the other. Returns the deleted ones and how
+ * many were refused.
+ */
 async function deleteAtNodes(
   app: App,
   accountId: number,
   found: readonly Recording[],
   stopping: AbortSignal,
-): Promise<Recording[]> {
-  const nameOf = ({ call_id, message }: Recording) => message ?? recordingName(accountId, call_id);
+): Promise<{ gone: Recording[]; refused: number }> {
   const nodes = [...Map.groupBy(found, ({ node_id }) => node_id)];
   const done = await Promise.all(
     nodes.map(async ([node_id, recordings]) => {
-      const names = recordings.map(nameOf);
-      const { deleted, failure } = await deleteRecordings(app, node_id, names, stopping);
-      if (failure !== null) {
-        app.log.warn({ node_id, reason: failure }, "voice node could not delete recordings");
-        const until_ms = app.clock.now().getTime() + silent_ms;
-        silentNodes(app.db, app.clock.now()).set(node_id, until_ms);
+      const named = new Map(recordings.map((each) => [nameOf(accountId, each), each]));
+      const { deleted, refused, failure } = await deleteRecordings(
+        app,
+        node_id,
+        [...named.keys()],
+        stopping,
+      );
+      const now = app.clock.now();
+      for (const { name, reason } of refused) {
+        const about = { account_id: accountId, subject_id: named.get(name)!.call_id };
+        app.log.warn(about, `voice node refused to delete a call's recording: ${reason}`);
+        skip(app.db, name, now);
       }
-      return recordings.filter((recording) => deleted.includes(nameOf(recording)));
+      if (failure !== null) {
+        app.log.warn({ subject_id: node_id }, `voice node could not delete recordings: ${failure}`);
+        silentNodes(app.db, now).set(node_id, now.getTime() + silent_ms);
+      }
+      return { gone: deleted.map((name) => named.get(name)!), refused: refused.length };
     }),
   );
-  return done.flat();
+  return {
+    gone: done.flatMap(({ gone }) => gone),
+    refused: done.reduce((sum, { refused }) => sum + refused, 0),
+  };
 }
 
 async function markDeleted(
@@ -97,12 +123,29 @@ async function markDeleted(
 
 /** For each database, until when each node that did not respond is skipped, by the business clock. */
 const silences = new WeakMap<Database, Map<number, number>>();
+/** For each database, until when each recording that was refused is skipped, by its name. */
+const refusals = new WeakMap<Database, Map<string, number>>();
 
-function silentNodes(db: Database, now: Date): Map<number, number> {
-  let silent = silences.get(db);
-  if (!silent) silences.set(db, (silent = new Map<number, number>()));
-  for (const [node_id, until_ms] of silent) if (until_ms <= now.getTime()) silent.delete(node_id);
-  return silent;
+const silentNodes = (db: Database, now: Date) => remembered(silences, db, now);
+const skippedRecordings = (db: Database, now: Date) => remembered(refusals, db, now);
+
+/** Returns a database's entries without those whose time has passed. */
+function remembered<Key>(
+  of: WeakMap<Database, Map<Key, number>>,
+  db: Database,
+  now: Date,
+): Map<Key, number> {
+  let found = of.get(db);
+  if (!found) of.set(db, (found = new Map<Key, number>()));
+  for (const [key, until_ms] of found) if (until_ms <= now.getTime()) found.delete(key);
+  return found;
+}
+
+function skip(db: Database, name: string, now: Date): void {
+  const skipped = skippedRecordings(db, now);
+  skipped.set(name, now.getTime() + refused_ms);
+  const [oldest] = skipped.keys();
+  if (skipped.size > refused_max) skipped.delete(oldest!);
 }
 
 // A recording is deleted at the latest with its call.

@@ -1,14 +1,18 @@
 // Recordings of the person's calls, including voice messages, on the nodes that made them. A node that does
-// not respond is tried again in the next round.
+// not respond, and a recording that its node refuses to delete, are tried again in the next round.
 import { deleteRecordings, recordingName } from "../../calls/audio/delete-recordings.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { Part } from "./part.ts";
 
-/** Between rounds, for nodes that did not respond. */
+/** Between rounds. */
 const wait_ms = 30_000;
 
-/** The last call handled in this round, and the nodes that did not respond. */
-type At = { readonly id: number; readonly silent: readonly number[] };
+/** The last call handled in this round, the nodes that did not respond, and whether a recording was refused. */
+type At = {
+  readonly id: number;
+  readonly silent: readonly number[];
+  readonly is_refused?: boolean;
+};
 
 const the_start: At = { id: 0, silent: [] };
 
@@ -19,15 +23,23 @@ export const eraseRecordings: Part = async ({ app, person, progress, stopping, w
   const [call] = await findCall(app.db.pool, [account_id, erasure_id, at.id, at.silent]);
   if (!call)
     return write(async () =>
-      at.silent.length > 0 ? { at: the_start, wait_ms, waiting_for: "recording" } : { at: null },
+      at.silent.length > 0 || at.is_refused
+        ? { at: the_start, wait_ms, waiting_for: "recording" }
+        : { at: null },
     );
   const { id, node_id, is_recorded, messages } = call;
   const names = is_recorded ? [recordingName(account_id, id), ...messages] : messages;
-  const { deleted, failure } = await deleteRecordings(app, node_id, names, stopping);
+  const { deleted, refused, failure } = await deleteRecordings(app, node_id, names, stopping);
+  for (const { reason } of refused)
+    app.log.warn(
+      { account_id, subject_id: id },
+      `voice node refused to delete a call's recording: ${reason}`,
+    );
   if (failure !== null)
-    app.log.warn({ node_id, reason: failure }, "voice node could not delete recordings");
+    app.log.warn({ subject_id: node_id }, `voice node could not delete recordings: ${failure}`);
   return write(async (tx) => {
-    if (failure !== null) return { at: { id, silent: [...at.silent, node_id] } };
+    if (failure !== null) return { at: { ...at, id, silent: [...at.silent, node_id] } };
+    if (refused.length > 0) return { at: { ...at, id, is_refused: true } };
     // Stopped before all were deleted.
     if (deleted.length < names.length) return { at };
     await markDeleted(tx, [account_id, id]);
