@@ -1,7 +1,8 @@
 -- Records the results of an endpoint's delivery attempts and returns the next due deliveries except those in
 -- p_busy, in one autocommit call under the endpoint's lease.
--- p_results: [{id, attempts, at, duration_ms, status, error, response, state, due_at}]; attempts is the
--- number made before, so that a result whose acknowledgement was lost is not recorded twice.
+-- p_results: [{id, attempts, url, at, duration_ms, status, error, response, state, due_at}]; attempts is the
+-- number made before, so that a result whose acknowledgement was lost is not recorded twice. A failure at a url that was
+-- changed during the attempt is retried at once and does not count as a failure of the endpoint.
 -- p_resume_at: nothing is sent to the endpoint before.
 --
 -- Deliveries are not marked as taken: those of a killed process are sent again under the same webhook-id. The
@@ -44,10 +45,14 @@ begin
   -- One look-up by key for each: on a table without statistics, one statement for all read every pending
   -- delivery (200 ms a call at 30,000). The case keeps it from using an index of pending deliveries.
   for v_result in
-    select * from json_to_recordset(p_results) r (id bigint, attempts int, at timestamptz, duration_ms int,
+    select * from json_to_recordset(p_results) r (id bigint, attempts int, url text, at timestamptz, duration_ms int,
       status int, error text, response text, state text, due_at timestamptz)
     order by r.id
   loop
+    if v_result.url <> v_endpoint.url and v_result.state <> 'delivered' then
+      v_result.state := 'pending';
+      v_result.due_at := p_now;
+    end if;
     update callback_deliveries d set state = v_result.state, attempts = d.attempts + 1,
         due_at = coalesce(v_result.due_at, d.due_at),
         finished_at = case when v_result.state <> 'pending' then p_now end
@@ -62,7 +67,8 @@ begin
 
   select coalesce(bool_or(r.state = 'delivered'), false), coalesce(bool_or(r.state <> 'delivered'), false)
     into v_delivered, v_failed
-    from json_to_recordset(p_results) r (state text);
+    from json_to_recordset(p_results) r (url text, state text)
+    where coalesce(r.url = v_endpoint.url, true);
   v_endpoint.failing_since := case
     when v_delivered then null when v_failed then coalesce(v_endpoint.failing_since, p_now)
     else v_endpoint.failing_since end;

@@ -621,6 +621,25 @@ test("a response of the old URL after the URL was changed does not disable the e
   assert.equal((await endpointOf(endpoint)).enabled, true);
 });
 
+test("a failure at the old URL after the URL was changed does not count as a failure of the endpoint", async () => {
+  const { account_id, token } = await makeAccount(api.app);
+  const receiver = await newReceiver();
+  const held: ServerResponse[] = [];
+  receiver.answer = (response) => void held.push(response);
+  const endpoint = await newEndpoint(receiver.url, account_id);
+  await record(account_id, event);
+  await whileDelivering(() => held.length === 1);
+  const moved = await newReceiver();
+  moved.answer = (response) => void held.push(response);
+  await patchEndpoint(endpoint, token, { url: moved.url });
+  held[0]!.writeHead(500).end();
+  await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1");
+  assert.equal((await endpointOf(endpoint)).failing_since, null);
+  await whileDelivering(() => held.length === 2);
+  held[1]!.writeHead(204).end();
+  await whileDelivering(async () => (await statesOf(endpoint)) === "delivered 2");
+});
+
 test("an event that cannot be sent fails, and other events are delivered", async () => {
   const receiver = await newReceiver();
   const endpoint = await newEndpoint(receiver.url);

@@ -46,23 +46,22 @@ export async function attemptDelivery(
   const { attempts } = due;
   const follows = afterAttempt({ attempts, answer, failing_since }, now, app.random());
   adjustWindow(deliverer, follows.state === "delivered");
-  // A failure at a URL that was changed during the attempt does not count.
-  const isPast = (deliverer.endpoint ?? endpoint).url !== endpoint.url;
-  const isAgain = isPast && follows.state !== "delivered";
-  if (!isPast) {
+  // A failure at a URL that was changed during the attempt does not count: see record_and_claim_deliveries.
+  if ((deliverer.endpoint ?? endpoint).url === endpoint.url) {
     if (follows.disable) deliverer.disable ??= { reason: follows.disable, url: endpoint.url };
     pauseUntil(deliverer, follows.resume_at);
   }
   const result: Result = {
     id: due.id,
     attempts,
+    url: endpoint.url,
     at,
     duration_ms: Math.round(performance.now() - began_ms),
     status: answer?.status ?? null,
     error,
     response: answer?.text ?? null,
-    state: isAgain ? "pending" : follows.state,
-    due_at: isAgain ? now : follows.due_at,
+    state: follows.state,
+    due_at: follows.due_at,
   };
   deliverer.results.push(result);
 }

@@ -17,6 +17,8 @@ export type Result = {
   readonly id: number;
   /** Attempts before this one. */
   readonly attempts: number;
+  /** Where the request was sent. */
+  readonly url: string;
   readonly at: Date;
   readonly duration_ms: number;
   readonly status: number | null;
