@@ -1,5 +1,6 @@
 -- Writes a transition of a voice campaign's call: what write_call does, with menu steps, transcript and
--- messages left; at the end also the recipient's new state (p_recipient).
+-- messages left; at the end also the recipient's new state and time zones (p_recipient). The campaign lists those too,
+-- because find_dialable looks up only its lists.
 create or replace function write_voice_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
   p_durable boolean, p_now timestamptz, p_steps jsonb, p_said jsonb, p_messages jsonb, p_recipient jsonb
@@ -7,11 +8,25 @@ create or replace function write_voice_call(
 language plpgsql as $$
 declare
   v_call calls;
-  v_state text;
+  v_campaign_id bigint := p_call ->> 'campaign_id';
+  v_state text := p_recipient ->> 'state';
+  v_time_zones text := p_recipient ->> 'time_zones';
   v_due_at timestamptz := p_recipient ->> 'due_at';
   v_callbacks int := coalesce((p_recipient ->> 'callback')::boolean, false)::int;
   v_uncounted int := coalesce((p_recipient ->> 'uncounted')::boolean, false)::int;
 begin
+  if v_state = 'waiting' then
+    -- Claims, too, lock the campaign before the balance.
+    if v_time_zones is not null then
+      update voice_campaigns v set time_zones = v.time_zones || v_time_zones
+        where v.account_id = p_account_id and v.id = v_campaign_id and v.state = 'running'
+          and v_time_zones <> all (v.time_zones);
+    end if;
+    -- No recipient of a cancelled campaign waits any more.
+    perform from voice_campaigns v
+      where v.account_id = p_account_id and v.id = v_campaign_id and v.state = 'running' for share;
+    if not found then v_state := p_recipient ->> 'otherwise'; end if;
+  end if;
   if not write_call(p_account_id, p_call_id, p_fence, p_call, p_legs, p_events, p_durable, p_now) then
     return false;
   end if;
@@ -32,16 +47,10 @@ begin
     on conflict (account_id, call_id, recording) do update set state = excluded.state;
   if p_recipient is null then return true; end if;
 
-  v_state := p_recipient ->> 'state';
-  if v_state = 'waiting' then
-    -- No recipient of a cancelled campaign waits any more.
-    perform from voice_campaigns v
-      where v.account_id = p_account_id and v.id = v_call.campaign_id and v.state = 'running' for share;
-    if not found then v_state := p_recipient ->> 'otherwise'; end if;
-  end if;
   update voice_recipients r set state = v_state,
       skip_reason = case when v_state = 'skipped' then v_call.ended_reason end,
       due_at = case when v_state = 'waiting' then v_due_at else r.due_at end,
+      time_zones = coalesce(v_time_zones, r.time_zones),
       finished_at = case when v_state = 'waiting' then null else v_call.ended_at end,
       callbacks = r.callbacks + case when v_state = 'waiting' then v_callbacks else 0 end,
       -- A call that was not dialed has placed none.

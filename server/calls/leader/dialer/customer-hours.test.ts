@@ -123,6 +123,31 @@ test("does not call a recipient whose zone became known only after the launch", 
   await kolkata.ask("POST", `${path}/cancel`);
 });
 
+test("calls a recipient whose contact's time zone changes after the launch in the window of the new zone", async () => {
+  const phone = "2127777404";
+  // 17:30 in Kolkata, 08:00 in New York. Within the account's window, no time is in those of New York and San Francisco.
+  fixture.api.clock.set("2026-05-01T12:00:00Z");
+  const path = await launch(phone);
+  await makeContact(fixture.app, kolkata.account, {
+    name: "Ada",
+    phone,
+    phone_e164: `+1${phone}`,
+    time_zone: "America/Los_Angeles",
+  });
+  const recipient = async () => (await recipientsAt(path))[0];
+  assert.deepEqual((await recipient()).time_zones, ["America/New_York"]);
+  fixture.api.clock.set("2026-05-01T14:30:00Z");
+  await eventually(async () => (await recipient()).ended_reason === "night_window");
+  const { state, due_at, time_zones } = await recipient();
+  assert.deepEqual(
+    [state, due_at, time_zones],
+    ["waiting", "2026-05-02T03:30:00.000Z", ["America/Los_Angeles"]],
+  );
+  fixture.api.clock.set("2026-05-02T03:30:00Z");
+  await eventually(async () => (await campaignAt(path)).failed === 1);
+  assert.equal((await campaignAt(path)).attempts, 1);
+});
+
 test("refuses a click-to-call at the customer's night with 403, and takes one for the customer's day", async () => {
   const ask = (to_number: string, schedulled_at?: string) =>
     kolkata.ask("POST", "/api/v1/clickToCallApis/clickToCall", {

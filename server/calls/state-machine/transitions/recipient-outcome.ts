@@ -1,7 +1,7 @@
 // The state of a campaign's recipient after a call to them.
 import type { LegOutcome } from "../../../drivers/voice/driver.ts";
 import type { Call } from "../call.ts";
-import { customerDueFrom } from "../../customer-hours.ts";
+import { customerDueFrom, customerZones } from "../../customer-hours.ts";
 import { isWithdrawn } from "../events-and-commands.ts";
 import { callbacks_max } from "../internal/refuse-callback.ts";
 
@@ -26,6 +26,8 @@ export type RecipientOutcome = {
   readonly callback: boolean;
   /** No leg was dialed: it does not count as an attempt. */
   readonly uncounted: boolean;
+  /** The zones, joined by `&`, that replace the stored ones; null keeps these. */
+  readonly time_zones: string | null;
 };
 
 const day_ms = 86_400_000;
@@ -47,11 +49,12 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   const { voice, ended_at, callback_at } = call;
   if (!voice || voice.recipient_id === null || !ended_at) return null;
   const otherwise = finalState(call);
-  const ended = { state: otherwise, otherwise, due_at: null, callback: false, uncounted: false };
+  const unchanged = { due_at: null, callback: false, uncounted: false, time_zones: null };
+  const ended = { ...unchanged, state: otherwise, otherwise };
   const waiting = { ...ended, state: "waiting" } as const;
   if (otherwise === "skipped") return { ...ended, uncounted: true };
   if (isWithdrawn(call))
-    return { ...waiting, due_at: dueAfterWithdrawal(call, ended_at), uncounted: true };
+    return { ...waiting, ...dueAfterWithdrawal(call, ended_at), uncounted: true };
   if (call.opted_out) return ended;
   if (callback_at && voice.callbacks < callbacks_max)
     return { ...waiting, due_at: callback_at, callback: true };
@@ -59,11 +62,18 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   return due_at ? { ...waiting, due_at } : ended;
 }
 
-/** Returns when a recipient whose leg was not dialed is due: at night, when the customer's window opens. */
-function dueAfterWithdrawal(call: Call, ended_at: Date): Date {
-  if (call.ended_reason !== "night_window") return ended_at;
+/**
+ * Returns when a recipient whose leg was not dialed is due: at night, when the customer's window opens. The zones of the
+ * contacts may have changed since the launch, and claims go by the stored ones.
+ */
+function dueAfterWithdrawal(
+  call: Call,
+  ended_at: Date,
+): Pick<RecipientOutcome, "due_at" | "time_zones"> {
+  if (call.ended_reason !== "night_window") return { due_at: ended_at, time_zones: null };
   // The settings may change before a window that never opens is tried again.
-  return customerDueFrom(call, ended_at) ?? new Date(ended_at.getTime() + day_ms);
+  const due_at = customerDueFrom(call, ended_at) ?? new Date(ended_at.getTime() + day_ms);
+  return { due_at, time_zones: customerZones(call).join("&") };
 }
 
 /** Returns when the retry is due, or null. */
