@@ -15,6 +15,9 @@ import { resumeCall } from "../events/handle-event.ts";
 /** Notifications may be lost: everything is polled this often. */
 const poll_ms = 500;
 
+/** How soon a failed reconciliation is repeated. */
+const retry_ms = 500;
+
 export type NodeWork = {
   /** Runs one iteration: does the due work, or sleeps until there may be some. */
   iterate(): Promise<void>;
@@ -103,11 +106,16 @@ export function openNodeWork(leader: Leader): NodeWork {
   return work;
 }
 
-/** Brings calls in line with the switch, or ends them when the node is lost. */
+/** Brings calls in line with the switch, or ends them when the node is lost. Throws if that fails, and is run again soon. */
 async function reconcile(leader: Leader): Promise<void> {
-  for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
-  if (leader.is_connected) await reconcileCalls(leader);
-  else if (isNodeLost(leader)) await endLostCalls(leader);
+  try {
+    for (const live of await adoptOrphanedCalls(leader)) live.needs_resume = true;
+    if (leader.is_connected) await reconcileCalls(leader);
+    else if (isNodeLost(leader)) await endLostCalls(leader);
+  } catch (error) {
+    leader.reconcileIn(retry_ms);
+    throw error;
+  }
   for (const live of leader.calls.values()) if (live.needs_resume) resumeCall(leader, live);
 }
 

@@ -1,0 +1,63 @@
+// Requests that fail at the switch, under a node leader whose own reconciliations are an hour apart.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { leadNodes } from "../../../test/support/call-client.ts";
+import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
+import { VoiceError, type VoiceDriver } from "../../drivers/voice/driver.ts";
+import { default_settings } from "../../worker.ts";
+
+let fixture: CallFixture;
+let leaders: { stop(): Promise<void> };
+/** The requests whose next one fails. */
+const failing = new Set<string>();
+
+function failOnce(request: string): void {
+  if (failing.delete(request)) throw new VoiceError("unknown", "no response from the switch");
+}
+
+function failingSwitch(driver: VoiceDriver): VoiceDriver {
+  return {
+    ...driver,
+    open(...of) {
+      const session = driver.open(...of);
+      return {
+        ...session,
+        async hangUp(...leg) {
+          failOnce("hangUp");
+          await session.hangUp(...leg);
+        },
+        async snapshot() {
+          failOnce("snapshot");
+          return session.snapshot();
+        },
+      };
+    },
+  };
+}
+
+before(async () => {
+  fixture = await openCallFixture({ through: failingSwitch });
+  leaders = leadNodes(fixture.app, { ...default_settings.leaders, reconcile_ms: 3_600_000 });
+});
+after(async () => {
+  await leaders.stop();
+  await fixture.close();
+});
+
+/** Places a call that both parties answer and neither ends; returns its campaign and its ID. */
+async function talk(
+  to_number: string,
+  from_number: string,
+): Promise<{ campaign: number; call_id: number }> {
+  const campaign = await fixture.call({ to_number, from_number });
+  const { call_id } = await fixture.awaitCall(campaign, "in-progress");
+  return { campaign, call_id };
+}
+
+test("repeats a failed hang-up soon, also if the reconciliation before it fails", async () => {
+  const { campaign, call_id } = await talk("9800777900", "301");
+  failing.add("hangUp").add("snapshot");
+  await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  const record = await fixture.awaitCall(campaign, "completed");
+  assert.deepEqual([record.ended_reason, failing.size], ["hung_up_by_api", 0]);
+});
