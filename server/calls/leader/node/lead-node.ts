@@ -109,6 +109,7 @@ async function openLeader(
     breaker: openCircuitBreaker(),
     gate: openContentGate(() => performance.now()),
     prepared_texts: new LRUCache({ max: 20_000, ttl: 3_600_000 }),
+    commands: new Map(),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
     pace: paceOf(limits.calls_per_second),
     trunk_paces: new Map(
@@ -123,6 +124,7 @@ async function openLeader(
     restarted: false,
     dispatch: (live, event) => dispatch(leader, live, event),
     reconcileIn: (ms) => work.reconcileIn(ms),
+    notifyCommand: () => work.notifyCommand(),
     wake: () => work.wake(),
   };
   const work = openNodeWork(leader);

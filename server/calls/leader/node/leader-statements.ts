@@ -222,19 +222,22 @@ export async function reserveCredit(
   return answer!.done;
 }
 
-/** Finds the commands of users for calls on the node, in order, with each call's stage. */
-export const findCommands = statement<{
-  account_id: number;
-  id: number;
-  call_id: number;
-  kind: "hangup" | "transfer";
-  target: string | null;
-  stage: Stage;
-}>(`
+/** A user's command for a call, with the call's stage. */
+export type UserCommand = {
+  readonly account_id: number;
+  readonly id: number;
+  readonly call_id: number;
+  readonly kind: "hangup" | "transfer";
+  readonly target: string | null;
+  readonly stage: Stage;
+};
+
+/** Finds the commands of users for calls on the node, in order, except those with the IDs in `$2`. */
+export const findCommands = statement<UserCommand>(`
   select m.account_id, m.id, m.call_id, m.kind, m.target, c.stage
   from call_commands m
   join calls c on c.account_id = m.account_id and c.id = m.call_id
-  where m.node_id = $1 order by m.account_id, m.id limit 500`);
+  where m.node_id = $1 and m.id <> all ($2) order by m.account_id, m.id limit 500`);
 
 export const removeCommand = statement(
   "delete from call_commands where account_id = $1 and id = $2",

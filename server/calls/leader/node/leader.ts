@@ -86,6 +86,8 @@ export type Leader = {
   readonly gate: ContentGate;
   /** Texts whose audio was found or synthesized a short time ago. */
   readonly prepared_texts: LRUCache<string, true>;
+  /** Users' commands by ID whose events were dispatched; true: the event was handled, and the command can be deleted. */
+  readonly commands: Map<number, boolean>;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** Limit the rate of new legs, of the node and of each trunk. */
   readonly pace: Pace;
@@ -107,6 +109,8 @@ export type Leader = {
   readonly dispatch: (live: LiveCall, event: CallEvent) => void;
   /** Reconciles with the switch within `ms`. */
   reconcileIn(ms: number): void;
+  /** A user's command can be executed or deleted. */
+  notifyCommand(): void;
   /** Wakes the node leader: a slot is free, or there may be work. */
   wake(): void;
 };
