@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { leadNodes } from "../../../test/support/call-client.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { VoiceError, type VoiceDriver } from "../../drivers/voice/driver.ts";
 import { default_settings } from "../../worker.ts";
 
@@ -10,6 +11,10 @@ let fixture: CallFixture;
 let leaders: { stop(): Promise<void> };
 /** The requests whose next one fails. */
 const failing = new Set<string>();
+/** The legs whose hang-up reached the switch. */
+const hung_up: string[] = [];
+/** Delays the responses to dials of agents. */
+let agentIsDialed = async () => {};
 
 function failOnce(request: string): void {
   if (failing.delete(request)) throw new VoiceError("unknown", "no response from the switch");
@@ -22,9 +27,14 @@ function failingSwitch(driver: VoiceDriver): VoiceDriver {
       const session = driver.open(...of);
       return {
         ...session,
-        async hangUp(...leg) {
+        async dial(dial) {
+          await session.dial(dial);
+          if (dial.to.kind === "extension") await agentIsDialed();
+        },
+        async hangUp(leg, cause) {
           failOnce("hangUp");
-          await session.hangUp(...leg);
+          await session.hangUp(leg, cause);
+          hung_up.push(leg);
         },
         async snapshot() {
           failOnce("snapshot");
@@ -58,6 +68,21 @@ test("repeats a failed hang-up soon, also if the reconciliation before it fails"
   const { campaign, call_id } = await talk("9800777900", "301");
   failing.add("hangUp").add("snapshot");
   await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  const record = await fixture.awaitCall(campaign, "completed");
+  assert.deepEqual([record.ended_reason, failing.size], ["hung_up_by_api", 0]);
+});
+
+test("repeats the failed hang-up of a leg whose dial was still without a response", async () => {
+  const response = Promise.withResolvers<void>();
+  agentIsDialed = () => response.promise;
+  const { campaign, call_id } = await talk("9801777900", "302");
+  agentIsDialed = async () => {};
+  hung_up.length = 0;
+  await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  // The customer's; the agent's waits for the response.
+  await eventually(() => hung_up.length === 1);
+  failing.add("hangUp");
+  response.resolve();
   const record = await fixture.awaitCall(campaign, "completed");
   assert.deepEqual([record.ended_reason, failing.size], ["hung_up_by_api", 0]);
 });

@@ -74,7 +74,10 @@ async function hangUp(leader: Leader, live: LiveCall, leg: number): Promise<void
   dialing.give_up.abort();
   void dialing.done
     .then(() => leader.session.hangUp(legName(live.call, { id: leg })))
-    .catch(() => leader.reconcileIn(reconcile_ms));
+    .catch(() => {
+      live.needs_resume = true;
+      leader.reconcileIn(reconcile_ms);
+    });
 }
 
 async function record(leader: Leader, live: LiveCall): Promise<void> {
