@@ -13,6 +13,8 @@ let leaders: { stop(): Promise<void> };
 const failing = new Set<string>();
 /** The legs whose hang-up reached the switch. */
 const hung_up: string[] = [];
+/** The incoming call that was refused last; as with Asterisk, a snapshot refuses it again. */
+let refused: string | null = null;
 /** Delays the responses to dials of agents. */
 let agentIsDialed = async () => {};
 
@@ -36,8 +38,14 @@ function failingSwitch(driver: VoiceDriver): VoiceDriver {
           await session.hangUp(leg, cause);
           hung_up.push(leg);
         },
+        async refuse(channel) {
+          refused = channel;
+          failOnce("refuse");
+          await session.refuse(channel);
+        },
         async snapshot() {
           failOnce("snapshot");
+          if (refused !== null) await session.refuse(refused);
           return session.snapshot();
         },
       };
@@ -85,4 +93,20 @@ test("repeats the failed hang-up of a leg whose dial was still without a respons
   response.resolve();
   const record = await fixture.awaitCall(campaign, "completed");
   assert.deepEqual([record.ended_reason, failing.size], ["hung_up_by_api", 0]);
+});
+
+test("refuses an incoming call soon after its refusal failed", async () => {
+  failing.add("refuse");
+  const node = {
+    id: fixture.node_id,
+    name: "sandbox",
+    ari: null,
+    cdr_path: null,
+    sounds_dir: null,
+  };
+  const call = { endpoint: "sandbox", from: "+919812345678", to: "8999999999" };
+  let isOver = false;
+  void fixture.sandbox.receiveCall(node, call).then(() => (isOver = true));
+  await eventually(() => isOver);
+  assert.equal(failing.size, 0);
 });

@@ -231,7 +231,7 @@ export type VoiceSession = {
    * hung up. `leg`: a name as for `dial`.
    */
   answer(channel: string, leg: string): Promise<void>;
-  /** Refuses an incoming call as busy. */
+  /** Refuses an incoming call as busy. If that fails, each snapshot that still shows the call refuses it again. */
   refuse(channel: string): Promise<void>;
   /** Returns the live legs and bridges. */
   snapshot(): Promise<SwitchSnapshot>;

@@ -18,6 +18,9 @@ import { callSpan } from "../node/call-span.ts";
 import { mayProceed, type Leader } from "../node/leader.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
 
+/** How soon a failed refusal is repeated, by a snapshot. */
+const reconcile_ms = 500;
+
 /** The number that was called, and the trunk of its account over which the call came. */
 type Called = CalledNumber & { readonly trunk: TrunkShare };
 
@@ -34,7 +37,8 @@ export async function handleIncomingCall(leader: Leader, incoming: IncomingCall)
   try {
     if (mayProceed(leader)) await leader.session.refuse(incoming.channel);
   } catch (err) {
-    leader.app.log.warn({ err }, "could not refuse an incoming call");
+    leader.app.log.warn({ err }, "could not refuse an incoming call; refusing it again");
+    leader.reconcileIn(reconcile_ms);
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../../../test/support/eventually.ts";
-import type { VoiceEvent } from "../driver.ts";
+import { VoiceError, type VoiceEvent } from "../driver.ts";
 import type { AriClient } from "./ari-client.ts";
 import { openChannelAliases } from "./channel-aliases.ts";
 import { readAriEvent } from "./ari-events.ts";
@@ -44,6 +44,25 @@ test("refuses a call that an agent dials on the phone, and does not report it", 
   incoming.onAriEvent({ type: "StasisStart", args: ["agent-dial", "102"], channel }, at);
   await eventually(() => requests.length > 0);
   assert.match(requests[0]!, /^DELETE .*channels\/1793613600\.7\?reason_code=17$/);
+});
+
+test("refuses a call again, without reporting it again, at the next snapshot that still shows it", async () => {
+  const requests: string[] = [];
+  const events: VoiceEvent[] = [];
+  const client = {
+    app: "trunkline",
+    aliases: openChannelAliases(),
+    call: async (method: string, path: string) => {
+      requests.push(`${method} ${path}`);
+      return { status: requests.length === 1 ? 500 : 204, body: null };
+    },
+  } as unknown as AriClient;
+  const incoming = openIncomingCalls(client, (event) => void events.push(event));
+  incoming.onSnapshot([channel], at);
+  await assert.rejects(incoming.refuse(channel.id), VoiceError);
+  incoming.onSnapshot([channel], at);
+  assert.deepEqual(requests, Array(2).fill("DELETE /channels/1793613600.7?reason_code=17"));
+  assert.equal(events.length, 1);
 });
 
 test("exchanges the leg's ID and the channel's, so that an answered call is a leg like any other", async () => {

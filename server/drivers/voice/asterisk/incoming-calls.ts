@@ -20,18 +20,24 @@ export type IncomingCalls = {
   refuse(channel: string): Promise<void>;
 };
 
-/** Emits `incoming` once for each call; refuses calls that agents dial at once. */
+/**
+ * Emits `incoming` once for each call; refuses calls that agents dial at once. A refused call that a later snapshot
+ * still shows is refused again, because the request may have failed.
+ */
 export function openIncomingCalls(
   client: AriClient,
   emit: (event: VoiceEvent) => void,
 ): IncomingCalls {
   const reported = new Set<string>();
+  const refused = new Set<string>();
   const refuse = async (channel: string) => {
+    refused.add(channel);
     const path = ariPath(["channels", channel], { reason_code: user_busy });
     expectSuccess("refusing a call", await client.call("DELETE", path), [404]);
   };
   const handle = (channel: AriChannel, args: readonly string[], at: Date) => {
-    if (args[0] === "agent-dial") void refuse(channel.id).catch(() => {});
+    if (args[0] === "agent-dial" || refused.has(channel.id))
+      void refuse(channel.id).catch(() => {});
     if (args[0] !== "inbound" || reported.has(channel.id) || client.aliases.has(channel.id)) return;
     reported.add(channel.id);
     emit({ type: "incoming", ...readCall(channel, args[1] ?? ""), at });
@@ -43,6 +49,7 @@ export function openIncomingCalls(
         const channel = client.aliases.channelOf(event.channel.id);
         client.aliases.delete(channel);
         reported.delete(channel);
+        refused.delete(channel);
       }
       if (event.type === "StasisStart") handle(event.channel, event.args ?? [], at);
     },
