@@ -57,6 +57,11 @@ begin
     'contact_time_zones', coalesce((
       select jsonb_agg(distinct t.time_zone) from contacts t
       where t.account_id = p_account_id and t.phone_e164 = '+' || v_call.to_phone and t.time_zone is not null), '[]'),
+    -- Of a click-to-call: its automatic retries that were claimed after the window had closed.
+    'unplaced_attempts', case when v_campaign.id is null and v_call.attempt > 1 then (
+      -- As a filter, so that only the campaign selects the index.
+      select count(*) filter (where c.ended_reason = 'night_window' and c.initiated_at is null) from calls c
+      where c.account_id = p_account_id and c.campaign_id = v_call.campaign_id) else 0 end,
     'settings', jsonb_build_object(
       'country_code', a.country_code, 'time_zone', a.time_zone, 'night_calling', a.night_calling,
       'calling_from', a.calling_from, 'calling_to', a.calling_to, 'recorded', a.calls_recorded,

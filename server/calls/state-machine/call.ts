@@ -155,6 +155,8 @@ export type Call = {
   readonly seen_at: Date | null;
   /** The time zones of the account's contacts with the customer's phone. */
   readonly contact_time_zones: readonly string[];
+  /** How many earlier attempts of a click-to-call were blocked at night, before any leg. Not stored. */
+  readonly unplaced_attempts: number;
   readonly legs: readonly Leg[];
   readonly plan: Plan;
   readonly settings: CallSettings;

@@ -533,6 +533,8 @@ test("retries automatically up to max_retry, and never after a retry that a user
   assert.deepEqual(retry({ attempt: 1 }), at(30 + 5 * 60));
   assert.deepEqual(retry({ attempt: 2 }), at(30 + 5 * 60));
   assert.equal(retry({ attempt: 3 }), null);
+  assert.deepEqual(retry({ attempt: 3, unplaced_attempts: 1 }), at(30 + 5 * 60));
+  assert.equal(retry({ attempt: 4, unplaced_attempts: 1 }), null);
   assert.equal(retry({ attempt: 1, retried_leg: "agent" }), null);
   assert.equal(retry({ attempt: 1, plan: { max_retry: 0 } }), null);
 });

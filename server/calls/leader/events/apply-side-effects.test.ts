@@ -61,6 +61,12 @@ async function endUnanswered(call: Call): Promise<void> {
   await storeTransition(db, 0, { before: call, line, next }, noon);
 }
 
+/** Ends the call because it was claimed after the window had closed. */
+async function endAtNight(call: Call): Promise<void> {
+  const next = transition(call, line, { type: "placed", blocker: "night_window", at: noon })!;
+  await storeTransition(db, 0, { before: call, line, next }, noon);
+}
+
 const attempts = ({ account_id, campaign_id }: Call) =>
   db.query
     .selectFrom("calls")
@@ -118,6 +124,26 @@ test("queues the next attempt like the last one, reserves its credit, and does n
     .executeTakeFirst();
   assert.deepEqual(reservation, { subject: `call:${next!.id}`, closed_at: null });
   assert.deepEqual(await blocks(first), []);
+});
+
+test("makes as many automatic retries as requested, not counting one that was claimed after the window had closed", async () => {
+  const first = await made(10, { asked: { max_retry: 2 } });
+  await endUnanswered(first);
+  for (const end of [endAtNight, endUnanswered, endUnanswered]) {
+    const { id, account_id } = (await attempts(first)).at(-1)!;
+    const calls = db.query.updateTable("calls").set({ stage: "agent" });
+    await calls.where("account_id", "=", account_id).where("id", "=", id).execute();
+    await end(await storedCall({ db }, account_id, id));
+  }
+  assert.deepEqual(
+    (await attempts(first)).map(({ ended_reason, retry_at }) => [ended_reason, retry_at !== null]),
+    [
+      ["no_free_agent", true],
+      ["night_window", true],
+      ["no_free_agent", true],
+      ["no_free_agent", false],
+    ],
+  );
 });
 
 test("blocks the customer after the last attempt for the minutes requested", async () => {

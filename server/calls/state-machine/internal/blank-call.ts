@@ -52,6 +52,7 @@ export const blank_call: Call = {
   abandoned: false,
   seen_at: null,
   contact_time_zones: [],
+  unplaced_attempts: 0,
   legs: [],
   plan: {
     from_group_id: null,

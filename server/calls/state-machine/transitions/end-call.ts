@@ -172,16 +172,15 @@ function reason(party: "agent" | "customer", outcome: LegOutcome): string {
 
 /**
  * Returns when a click-to-call's automatic retry is due, or null; for campaigns recipientOutcome decides. A
- * retry waits for the calling window.
+ * retry waits for the calling window; one that was claimed too late for it has not called anyone, and does not count.
  */
 function redialAt(call: Call, ended_at: Date): Date | null {
   const { max_retry, retry_after_minutes } = call.plan;
   if (call.voice || call.retried_leg !== null) return null;
-  // A retry that was claimed too late for the window has not called anyone.
   if (call.ended_reason === "night_window" && call.attempt > 1 && call.legs.length === 0)
     return customerDueFrom(call, ended_at);
   const isRetryable = call.disposition !== null && retryable.has(call.disposition);
-  if (call.attempt > max_retry || !isRetryable) return null;
+  if (call.attempt - call.unplaced_attempts > max_retry || !isRetryable) return null;
   return customerDueFrom(call, retryDueAt(ended_at, retry_after_minutes));
 }
 
