@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Caller } from "../../accounts/caller.ts";
 import { Refusal, unavailable } from "../../lib/errors.ts";
-import { openSlots } from "../../lib/slots.ts";
+import { openShares } from "../../lib/shares.ts";
 import type { BodyThreadData, BodyThreadMessage } from "./intake/body-thread.ts";
 import { readBody, type BodyReading } from "./intake/read-body.ts";
 
@@ -13,15 +13,15 @@ export type PreparedCampaign = BodyReading;
 
 /** Parsing a body of this size takes the main thread a few milliseconds. */
 const small_bytes_max = 262_144;
-/** Each waiting request holds its body in memory. */
-const threads = openSlots(2, 4);
+/** One thread of each account; each waiting request holds its body in memory. */
+const threads = openShares(2, 1, 4);
 const heap_mb_max = 512;
 const seconds_max = 60;
 
 /**
  * Reads a body for an account; its bytes may be transferred. With `listed`, the recipients are
  * returned as a list; otherwise many are returned as COPY text. Throws as parseJsonBody; 503 when
- * too many large bodies are being read. Violations of the contacts' shape are in `violations`.
+ * too many large bodies of the account are waiting. Violations of the contacts' shape are in `violations`.
  */
 export async function prepareCampaign(
   body: Buffer,
@@ -31,7 +31,7 @@ export async function prepareCampaign(
   const options = { account_id: account.id, valid_only: account.chat_valid_numbers_only };
   if (body.length <= small_bytes_max) return readBody(body, { ...options, form: "rows" });
   const form = listed ? "rows" : "lines";
-  return threads.use(() => readInThread({ ...options, form, body: ownBytes(body) }));
+  return threads.use(account.id, () => readInThread({ ...options, form, body: ownBytes(body) }));
 }
 
 /** Copies a buffer that is part of a larger ArrayBuffer: only a whole ArrayBuffer is transferable. */
