@@ -18,11 +18,13 @@ import type { App } from "../../engine/app.ts";
 import type { EventData } from "../../engine/event-catalogue.ts";
 import { recordEvents, type NewEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { Refusal, invalid, type FieldError } from "../../lib/errors.ts";
+import { Refusal, invalid, invalidField, type FieldError } from "../../lib/errors.ts";
 import { describeSpan } from "../../lib/tracing/tracing.ts";
 import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
 import { categoryOf } from "../messages/message-plan.ts";
+import { planMismatch } from "../messages/plan-mismatch.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
+import { plannedTemplateOf, template_columns } from "../templates/template-schema.ts";
 import { affordableRecipients, insufficientCredit } from "./intake/affordable-recipients.ts";
 import { openBodySource } from "./intake/gather-recipients.ts";
 import { chat_format, prefixOf } from "./intake/recipient-format.ts";
@@ -138,6 +140,8 @@ async function writeCampaign(
     subject_id: campaign_id,
     detail: { total },
   });
+  // Before the balance: a change of the template may wait for campaigns, whose transactions lock the balance last.
+  await refuseChangedTemplate(tx, account_id, order);
   const subject = `chat_campaign:${campaign_id}`;
   const credit = { account_id, kind: "chat", subject, amount: total } as const;
   const reservation_id = await reserveCredits(tx, credit, now);
@@ -213,6 +217,27 @@ async function lockNumberAndTemplate(
   if (!number) violations.push({ field: "chat_number_id", reason: "was just deactivated" });
   if (!template) violations.push({ field: "template_id", reason: "was just deleted" });
   if (violations.length > 0) throw invalid(violations);
+}
+
+/**
+ * Locks the template until the commit. Throws validation-failed when the plan no longer fits it: it may have changed
+ * since the plan was made, and a sync does not see a campaign before its commit.
+ */
+async function refuseChangedTemplate(
+  tx: Tx,
+  accountId: number,
+  { template_id, plan }: CampaignOrder,
+): Promise<void> {
+  if (template_id === null || plan.kind !== "template") return;
+  const template = await tx
+    .selectFrom("chat_templates")
+    .select(template_columns)
+    .where("account_id", "=", accountId)
+    .where("id", "=", template_id)
+    .forShare()
+    .executeTakeFirstOrThrow();
+  const mismatch = planMismatch(plan, plannedTemplateOf(template));
+  if (mismatch !== null) throw invalidField("template_id", `was just changed: ${mismatch}`);
 }
 
 /**

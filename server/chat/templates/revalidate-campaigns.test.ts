@@ -140,6 +140,33 @@ test("a campaign whose template changed after it was scheduled starts paused, wi
   assert.equal(resumed.body.status, "running", "a resume validates the template again");
 });
 
+test("a campaign whose template changes while it is created is refused, with the reason", async () => {
+  await sync();
+  const { query } = api.app.db;
+  const template_id = await templateId();
+  const contacts = [{ phone_number: "919812345678", variables: { "1": "Ada" } }];
+  const fields = { name: "Spring", chat_number_id: number.id, template_id, contacts };
+  const { creating } = await query.transaction().execute(async (tx) => {
+    // The creation locks the number when it has made its plan.
+    await tx
+      .selectFrom("chat_numbers")
+      .select("id")
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", number.id)
+      .forUpdate()
+      .execute();
+    const waiting = request("POST", "/campaigns", fields);
+    await awaitsLock(query);
+    await sync({ components: [body("Hello {{1}}, order {{2}}")] });
+    return { creating: waiting };
+  });
+  const { status, body: refused } = await creating;
+  assert.equal(status, 422);
+  const reason = `was just changed: ${changed}`;
+  assert.deepEqual(refused.errors, [{ field: "template_id", reason }]);
+  assert.deepEqual(await eventTypes(), []);
+});
+
 test("a campaign whose template is being reviewed again starts paused and continues once it is approved", async () => {
   await sync();
   const id = await create({ scheduled_at });
