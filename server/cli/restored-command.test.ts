@@ -7,6 +7,7 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
+  makeSuppression,
 } from "../../test/support/chat-factory.ts";
 import { test_secret_key } from "../../test/support/secrets.ts";
 import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
@@ -167,6 +168,46 @@ test("restored holds what may have been sent: campaigns pause, queued calls end,
   );
   assert.equal(audit[0].detail.until, until);
   assert.equal(await recordWorker(api.app), true, "the workers start");
+});
+
+test("restored also holds recipients who were queued again and those behind suppressed ones, as many as the rate allows", async () => {
+  const other = await makeAccount(api.app);
+  await makeCredits(api.app, other, { chat: 1_000 });
+  const number = await makeChatNumber(api.app, other, { rate_per_second: 1 });
+  const template_id = await makeChatTemplate(api.app, other, number);
+  const people = Array.from({ length: 200 }, (_, i) => ({ phone: String(919_700_000_000 + i) }));
+  const campaign = await makeChatCampaign(api.app, other, number, template_id, people);
+  const seen_at = secondsAgo(60);
+  const until = new Date(seen_at.getTime() + 30_000);
+  // The first 80 were queued again, ten of them for the second time; ten of the others are suppressed now, and five of
+  // these no longer at the end of the lost time.
+  await query(
+    `update chat_recipients set dispatches = case when phone >= '919700000070' then 2 else 1 end
+     where account_id = $1 and campaign_id = $2 and phone < '919700000080'`,
+    [other.account_id, campaign],
+  );
+  for (let i = 80; i < 90; i++)
+    await makeSuppression(api.app, other, people[i]!.phone, {
+      scope: "marketing",
+      ...(i < 85 ? {} : { expires_at: until }),
+    });
+  await query("update chat_templates set category = 'MARKETING' where id = $1", [template_id]);
+  await restoreDatabase("timeline", seen_at);
+  const { code, stderr } = await run("--until", until.toISOString());
+  assert.equal(code, 0, stderr);
+  const rows = await query(
+    `select phone from chat_recipients
+     where account_id = $1 and campaign_id = $2 and state = 'dispatching' order by id`,
+    [other.account_id, campaign],
+  );
+  const doubted = (from: number, count: number) =>
+    people.slice(from, from + count).map(({ phone }) => phone);
+  // One a second in 30 s and the margin of 5 s.
+  const expected = [...doubted(0, 35), ...doubted(70, 10), ...doubted(85, 35)];
+  assert.deepEqual(
+    rows.map(({ phone }) => phone),
+    expected,
+  );
 });
 
 test("restored refuses while a worker runs, a time that the database knows, and one in the future", async () => {

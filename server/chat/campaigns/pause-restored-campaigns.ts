@@ -1,6 +1,7 @@
 // Pauses the campaigns of a restored database, and keeps messages of the lost time from going out twice.
 import { sql } from "kysely";
 import type { Actor } from "../../accounts/audit/record-audit.ts";
+import { messageOutreach } from "../../audience/suppressions/suppressions.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { moveRecipients } from "../recipients/move-recipients.ts";
 import { pauseCampaign } from "./pause-campaign.ts";
@@ -27,11 +28,13 @@ export async function pauseRestoredCampaigns(
   const { account_id } = actor;
   const campaigns = await findOpenCampaigns(tx, [account_id]);
   let recipients_in_doubt = 0;
-  for (const { id, rate_per_second, scheduled_at } of campaigns) {
+  for (const { id, rate_per_second, scheduled_at, category } of campaigns) {
     const since = Math.max(lost.since.getTime(), scheduled_at?.getTime() ?? 0);
     const sent_ms = lost.until.getTime() - since + margin_ms;
     const sent_max = Math.max(0, Math.ceil((rate_per_second * sent_ms) / 1_000));
-    const doubted = await doubtRecipients(tx, { account_id, campaign_id: id, sent_max }, lost, now);
+    const { is_marketing } = messageOutreach(category);
+    const sent = { account_id, campaign_id: id, sent_max, is_marketing };
+    const doubted = await doubtRecipients(tx, sent, lost, now);
     recipients_in_doubt += doubted;
     await pauseCampaign(tx, actor, id, now, describe(lost, doubted));
   }
@@ -43,34 +46,53 @@ const findOpenCampaigns = statement<{
   id: number;
   rate_per_second: number;
   scheduled_at: Date | null;
+  category: string | null;
 }>(`
-  select c.id, n.rate_per_second, c.scheduled_at from chat_campaigns c
+  select c.id, n.rate_per_second, c.scheduled_at, t.category from chat_campaigns c
   join chat_numbers n on n.account_id = $1 and n.id = c.chat_number_id
+  left join chat_templates t on t.account_id = $1 and t.id = c.template_id
   where c.account_id = $1 and c.finished_at is null and c.state in ('scheduled', 'running')
   order by c.id`);
 
-// Senders take the queue in the order of IDs, so what was sent is at its beginning, and no more than the rate allows.
+// Senders take the queue in the order of IDs, and start again at its end: recipients that were queued again wait behind
+// them. So what was sent is the first of each number of dispatches, and no more than the rate allows. Suppressed
+// recipients do not count: a sender skips them at no cost of the rate.
 const findSendable = statement<{ id: number; dispatches: number }>(`
   select id, dispatches from chat_recipients
   where account_id = $1 and campaign_id = $2 and due_at is not null and state = 'deferred' and due_at <= $3
   union all
-  (select id, dispatches from chat_recipients
-   where account_id = $1 and campaign_id = $2 and accepted_at is null and ended_at is null and state = 'queued'
-   order by id limit $4)
+  select r.id, r.dispatches from (
+    select distinct dispatches from chat_recipients
+    where account_id = $1 and campaign_id = $2 and accepted_at is null and ended_at is null and state = 'queued') d
+  cross join lateral (
+    select r.id, r.dispatches from chat_recipients r
+    cross join lateral (
+      select coalesce(phone_key(r.phone), (
+        select b.phone_key from person_bsuids b where b.account_id = $1 and b.bsuid = r.bsuid),
+        'bsuid:' || r.bsuid) as person_key) w
+    where r.account_id = $1 and r.campaign_id = $2 and r.accepted_at is null and r.ended_at is null
+      and r.state = 'queued' and r.dispatches = d.dispatches
+      and not exists (
+        select from (
+          select w.person_key
+          union all
+          select a.alias_key from phone_aliases a where a.account_id = $1 and a.phone_key = w.person_key) k
+        join suppressions s on s.account_id = $1 and s.person_key = k.person_key
+        where s.channel in ('all', 'chat') and (s.scope = 'all' or $5)
+          and (s.expires_at is null or s.expires_at > $3))
+    order by r.id limit $4) r
   order by id`);
 
 async function doubtRecipients(
   tx: Tx,
-  {
-    account_id,
-    campaign_id,
-    sent_max,
-  }: { account_id: number; campaign_id: number; sent_max: number },
+  sent: { account_id: number; campaign_id: number; sent_max: number; is_marketing: boolean },
   lost: LostTime,
   now: Date,
 ): Promise<number> {
+  const { account_id, campaign_id, sent_max, is_marketing } = sent;
   if (sent_max === 0) return 0;
-  const rows = await findSendable(tx, [account_id, campaign_id, lost.until, sent_max]);
+  const bounds = [lost.until, sent_max, is_marketing];
+  const rows = await findSendable(tx, [account_id, campaign_id, ...bounds]);
   for (let from = 0; from < rows.length; from += batch_rows) {
     const batch = rows.slice(from, from + batch_rows);
     const moves = batch.map((row) => ({ ...row, campaign_id, state: "dispatching" as const }));
