@@ -403,6 +403,35 @@ test("webhooks that cannot be applied are taken apart, hold up no other, and are
   assert.deepEqual(unread, [kept, kept]);
 });
 
+test("a status of an unknown message is kept once, however often side effects beside it fail", async (t) => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const { pool } = api.app.db;
+  const stopRefusing = () => pool.query("drop function if exists refuse cascade");
+  t.after(stopRefusing);
+  await pool.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+    create trigger refuse before insert on suppressions for each row execute function refuse()`);
+  const unknown = (): TestStatus => ({ id: unique("wamid"), status: "read" });
+  const refused = statusOf(recipient, "failed", { code: 131050 });
+  await take(statusHook(number, [unknown()]));
+  await take(statusHook(number, [unknown(), refused]));
+  await take(messageHook(number, [{ id: unique("in"), from: String(++phones), text: "STOP" }]));
+  await apply();
+  const statuses = async () => JSON.stringify(await inbox()).split(`"status":"read"`).length - 1;
+  assert.equal(await statuses(), 2);
+  api.clock.advance(2_000);
+  await apply();
+  assert.equal(await statuses(), 2);
+  await stopRefusing();
+  api.clock.advance(10_000);
+  await apply();
+  assert.equal((await suppressionsOf(recipient.phone)).length, 1);
+  assert.equal(await statuses(), 2);
+  api.clock.advance(1_000_000);
+  await apply();
+  assert.deepEqual(await inbox(), []);
+});
+
 test("a reply is kept once, with the recipient whose message it answers", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
   const from = recipient.phone;

@@ -28,7 +28,7 @@ import {
 const failing_kept_ms = 86_400_000;
 
 /**
- * Applies the rows; when that fails, applies each separately, so that a bad row delays no other.
+ * Applies the rows; when that fails, applies each that is left separately, so that a bad row delays no other.
  */
 export async function applyBatch(
   app: App,
@@ -41,9 +41,17 @@ export async function applyBatch(
   } catch (error) {
     if (isLeaseLost(error) || isDatabaseUnavailable(error)) throw error;
     if (rows.length === 1) return postpone(app, number, rows[0]!, error);
-    for (const one of rows) await applyBatch(app, lease, number, [one]);
+    // A side effect fails after the other rows are deleted, with a copy of what is applied later.
+    const ids = rows.map(({ id }) => id);
+    const left = new Set<number>();
+    for (const { id } of await findLeft(app.db.pool, [number.account_id, ids])) left.add(id);
+    for (const one of rows) if (left.has(one.id)) await applyBatch(app, lease, number, [one]);
   }
 }
+
+const findLeft = statement<{ id: number }>(
+  "select id from chat_inbox where account_id = $1 and id = any ($2)",
+);
 
 async function applyTogether(
   app: App,

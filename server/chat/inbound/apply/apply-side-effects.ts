@@ -10,13 +10,13 @@ import { applyPreference, keepOptOuts, optInByReply, optOutByReply } from "./con
 import type { InboxNumber } from "./inbox.ts";
 import type { Place } from "./place.ts";
 import { refusedByCustomer } from "./refused-by-customer.ts";
-import type { SideEffect } from "./sort-webhooks.ts";
+import type { SideEffect, SortedWebhooks } from "./sort-webhooks.ts";
 
-/** Applies the side effects of one row and deletes it. */
+/** Applies the side effects of one row, deletes it and stores what is applied later. */
 export async function applySideEffects(
   app: App,
   number: InboxNumber,
-  { id, side_effects }: { readonly id: number; readonly side_effects: readonly SideEffect[] },
+  { id, side_effects, later }: SortedWebhooks["side_effects"][number],
 ): Promise<void> {
   const now = app.clock.now();
   const woken: number[] = [];
@@ -31,6 +31,12 @@ export async function applySideEffects(
       .where("account_id", "=", row.account_id)
       .where("id", "=", row.id)
       .execute();
+    const { account_id, chat_number_id } = number;
+    for (const { body, ...one } of later)
+      await tx
+        .insertInto("chat_inbox")
+        .values({ account_id, chat_number_id, ...one, body: JSON.stringify(body) })
+        .execute();
   });
   wakeSenders(app, number.account_id, woken);
 }

@@ -42,6 +42,14 @@ export type SideEffect =
     }
   | Extract<StorableEvent, { kind: "preference" | "moved" | "template" | "account" }>;
 
+/** Webhooks of a row with statuses of unknown messages, stored as a row of their own when theirs is deleted. */
+export type LaterWebhooks = {
+  readonly driver: string;
+  readonly body: readonly unknown[];
+  readonly received_at: Date;
+  readonly due_at: Date;
+};
+
 export type SortedWebhooks = {
   /** The phones of BSUIDs, which are recorded first. */
   readonly links: readonly Link[];
@@ -52,17 +60,13 @@ export type SortedWebhooks = {
   readonly replies: readonly ReplyEvent[];
   /** Rows that are complete once moves and replies are applied. */
   readonly done: readonly number[];
-  /** Webhooks with statuses of unknown messages, which are retried. */
-  readonly later: readonly {
-    readonly driver: string;
-    readonly body: readonly unknown[];
-    readonly received_at: Date;
-    readonly due_at: Date;
-  }[];
+  /** Of those rows. */
+  readonly later: readonly LaterWebhooks[];
   /** By row, which is deleted with them. */
   readonly side_effects: readonly {
     readonly id: number;
     readonly side_effects: readonly SideEffect[];
+    readonly later: readonly LaterWebhooks[];
   }[];
   /** Dropped statuses: no message of this installation matches. */
   readonly dropped: number;
@@ -103,8 +107,8 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
   const answers: AnswerStatus[] = [];
   const replies: ReplyEvent[] = [];
   const done: number[] = [];
-  const later: SortedWebhooks["later"][number][] = [];
-  const side_effects: { id: number; side_effects: SideEffect[] }[] = [];
+  const later: LaterWebhooks[] = [];
+  const side_effects: SortedWebhooks["side_effects"][number][] = [];
   let dropped = 0;
   for (const { row, events } of batch) {
     const sorted = events.map((of, i) => sortOne(of, known, { row, body: row.body[i] }));
@@ -115,11 +119,14 @@ export function sortWebhooks(batch: readonly ReadWebhooks[], known: Known): Sort
     const body = row.body.filter((_, i) => sorted[i]!.unknown > 0);
     const { driver, received_at } = row;
     const due_at = nextTry(received_at, known.now, unknown_kept_ms);
-    if (body.length > 0 && due_at) later.push({ driver, body, received_at, due_at });
+    const kept = body.length > 0 && due_at ? [{ driver, body, received_at, due_at }] : [];
     if (!due_at) dropped += sorted.reduce((sum, one) => sum + one.unknown, 0);
     const here = sorted.flatMap((one) => one.side_effects);
-    if (here.length > 0) side_effects.push({ id: row.id, side_effects: here });
-    else done.push(row.id);
+    if (here.length > 0) side_effects.push({ id: row.id, side_effects: here, later: kept });
+    else {
+      done.push(row.id);
+      later.push(...kept);
+    }
   }
   return {
     links,
