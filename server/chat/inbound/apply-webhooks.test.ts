@@ -25,7 +25,9 @@ import {
 } from "../../../test/support/account-factory.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
 import { acquireLease } from "../../engine/leases.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
+import { endExpiredRestriction } from "./end-restriction.ts";
 import { makeMessageId } from "../messages/message-id.ts";
 import { recipientStates, type RecipientState } from "../recipients/recipient-states.ts";
 
@@ -620,6 +622,30 @@ test("a restriction of the business account holds its numbers, and no others", a
     { scope: "number", subject_id: other.id, reason: "sender_restricted" },
   ]);
   assert.deepEqual(await inbox(), []);
+});
+
+test("a restriction that expires does not end an earlier ban, which ends when the account is reinstated", async () => {
+  const banned = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const post = (value: object) => takeAndApply(changeHook(banned, "account_update", value));
+  const ban = (waba_ban_state: string) =>
+    post({ event: "DISABLED_UPDATE", ban_info: { waba_ban_state } });
+  const holds = () =>
+    api.app.db.query
+      .selectFrom("chat_holds")
+      .select("ends_at")
+      .where("account_id", "=", account.account_id)
+      .where("subject_id", "=", banned.id)
+      .execute();
+  await ban("DISABLE");
+  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
+  for (let i = 0; i < 2; i++) await post({ event: "ACCOUNT_RESTRICTION", restriction_info });
+  api.clock.advance(7_200_000);
+  const handlers = { "chat.end_restriction": endExpiredRestriction };
+  await workJobs(api.app, handlers, new AbortController().signal);
+  assert.deepEqual(await holds(), [{ ends_at: null }]);
+  await ban("REINSTATE");
+  assert.deepEqual(await holds(), []);
 });
 
 test("a template event is stored; PAUSED holds the template's campaigns, APPROVED releases them", async () => {

@@ -1,5 +1,6 @@
 // Applies what the provider reports about templates and business accounts. Events arrive repeatedly and in any order:
 // one that is older than the last applied has no effect.
+import { sql } from "kysely";
 import { addJob } from "../../../engine/add-job.ts";
 import { hold } from "../../holds/holds.ts";
 import { endRestriction } from "../end-restriction.ts";
@@ -38,26 +39,32 @@ export async function applyTemplateChange(
   }
 }
 
-/** Holds the numbers of a business account that may not send, until the restriction ends, or releases them. */
+/**
+ * Holds the numbers of a business account that may not send, until the restriction ends, or releases them. A ban without
+ * an end stays until the account is reinstated, also when a restriction with an end follows.
+ */
 export async function applyStanding(
   place: Place,
   event: Extract<SideEffect, { kind: "account" }>,
 ): Promise<void> {
   const { app, tx, account_id, now, woken } = place;
-  const { event: detail, at, may_send, until = null } = event;
+  const { event: detail, at, may_send, until: reported_until = null } = event;
   const kind = /^\w{1,64}/.exec(detail)?.[0] ?? "something";
   app.log.warn({ account_id }, `the provider sent ${kind} about a business account`);
   if (may_send === undefined) return;
   const happened_at = at ?? now;
   const numbers = await tx
     .updateTable("chat_numbers")
-    .set({ standing_at: happened_at, restricted_until: may_send ? null : until })
+    .set({
+      standing_at: happened_at,
+      restricted_until: may_send ? null : untilUnlessBanned(account_id, reported_until),
+    })
     .where("account_id", "=", account_id)
     .where("business_account_id", "=", event.business_account_id ?? "")
     .where((eb) => eb.or([eb("standing_at", "is", null), eb("standing_at", "<=", happened_at)]))
-    .returning("id")
+    .returning(["id", "restricted_until"])
     .execute();
-  for (const { id } of numbers.toSorted((a, b) => a.id - b.id)) {
+  for (const { id, restricted_until: until } of numbers.toSorted((a, b) => a.id - b.id)) {
     if (may_send) {
       woken.push(...(await endRestriction(tx, { account_id, chat_number_id: id }, now)));
       continue;
@@ -73,4 +80,12 @@ export async function applyStanding(
       now,
     );
   }
+}
+
+/** The end of a restriction, but null for a number that a restriction without an end holds already. */
+function untilUnlessBanned(accountId: number, until: Date | null) {
+  return sql<Date | null>`case when restricted_until is not null or not exists (
+    select from chat_holds h
+    where h.account_id = ${accountId} and h.scope = 'number' and h.subject_id = chat_numbers.id
+      and h.reason = 'sender_restricted' and h.detail like 'account_update%') then ${until}::timestamptz end`;
 }
