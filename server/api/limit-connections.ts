@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { addressGroup } from "./checks/address-group.ts";
+import { addressGroup } from "../lib/addresses/address-group.ts";
 
 /**
  * Closes new connections beyond `connections_max`, of which one address has at most half, so that a flood

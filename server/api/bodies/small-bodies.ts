@@ -1,6 +1,6 @@
 // Bounds the memory of the bodies that are not large, each from its first byte until its answer is sent.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { addressGroup } from "../checks/address-group.ts";
+import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { cutOff } from "./cut-off.ts";
 

@@ -1,9 +1,9 @@
 // 401, then the rate limits, then 403, then 503 for a write of a frozen account, before the body is read.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../accounts/caller.ts";
+import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { frozenAccount, Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
-import { addressGroup } from "./address-group.ts";
 import type { RateCounter, RateLimit } from "./rate-limit.ts";
 import type { RequestLimiter } from "./request-limit.ts";
 import { readSessionCookie, refuseCrossSite } from "./session-cookie.ts";
