@@ -10,6 +10,7 @@ import { createSession } from "../sessions/create-session.ts";
 import { readLink, type LinkParts } from "../sessions/link-text.ts";
 import { hashPassword } from "../sessions/passwords.ts";
 import { storePassword } from "../sessions/set-password.ts";
+import { lookUpFrom } from "../sessions/throttle.ts";
 import type { Permission } from "../permissions.ts";
 import { mayStillGrant } from "../tokens/recorded-grantor.ts";
 import { hashSecret } from "../tokens/token-text.ts";
@@ -19,12 +20,12 @@ import type { InvitationAcceptance, OpenedInvitation } from "./invitation-schema
 /** Returns what an invitation's page shows. Throws unauthorized for a link that is not valid any more. */
 export async function openInvitation(
   db: Kysely<DB>,
-  link: string,
+  { link, address }: { readonly link: string; readonly address: string },
   now: Date,
 ): Promise<OpenedInvitation> {
   const parts = readLink(link);
   if (!parts) throw unusable();
-  const { email, account, expires_at } = await findValid(db, parts, now);
+  const { email, account, expires_at } = await lookUpFrom(address, () => findValid(db, parts, now));
   return { email, account, expires_at: expires_at.toISOString() };
 }
 
@@ -42,7 +43,7 @@ export async function acceptInvitation(
   const now = app.clock.now();
   if (!parts) throw unusable();
   // Only who has the link costs a hash, and before the transaction: hashing takes longer than a row should be locked.
-  await findValid(app.db.query, parts, now);
+  await lookUpFrom(client.address, () => findValid(app.db.query, parts, now));
   const password_hash = await hashPassword(password);
   const { account_id } = parts;
   await refuseFrozen(app.db.pool, account_id);

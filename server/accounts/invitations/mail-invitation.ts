@@ -10,12 +10,14 @@ export async function countInvitationMail(
   app: App,
   { account_id, email }: { readonly account_id: number; readonly email: string },
 ): Promise<void> {
+  const of_account = `invitations of ${account_id}`;
   const limits = new Map<string, number>([
     [`invitation to ${email.toLowerCase()}`, mails_max.address],
-    [`invitations of ${account_id}`, mails_max.account],
+    [of_account, mails_max.account],
   ]);
   await countWithin(
     app.db,
+    of_account,
     limits,
     app.clock.now(),
     (minutes) => `Too many invitations were mailed; try again in ${minutes} min`,

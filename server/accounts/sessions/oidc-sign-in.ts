@@ -1,6 +1,7 @@
 // Signs in at the installation's provider of identities.
 import { OidcUnreachable, type OidcProvider, type OidcRequest } from "../../drivers/oidc/driver.ts";
 import type { App } from "../../engine/app.ts";
+import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { statement } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import type { Client } from "../audit/record-audit.ts";
@@ -75,6 +76,7 @@ export async function finishOidc(
   const subject = `single sign-on from ${visitor.address}`;
   await countWithin(
     app.db,
+    addressGroup(visitor.address),
     new Map([[subject, answers_of_address_max]]),
     now,
     (minutes) => `Too many sign-ins; try again in ${minutes} min`,

@@ -3,6 +3,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
 import { isIP } from "node:net";
 import type { App } from "../../engine/app.ts";
+import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { invalidField, notFound, Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client, type UserActor } from "../audit/record-audit.ts";
@@ -198,6 +199,7 @@ export async function signInWithPasskey(
   const now = app.clock.now();
   await countWithin(
     app.db,
+    addressGroup(visitor.address),
     new Map([[`passkeys from ${visitor.address}`, sign_ins_of_address_max]]),
     now,
     (minutes) => `Too many sign-ins; try again in ${minutes} min`,

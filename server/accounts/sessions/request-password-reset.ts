@@ -1,4 +1,5 @@
 import type { App } from "../../engine/app.ts";
+import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { statement } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client } from "../audit/record-audit.ts";
@@ -42,6 +43,7 @@ export async function requestPasswordReset(
   ]);
   await countWithin(
     app.db,
+    addressGroup(client.address),
     limits,
     app.clock.now(),
     (minutes) => `Too many requests for a new password; try again in ${minutes} min`,

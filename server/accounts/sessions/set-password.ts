@@ -55,6 +55,7 @@ export async function requirePassword(
   const subject = `current password of ${account_id} ${user_id}`;
   await countWithin(
     db,
+    subject,
     new Map([[subject, guesses_max]]),
     clock.now(),
     (minutes) => `Too many wrong passwords; try again in ${minutes} min`,

@@ -20,6 +20,7 @@ import { passSecondFactor } from "./internal/second-factor.ts";
 import { dropPasskeys } from "./remove-passkeys.ts";
 import { storePassword } from "./set-password.ts";
 import { code_required, type SignInResult } from "./sign-in.ts";
+import { lookUpFrom } from "./throttle.ts";
 
 const hour_ms = 3_600_000;
 /** How long a link that a person sends on stays valid. */
@@ -113,7 +114,7 @@ export async function useSignInLink(
   const parts = readLink(given.link);
   const now = app.clock.now();
   if (!parts) throw unusable();
-  const usable = await findUsable(app.db.query, parts, now);
+  const usable = await lookUpFrom(client.address, () => findUsable(app.db.query, parts, now));
   const { account_id } = parts;
   const owner = { account_id, user_id: usable.user_id };
   if (!(await passSecondFactor(app, owner, code))) return code_required;

@@ -1,10 +1,25 @@
 // Failed sign-ins and requested mails are counted in the database, so that more processes do not allow more of them.
+import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { statement, type Database } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { openShares } from "../../lib/shares.ts";
 
 const window_minutes = 15;
 /** By email and address, and by each alone: a stranger's guesses do not lock out the person at another address. */
 const failures_max = { both: 10, email: 100, address: 100 } as const;
+
+/**
+ * Anyone can send attempts, so these get few connections. Those of one address wait for its row anyway: here they wait
+ * without holding a connection.
+ */
+const attempts_at_once_max = 2;
+const attempts_of_holder_max = 1;
+const attempts_waiting_max = 100;
+const attempts = openShares<string>(
+  attempts_at_once_max,
+  attempts_of_holder_max,
+  attempts_waiting_max,
+);
 
 // Counted before the password is checked: guesses sent at once count like guesses one after the other.
 const countAttempt = statement<{ subject: string; count: number; retry_seconds: number }>(`
@@ -31,21 +46,25 @@ export type Attempt = { readonly email: string; readonly address: string };
 export async function countSignIn(db: Database, attempt: Attempt, now: Date): Promise<void> {
   await countWithin(
     db,
+    addressGroup(attempt.address),
     subjectsOf(attempt),
     now,
     (minutes) => `Too many failed sign-ins; try again in ${minutes} min or reset the password`,
   );
 }
 
-/** Counts each subject up to its limit in a quarter of an hour; 429 with Retry-After beyond it. */
+/**
+ * Counts each subject up to its limit in a quarter of an hour; 429 with Retry-After beyond it. The counts of a holder, such
+ * as an address group or a user, run one after another; 503 when too many of them wait.
+ */
 export async function countWithin(
   db: Database,
+  holder: string,
   limits: ReadonlyMap<string, number>,
   now: Date,
   detail: (minutes: number) => string,
 ): Promise<void> {
-  await purge(db.pool, [now]);
-  const rows = await countAttempt(db.pool, [[...limits.keys()], now]);
+  const rows = await countEach(db, holder, [...limits.keys()], now);
   const beyond = rows.filter(({ subject, count }) => count > limits.get(subject)!);
   if (beyond.length === 0) return;
   const seconds = Math.max(...beyond.map(({ retry_seconds }) => retry_seconds));
@@ -56,9 +75,26 @@ export async function countWithin(
 
 /** Reports whether nothing was used under this name within a quarter of an hour; of two at the same time, one is first. */
 export async function useOnce(db: Database, name: string, now: Date): Promise<boolean> {
-  await purge(db.pool, [now]);
-  const [row] = await countAttempt(db.pool, [[name], now]);
+  const [row] = await countEach(db, name, [name], now);
   return row!.count === 1;
+}
+
+function countEach(db: Database, holder: string, subjects: readonly string[], now: Date) {
+  return attempts.use(holder, async () => {
+    await purge(db.pool, [now]);
+    return countAttempt(db.pool, [subjects, now]);
+  });
+}
+
+/**
+ * Runs the look-up of a link that anyone can send: one at a time for the group of the sender's address, and few in all;
+ * 503 when too many of the group wait.
+ */
+export function lookUpFrom<Answer>(
+  address: string,
+  lookUp: () => Promise<Answer>,
+): Promise<Answer> {
+  return attempts.use(addressGroup(address), lookUp);
 }
 
 /** Takes a successful attempt out of the count. */

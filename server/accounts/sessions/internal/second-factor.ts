@@ -78,6 +78,7 @@ async function useCode(
   const subject = `${is_totp ? "app" : "recovery"} code of ${account_id} ${user_id}`;
   await countWithin(
     app.db,
+    subject,
     new Map([[subject, guesses_max]]),
     now,
     (minutes) => `Too many wrong codes; try again in ${minutes} min`,

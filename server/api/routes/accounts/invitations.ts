@@ -84,7 +84,10 @@ export const invitationRoutes = [
     tag,
     body: InvitationLink,
     success: { 200: OpenedInvitation },
-    handle: ({ app, body }) => openInvitation(app.db.query, body.link, app.clock.now()),
+    handle: ({ app, body: { link }, request }) => {
+      const { address } = clientOf(request);
+      return openInvitation(app.db.query, { link, address }, app.clock.now());
+    },
   }),
   publicRoute({
     method: "POST",

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { Refusal, type RefusalType } from "../../lib/errors.ts";
+import { acceptInvitation, openInvitation } from "../invitations/accept-invitation.ts";
+import { useSignInLink } from "./sign-in-links.ts";
+import { signIn } from "./sign-in.ts";
+
+let api: TestApi;
+let account: TestAccount;
+before(async () => {
+  api = await startApi();
+  account = await makeAccount(api.app);
+});
+after(() => api.close());
+
+const password = "correct horse battery";
+const clientAt = (address: string) => ({ request_id: "req_test", address, user_agent: null });
+const flooding = clientAt("198.51.100.7");
+/** One that runs and a full queue. */
+const flood_attempts = 101;
+
+const signInFrom = (address: string) =>
+  signIn(api.app, { email: `${unique("person")}@test.example`, password }, clientAt(address));
+const isRefusal = (type: RefusalType) => (error: unknown) =>
+  error instanceof Refusal && error.type === type;
+
+/**
+ * Locks by `lock`, starts attempts that wait for it, and runs `work` when every connection in use waits. Fails if an
+ * attempt ends before `work` does.
+ */
+async function whileBlocked(
+  lock: (locker: pg.Client) => Promise<unknown>,
+  attempt: () => Promise<unknown>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { pool } = api.app.db;
+  const locker = new pg.Client({ connectionString: api.database_url });
+  await locker.connect();
+  const flood: Promise<void>[] = [];
+  try {
+    await locker.query("begin");
+    await lock(locker);
+    const { promise: ended, resolve } = Promise.withResolvers<string>();
+    const end = () => resolve("an attempt ended");
+    for (let i = 0; i < flood_attempts; i++) flood.push(attempt().then(end, end));
+    await eventually(async () => {
+      // In a transaction, the view shows what it showed first.
+      await locker.query("select pg_stat_clear_snapshot()");
+      const { rows } = await locker.query<{ waiting: number }>(
+        `select count(*)::int as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      const { waiting } = rows[0]!;
+      return waiting > 0 && waiting === pool.totalCount - pool.idleCount;
+    });
+    assert.equal(await Promise.race([work().then(() => "answered"), ended]), "answered");
+  } finally {
+    await locker.query("commit");
+    await Promise.all(flood);
+    await locker.end();
+  }
+}
+
+async function readAccount(): Promise<void> {
+  const { status } = await api.send("GET", "/api/v1/account", { token: account.token });
+  assert.equal(status, 200);
+}
+
+/** Creates the row of the address with all its failures, so that no attempt of the flood costs a hash. */
+const lockAddress = (locker: pg.Client) =>
+  locker.query("insert into sign_in_failures (subject, began_at, count) values ($1, $2, 100)", [
+    `address ${flooding.address}`,
+    api.clock.now(),
+  ]);
+
+test("sign-ins of one address that wait for a locked row delay no other request and no other address, and are 503 beyond a bounded queue", async () => {
+  const attempt = () => signInFrom(flooding.address);
+  await whileBlocked(lockAddress, attempt, async () => {
+    await readAccount();
+    await assert.rejects(signInFrom("203.0.113.9"), isRefusal("unauthorized"));
+    await assert.rejects(attempt(), isRefusal("unavailable"));
+  });
+  await assert.rejects(attempt(), isRefusal("rate-limited"));
+});
+
+test("look-ups of links that wait for a lock delay no request of an account", async () => {
+  const link = `1000000_1_${"0".repeat(64)}`;
+  const locking = (table: string) => (locker: pg.Client) =>
+    locker.query(`lock table ${table} in access exclusive mode`);
+  const useLink = () => useSignInLink(api.app, { link, password, code: null }, flooding);
+  const accept = () => acceptInvitation(api.app, { link, name: "Asha", password }, flooding);
+  const preview = () =>
+    openInvitation(api.app.db.query, { link, address: flooding.address }, api.clock.now());
+  await whileBlocked(locking("sign_in_links"), useLink, readAccount);
+  await whileBlocked(locking("invitations"), accept, readAccount);
+  await whileBlocked(locking("invitations"), preview, readAccount);
+});
