@@ -73,10 +73,11 @@ export async function finishOidc(
       "unauthorized",
       "This sign-in was not begun in this browser, or too long ago",
     );
-  const subject = `single sign-on from ${visitor.address}`;
+  const group = addressGroup(visitor.address);
+  const subject = `single sign-on from ${group}`;
   await countWithin(
     app.db,
-    addressGroup(visitor.address),
+    group,
     new Map([[subject, answers_of_address_max]]),
     now,
     (minutes) => `Too many sign-ins; try again in ${minutes} min`,

@@ -197,10 +197,11 @@ export async function signInWithPasskey(
   visitor: Client,
 ): Promise<SignInResult> {
   const now = app.clock.now();
+  const group = addressGroup(visitor.address);
   await countWithin(
     app.db,
-    addressGroup(visitor.address),
-    new Map([[`passkeys from ${visitor.address}`, sign_ins_of_address_max]]),
+    group,
+    new Map([[`passkeys from ${group}`, sign_ins_of_address_max]]),
     now,
     (minutes) => `Too many sign-ins; try again in ${minutes} min`,
   );

@@ -36,14 +36,15 @@ export async function requestPasswordReset(
       "This installation sends no mail; ask someone who manages users for a link",
     );
   const to = email.toLowerCase();
+  const group = addressGroup(client.address);
   const limits = new Map<string, number>([
-    [`reset ${to} from ${client.address}`, requests_max.both],
+    [`reset ${to} from ${group}`, requests_max.both],
     [`reset email ${to}`, requests_max.email],
-    [`reset address ${client.address}`, requests_max.address],
+    [`reset address ${group}`, requests_max.address],
   ]);
   await countWithin(
     app.db,
-    addressGroup(client.address),
+    group,
     limits,
     app.clock.now(),
     (minutes) => `Too many requests for a new password; try again in ${minutes} min`,

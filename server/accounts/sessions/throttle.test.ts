@@ -23,8 +23,8 @@ const flooding = clientAt("198.51.100.7");
 /** One that runs and a full queue. */
 const flood_attempts = 101;
 
-const signInFrom = (address: string) =>
-  signIn(api.app, { email: `${unique("person")}@test.example`, password }, clientAt(address));
+const signInFrom = (address: string, email = `${unique("person")}@test.example`, text = password) =>
+  signIn(api.app, { email, password: text }, clientAt(address));
 const isRefusal = (type: RefusalType) => (error: unknown) =>
   error instanceof Refusal && error.type === type;
 
@@ -98,4 +98,27 @@ test("look-ups of links that wait for a lock delay no request of an account", as
   await whileBlocked(locking("sign_in_links"), useLink, readAccount);
   await whileBlocked(locking("invitations"), accept, readAccount);
   await whileBlocked(locking("invitations"), preview, readAccount);
+});
+
+/** Creates a user with the password; returns the email address. */
+async function makePerson(): Promise<string> {
+  const { token } = account;
+  const json = { name: "Asha", email: `${unique("person")}@test.example` };
+  const user = await api.send("POST", "/api/v1/users", { token, json });
+  const created = await api.send("POST", `/api/v1/users/${user.body.id}/sign-in-link`, { token });
+  const link = created.body.path.split("#")[1];
+  await useSignInLink(api.app, { link, password, code: null }, clientAt("127.0.0.1"));
+  return json.email;
+}
+
+test("failures from all addresses of an IPv6 /64 count together, and those of another /64 do not", async () => {
+  const email = await makePerson();
+  for (let guess = 1; guess <= 10; guess++)
+    await assert.rejects(
+      signInFrom(`2001:db8:0:1::${guess}`, email, `guess ${guess}`),
+      isRefusal("unauthorized"),
+    );
+  await assert.rejects(signInFrom("2001:db8:0:1:ffff::", email), isRefusal("rate-limited"));
+  const { cookie } = await signInFrom("2001:db8:0:2::1", email);
+  assert.match(cookie!, /^trk_/);
 });

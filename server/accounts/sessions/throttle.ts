@@ -109,9 +109,10 @@ export async function forgive(db: Database, subjects: readonly string[]): Promis
 
 /** The counted subjects with their limits. */
 function subjectsOf({ email, address }: Attempt): Map<string, number> {
+  const group = addressGroup(address);
   return new Map([
-    [`${email} from ${address}`, failures_max.both],
+    [`${email} from ${group}`, failures_max.both],
     [`email ${email}`, failures_max.email],
-    [`address ${address}`, failures_max.address],
+    [`address ${group}`, failures_max.address],
   ]);
 }
