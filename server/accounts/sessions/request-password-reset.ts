@@ -39,8 +39,8 @@ export async function requestPasswordReset(
   const group = addressGroup(client.address);
   const limits = new Map<string, number>([
     [`reset ${to} from ${group}`, requests_max.both],
-    [`reset email ${to}`, requests_max.email],
     [`reset address ${group}`, requests_max.address],
+    [`reset email ${to}`, requests_max.email],
   ]);
   await countWithin(
     app.db,

@@ -122,3 +122,14 @@ test("failures from all addresses of an IPv6 /64 count together, and those of an
   const { cookie } = await signInFrom("2001:db8:0:2::1", email);
   assert.match(cookie!, /^trk_/);
 });
+
+test("refused sign-ins from one address do not lock the person out at another", async () => {
+  const email = await makePerson();
+  for (let guess = 1; guess <= 110; guess++)
+    await assert.rejects(
+      signInFrom("203.0.113.20", email, `guess ${guess}`),
+      isRefusal(guess > 10 ? "rate-limited" : "unauthorized"),
+    );
+  const { cookie } = await signInFrom("203.0.113.21", email);
+  assert.match(cookie!, /^trk_/);
+});

@@ -5,7 +5,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { openShares } from "../../lib/shares.ts";
 
 const window_minutes = 15;
-/** By email and address, and by each alone: a stranger's guesses do not lock out the person at another address. */
+/** By email and address, and by each alone: one stranger's guesses do not lock out the person at another address. */
 const failures_max = { both: 10, email: 100, address: 100 } as const;
 
 /**
@@ -22,15 +22,14 @@ const attempts = openShares<string>(
 );
 
 // Counted before the password is checked: guesses sent at once count like guesses one after the other.
-const countAttempt = statement<{ subject: string; count: number; retry_seconds: number }>(`
-  insert into sign_in_failures as f (subject, began_at, count)
-  select subject, $2, 1 from unnest($1::text[]) subject order by subject
+const countAttempt = statement<{ count: number; retry_seconds: number }>(`
+  insert into sign_in_failures as f (subject, began_at, count) values ($1, $2, 1)
   on conflict (subject) do update set
     began_at = case when f.began_at > excluded.began_at - interval '${window_minutes} minutes'
       then f.began_at else excluded.began_at end,
     count = case when f.began_at > excluded.began_at - interval '${window_minutes} minutes'
       then f.count + 1 else 1 end
-  returning subject, count, greatest(1, ceil(extract(epoch from
+  returning count, greatest(1, ceil(extract(epoch from
     began_at + interval '${window_minutes} minutes' - $2)))::int as retry_seconds`);
 
 const uncount = statement(`
@@ -54,8 +53,9 @@ export async function countSignIn(db: Database, attempt: Attempt, now: Date): Pr
 }
 
 /**
- * Counts each subject up to its limit in a quarter of an hour; 429 with Retry-After beyond it. The counts of a holder, such
- * as an address group or a user, run one after another; 503 when too many of them wait.
+ * Counts each subject up to its limit in a quarter of an hour; 429 with Retry-After at the first that is beyond it, and
+ * those after it do not count the attempt. The counts of a holder, such as an address group or a user, run one after
+ * another; 503 when too many of them wait.
  */
 export async function countWithin(
   db: Database,
@@ -64,10 +64,15 @@ export async function countWithin(
   now: Date,
   detail: (minutes: number) => string,
 ): Promise<void> {
-  const rows = await countEach(db, holder, [...limits.keys()], now);
-  const beyond = rows.filter(({ subject, count }) => count > limits.get(subject)!);
-  if (beyond.length === 0) return;
-  const seconds = Math.max(...beyond.map(({ retry_seconds }) => retry_seconds));
+  const seconds = await attempts.use(holder, async () => {
+    await purge(db.pool, [now]);
+    for (const [subject, limit] of limits) {
+      const [row] = await countAttempt(db.pool, [subject, now]);
+      if (row!.count > limit) return row!.retry_seconds;
+    }
+    return null;
+  });
+  if (seconds === null) return;
   throw new Refusal("rate-limited", detail(Math.ceil(seconds / 60)), {
     headers: { "retry-after": String(seconds) },
   });
@@ -75,14 +80,10 @@ export async function countWithin(
 
 /** Reports whether nothing was used under this name within a quarter of an hour; of two at the same time, one is first. */
 export async function useOnce(db: Database, name: string, now: Date): Promise<boolean> {
-  const [row] = await countEach(db, name, [name], now);
-  return row!.count === 1;
-}
-
-function countEach(db: Database, holder: string, subjects: readonly string[], now: Date) {
-  return attempts.use(holder, async () => {
+  return attempts.use(name, async () => {
     await purge(db.pool, [now]);
-    return countAttempt(db.pool, [subjects, now]);
+    const [row] = await countAttempt(db.pool, [name, now]);
+    return row!.count === 1;
   });
 }
 
@@ -107,12 +108,12 @@ export async function forgive(db: Database, subjects: readonly string[]): Promis
   await uncount(db.pool, [subjects]);
 }
 
-/** The counted subjects with their limits. */
+/** The counted subjects with their limits. The email is last: a refused attempt must not count for all addresses. */
 function subjectsOf({ email, address }: Attempt): Map<string, number> {
   const group = addressGroup(address);
   return new Map([
     [`${email} from ${group}`, failures_max.both],
-    [`email ${email}`, failures_max.email],
     [`address ${group}`, failures_max.address],
+    [`email ${email}`, failures_max.email],
   ]);
 }
