@@ -33,6 +33,7 @@ test("an empty environment runs everything on this machine", () => {
     chat_settle_seconds: 3_600,
     node_lost_seconds: 60,
     callback_allow: [],
+    trusted_proxies: [],
     metrics_token: null,
     whatsapp_api_url: "https://graph.facebook.com/v23.0",
     whatsapp: null,
@@ -163,6 +164,22 @@ test("CALLBACK_ALLOW lists addresses and networks, with or without ports", () =>
     violationsOf({ CALLBACK_ALLOW: "x" }).join(),
     /^CALLBACK_ALLOW: "x" must be an address or a network/,
   );
+});
+
+test("TRUSTED_PROXIES lists addresses and networks, and each other value is refused by name", () => {
+  const listed = "127.0.0.1, 10.1.0.0/16,,::1,fd00::/8 ";
+  assert.deepEqual(readConfig({ TRUSTED_PROXIES: listed }).trusted_proxies, [
+    "127.0.0.1",
+    "10.1.0.0/16",
+    "::1",
+    "fd00::/8",
+  ]);
+  assert.deepEqual(violationsOf({ TRUSTED_PROXIES: "loopback,true,10.0.0.0/33,127.0.0.1:80" }), [
+    'TRUSTED_PROXIES: "loopback" must be an IP address or a network such as 203.0.113.0/24',
+    'TRUSTED_PROXIES: "true" must be an IP address or a network such as 203.0.113.0/24',
+    'TRUSTED_PROXIES: "10.0.0.0/33" must have at most /32',
+    'TRUSTED_PROXIES: "127.0.0.1:80" must be an IP address or a network such as 203.0.113.0/24',
+  ]);
 });
 
 test("a realtime server needs a URL, or only a key for OpenAI's", () => {

@@ -1,9 +1,11 @@
 // The only reader of the environment. Every violation is reported at once.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { validateNetwork } from "./lib/addresses/address-list.ts";
+import { networkSetting } from "./lib/addresses/network-setting.ts";
 import { postgresUrl, replicaSettings } from "./lib/database/database-settings.ts";
 import { hostInUrl, isLoopback } from "./lib/outgoing/listening-host.ts";
-import { parseOpening } from "./lib/outgoing/parse-opening.ts";
+import { validateOpening } from "./lib/outgoing/parse-opening.ts";
 import { oidcSettings, type OidcSettings } from "./lib/outgoing/oidc-settings.ts";
 import { smtpSettings, type SmtpSettings } from "./lib/outgoing/smtp-settings.ts";
 import { exportPassphrase } from "./lib/secrets/export-passphrase.ts";
@@ -40,6 +42,8 @@ export type Config = {
   readonly node_lost_seconds: number;
   /** Non-public addresses and networks that callbacks may go to, as parseOpening reads them. */
   readonly callback_allow: readonly string[];
+  /** Addresses and networks of proxies whose X-Forwarded-For names the client. */
+  readonly trusted_proxies: readonly string[];
   /** Null: anyone who reaches the port reads the metrics. */
   readonly metrics_token: string | null;
   /** Of the WhatsApp Cloud API, with the version, without a trailing slash. */
@@ -125,7 +129,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       86_400,
       violation,
     ),
-    callback_allow: readOpenings("CALLBACK_ALLOW", env["CALLBACK_ALLOW"] || "", violation),
+    ...readNetworks(env, violation),
     metrics_token: readSecret(env, "METRICS_TOKEN", violation),
     whatsapp_api_url: readUrl(
       "WHATSAPP_API_URL",
@@ -231,16 +235,12 @@ function readSeconds(name: string, text: string, most: number, violation: Violat
   return seconds;
 }
 
-function readOpenings(name: string, text: string, violation: Violation): string[] {
-  const entries = text.split(",").map((entry) => entry.trim());
-  const given = entries.filter((entry) => entry !== "");
-  for (const entry of given) {
-    if (parseOpening(entry) !== null) continue;
-    violation(
-      `${name}: "${entry}" must be an address or a network, with or without a port (127.0.0.1, 10.1.0.0/16, [::1]:9000)`,
-    );
-  }
-  return given;
+function readNetworks(env: NodeJS.ProcessEnv, violation: Violation) {
+  const [openings, proxies] = [env["CALLBACK_ALLOW"], env["TRUSTED_PROXIES"]];
+  return {
+    callback_allow: networkSetting("CALLBACK_ALLOW", openings, validateOpening, violation),
+    trusted_proxies: networkSetting("TRUSTED_PROXIES", proxies, validateNetwork, violation),
+  };
 }
 
 /** Requires all credentials or none: with a part of them, messages could be sent but no statuses received. */

@@ -171,7 +171,7 @@ async function migrateWhenAvailable(config: Config, url: string, log: Log): Prom
 }
 
 async function serve(config: Config, app: App): Promise<void> {
-  const { metrics_token, public_url, smtp, oidc } = config;
+  const { metrics_token, public_url, smtp, oidc, trusted_proxies } = config;
   const replica = openReplica(config.replica, app);
   const api = openApiApp(app, {
     metrics_token,
@@ -184,7 +184,7 @@ async function serve(config: Config, app: App): Promise<void> {
   stops.unshift(() => api.mailer.close());
   const console = openConsole(config.data_dir, app.log);
   ends.push(() => console.close());
-  const server = await buildHttpServer(api, { console });
+  const server = await buildHttpServer(api, { console, trusted_proxies });
   ends.push(() => server.close());
   await server.listen({ host: config.host, port: config.port });
 }

@@ -5,6 +5,7 @@ import fastifyCookie from "@fastify/cookie";
 import fastifyMultipart from "@fastify/multipart";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
+import { openAddressList } from "../lib/addresses/address-list.ts";
 import { Refusal, unavailable } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import { systemTimers, type Timers } from "../lib/timers.ts";
@@ -60,6 +61,8 @@ export type HttpOptions = {
   /** Defaults to every route of the service. */
   readonly routes?: readonly Route[];
   readonly limits?: Partial<HttpLimits>;
+  /** Addresses and networks of proxies whose X-Forwarded-For names the client; none by default. */
+  readonly trusted_proxies?: readonly string[];
   readonly timers?: Timers;
   /** Without one, a browser gets the API's 404. */
   readonly console?: Console;
@@ -86,12 +89,15 @@ const file_bytes_max = 256 * 1_048_576;
 /** Builds a server that is ready to listen; closing it lets requests in flight finish. */
 export async function buildHttpServer(
   app: ApiApp,
-  { routes = allRoutes, limits: given = {}, timers = systemTimers, console }: HttpOptions = {},
+  options: HttpOptions = {},
 ): Promise<FastifyInstance> {
-  const limits = { ...default_limits, ...given };
+  const { routes = allRoutes, timers = systemTimers, console, trusted_proxies = [] } = options;
+  const limits = { ...default_limits, ...options.limits };
+  const isTrustedProxy = openAddressList(trusted_proxies);
   const server = Fastify({
     genReqId: nextRequestId,
     requestIdHeader: false,
+    trustProxy: isTrustedProxy,
     bodyLimit: small_bytes_max,
     // A longer id in a path would be answered by the router instead of the route.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
@@ -124,7 +130,7 @@ export async function buildHttpServer(
   });
   parseJson(server);
   routeHandshakes(server);
-  limitConnections(server.server, limits.connections_max);
+  limitConnections(server.server, limits.connections_max, isTrustedProxy);
   const watch = openBodyWatch(timers, limits.body_rate);
   server.server.once("close", watch.close);
   traceRequests(server);

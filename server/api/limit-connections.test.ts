@@ -19,3 +19,15 @@ test("one address has at most half of the connections, and another still gets an
     await api.close();
   }
 });
+
+test("a trusted proxy may have more than half of the connections", async () => {
+  const api = await startApi({ limits: { connections_max: 8 }, trusted_proxies: ["127.0.0.1"] });
+  const open = () => stallRequest(api.url, "POST /nothing", { bytes: 1, beginning: "" });
+  const many = Array.from({ length: 8 }, open);
+  try {
+    await eventually(() => many.every(({ socket }) => socket.bytesRead > 0));
+  } finally {
+    for (const { socket } of many) socket.destroy();
+    await api.close();
+  }
+});

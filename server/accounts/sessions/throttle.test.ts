@@ -10,12 +10,18 @@ import { useSignInLink } from "./sign-in-links.ts";
 import { signIn } from "./sign-in.ts";
 
 let api: TestApi;
+let proxied: TestApi;
 let account: TestAccount;
 before(async () => {
   api = await startApi();
+  // The tests' requests come from there.
+  proxied = await startApi({ databaseUrl: api.database_url, trusted_proxies: ["127.0.0.0/8"] });
   account = await makeAccount(api.app);
 });
-after(() => api.close());
+after(async () => {
+  await proxied.close();
+  await api.close();
+});
 
 const password = "correct horse battery";
 const clientAt = (address: string) => ({ request_id: "req_test", address, user_agent: null });
@@ -132,4 +138,35 @@ test("refused sign-ins from one address do not lock the person out at another", 
     );
   const { cookie } = await signInFrom("203.0.113.21", email);
   assert.match(cookie!, /^trk_/);
+});
+
+const forwardTo = (to: TestApi, forwarded: string, json: object) =>
+  to.send("POST", "/api/v1/session", {
+    json,
+    headers: { "sec-fetch-site": "same-origin", "x-forwarded-for": forwarded },
+  });
+
+test("behind a trusted proxy, failed sign-ins count for the address that the proxy adds", async () => {
+  const email = await makePerson();
+  for (let guess = 1; guess <= 10; guess++) {
+    const json = { email, password: `guess ${guess}` };
+    const { status } = await forwardTo(proxied, `203.0.113.${100 + guess}, 203.0.113.30`, json);
+    assert.equal(status, 401);
+  }
+  const json = { email, password };
+  assert.equal((await forwardTo(proxied, "203.0.113.30", json)).status, 429);
+  const { status, headers } = await forwardTo(proxied, "203.0.113.31", json);
+  assert.equal(status, 200);
+  const cookie = headers.get("set-cookie")!.split(";")[0]!;
+  const { body } = await proxied.send("GET", "/api/v1/sessions", { headers: { cookie } });
+  assert.equal(body.data[0].address, "203.0.113.31");
+});
+
+test("the X-Forwarded-For of any other client is ignored", async () => {
+  const email = await makePerson();
+  for (let guess = 1; guess <= 10; guess++) {
+    const json = { email, password: `guess ${guess}` };
+    assert.equal((await forwardTo(api, `203.0.113.${100 + guess}`, json)).status, 401);
+  }
+  assert.equal((await forwardTo(api, "203.0.113.120", { email, password })).status, 429);
 });

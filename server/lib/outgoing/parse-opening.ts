@@ -34,3 +34,9 @@ export function parseOpening(text: string): Opening | null {
   addresses.addSubnet(address, bits, family);
   return { family, addresses, port };
 }
+
+/** Why `text` is not an opening; null if it is one. */
+export function validateOpening(text: string): string | null {
+  if (parseOpening(text) !== null) return null;
+  return "must be an address or a network, with or without a port (127.0.0.1, 10.1.0.0/16, [::1]:9000)";
+}
