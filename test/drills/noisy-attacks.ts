@@ -10,6 +10,7 @@ export type AttackName =
   | "stalled bodies"
   | "invalid bodies"
   | "unknown tokens"
+  | "sign-ins"
   | "long work";
 
 export type AttackData = {
@@ -128,6 +129,13 @@ const attacks: Readonly<Record<AttackName, () => void | Promise<void>>> = {
       const unknown = `trk_${1_000_000 + Math.floor(Math.random() * 1_000_000)}_1_${randomBytes(32).toString("hex")}`;
       void send("GET", "/api/v1/account", bearer(unknown));
     }),
+  "sign-ins": () => {
+    const headers = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
+    repeat(300, () => {
+      const email = `${randomBytes(8).toString("hex")}@test.example`;
+      void send("POST", "/api/v1/session", headers, JSON.stringify({ email, password: "guess" }));
+    });
+  },
   "long work": addWork,
 };
 

@@ -154,6 +154,8 @@ test("another account's requests stay fast while megabytes of invalid fields arr
 test("another account's requests stay fast during a flood of unknown tokens", () =>
   compare("unknown tokens"));
 
+test("another account's requests stay fast during a flood of sign-ins", () => compare("sign-ins"));
+
 test("another account's erasure and text are done after a few of an account's twelve texts", async () => {
   await during("long work", async () => {
     const before_texts = await readyTexts();
