@@ -73,6 +73,8 @@ after(async () => {
 
 const running: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
+  // A timer takes at most 24 days, and a test sets a date that is further away.
+  api.clock.release();
   beforeAnswer = beforeDial = beforeRingback = async () => {};
   findCdr = undefined;
   for (const leaders of running.splice(0)) await leaders.stop();
