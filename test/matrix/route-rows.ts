@@ -72,6 +72,7 @@ const accounts: Record<string, RouteRow> = {
       "crm.read",
       "chat.read",
       "chat.campaigns.manage",
+      "chat.campaigns.create",
       "chat.manage",
       "voice.campaigns.read",
       "voice.campaigns.manage",
