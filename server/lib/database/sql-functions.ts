@@ -83,7 +83,8 @@ export async function applyFunctions(
 }
 
 /**
- * Returns the functions that the database lacks or has from another file; none if a newer version has defined one.
+ * Returns the functions that the database lacks or has from another file or in an older revision; none if a newer version has
+ * defined one.
  * Ignores functions without a file, which newer versions call.
  */
 export async function changedFunctions(
@@ -98,7 +99,11 @@ export async function changedFunctions(
   const applied = new Map(rows.map((row) => [row.name, row]));
   if (functions.some(({ name, revision }) => revision < (applied.get(name)?.revision ?? 0)))
     return [];
-  return functions.filter(({ name, checksum }) => applied.get(name)?.checksum !== checksum);
+  return functions.filter(({ name, checksum, revision }) => {
+    const present = applied.get(name);
+    // A revision can rise alone, and without it the function would stay pending.
+    return !present || present.checksum !== checksum || present.revision < revision;
+  });
 }
 
 /** Returns the files of functions that the database lacks or has in an older revision. */
