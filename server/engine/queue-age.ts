@@ -10,7 +10,10 @@ const findOldest = statement<{ run_at: Date }>(`
       .join(" union all ")}
   ) due order by run_at limit 1`);
 
-/** Returns how many seconds the oldest due job has been waiting for a worker; 0 without one. Frozen accounts' jobs do not count. */
+/**
+ * Returns how many seconds the oldest due job has been waiting for a worker; 0 without one. Jobs of frozen accounts
+ * do not count.
+ */
 export async function queueAge(db: Executor, now: Date): Promise<number> {
   const [oldest] = await findOldest(db, [now]);
   return (now.getTime() - (oldest?.run_at ?? now).getTime()) / 1_000;

@@ -24,7 +24,8 @@ type Recording = {
 
 /**
  * Deletes expired recordings of each due account, a batch each, and returns how many it deleted. Recordings on
- * a node that does not respond are retried minutes later, those that their node refuses to delete a day later. Any number of processes may run it.
+ * a node that does not respond are retried minutes later, those that their node refuses to delete a day later. Any
+ * number of processes may run it.
  */
 export async function purgeRecordings(app: App, stopping: AbortSignal): Promise<number> {
   let purged = 0;

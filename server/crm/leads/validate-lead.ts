@@ -10,8 +10,8 @@ import type {
 } from "../workspaces/workspace-schema.ts";
 
 /**
- * Returns the violations of a new lead; throws not-found if no such active workspace exists. If a cached
- * schema yields violations, it is read again first, because another process may have just added what it
+ * Returns the violations of a new lead or a patch; throws not-found if no such active workspace exists. If a
+ * cached schema yields violations, it is read again first, because another process may have just added what it
  * misses.
  */
 export async function validateWithSchema(
