@@ -56,14 +56,16 @@ export async function openScriptedPhone(): Promise<ScriptedPhone> {
     if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
     ended.abort();
   });
-  socket.once("message", (_, { port, address }) => {
-    // A connected socket reports a closed port.
-    socket.connect(port, address, () => {
-      sending = sendPackets(socket, port, waiting, ended.signal);
-    });
-  });
-  socket.on("message", (packet) => {
+  let isConnected = false;
+  socket.on("message", (packet, { port, address }) => {
+    // Not audio, for example: the RTCP of a call to the port below.
     if ((packet[1]! & 0x7f) !== payload_types.audio) return;
+    // A connected socket reports a closed port.
+    if (!isConnected)
+      socket.connect(port, address, () => {
+        sending = sendPackets(socket, port, waiting, ended.signal);
+      });
+    isConnected = true;
     const samples = decodeMuLaw(packet.subarray(header_bytes));
     pitches.push(loudnessOf(samples) < loud ? null : Math.round(pitchOf(samples) / 100) * 100);
   });
