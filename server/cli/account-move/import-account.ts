@@ -90,11 +90,15 @@ export type Import = {
 /** Statements that last as long as a table. */
 const statement_seconds = 86_400;
 
-/**
- * Stores the account, frozen, and returns the operator settings of the file. Throws an Error that lists every problem,
- * and stores nothing then.
- */
-export async function importAccount(db: Database, given: Import): Promise<OperatorSettings> {
+export type Imported = {
+  /** Those of the file. */
+  readonly settings: OperatorSettings;
+  /** The extensions that have lost an endpoint of an operator. */
+  readonly extensions: readonly string[];
+};
+
+/** Stores the account, frozen. Throws an Error that lists every problem, and stores nothing then. */
+export async function importAccount(db: Database, given: Import): Promise<Imported> {
   const { header, records } = given.archive;
   const { account_id } = header;
   return clientTransaction(db, statement_seconds, async (tx, client) => {
@@ -118,7 +122,8 @@ export async function importAccount(db: Database, given: Import): Promise<Operat
     await advanceIds(slowly, header);
     // Of the stored row, not of the header.
     const settings = await readOperatorSettings(slowly, account_id);
-    if (!given.keeps_operator) await removeOperator(slowly, account_id);
+    const keepsIt = given.keeps_operator && settings.features.includes("operator");
+    const extensions = keepsIt ? [] : await removeOperator(slowly, account_id);
     const { product_version, exported_at } = header;
     const { actor, now, keeps_operator } = given;
     const detail = { product_version, exported_at, keeps_operator };
@@ -128,7 +133,7 @@ export async function importAccount(db: Database, given: Import): Promise<Operat
       subject_id: account_id,
       detail,
     });
-    return settings;
+    return { settings, extensions };
   });
 }
 

@@ -296,9 +296,18 @@ test("an account is not unfrozen without --not-moved after an export that failed
   assert.equal((await run(source, ["account", "unfreeze", id, "--not-moved"])).code, 0);
 });
 
-test("an imported account loses the feature operator unless --operator is given, and its limits are listed", async () => {
-  const account = await makeAccount(source.app, { features: ["crm", "operator"] });
+test("an imported account loses the feature operator and endpoints of other accounts' phones unless --operator is given, and its limits are listed", async () => {
+  const account = await makeAccount(source.app, { features: ["crm", "voice", "operator"] });
   const id = String(account.account_id);
+  const own = `a${id}-front`;
+  for (const [extension, endpoint] of [
+    ["201", "a1-200"],
+    ["202", own],
+  ]) {
+    const json = { extension, endpoint, name: "Desk" };
+    const created = await source.send("POST", "/api/v1/extensions", { token: account.token, json });
+    assert.equal(created.status, 201, created.text);
+  }
   const limits = ["--storage-megabytes", "900000", "--call-destinations", "*"];
   assert.equal((await run(source, ["account", "limits", id, ...limits])).code, 0);
   const file = await exportOf(account, "--freeze");
@@ -314,10 +323,19 @@ test("an imported account loses the feature operator unless --operator is given,
   assert.match(await notesOf("--dry-run", "--operator"), /will have the feature operator/);
   const stored = await notesOf();
   assert.match(stored, /feature operator was removed/);
+  assert.match(stored, /endpoints of the extensions 201 did not begin/);
   assert.match(stored, limits_noted);
   const send = (path: string) => target.send("GET", `/api/v1${path}`, { token: account.token });
-  assert.deepEqual((await send("/account")).body.features, ["crm"]);
+  assert.deepEqual((await send("/account")).body.features, ["crm", "voice"]);
   assert.equal((await send("/voice-nodes")).status, 403);
+  const { data: extensions } = (await send("/extensions")).body;
+  assert.deepEqual(
+    extensions.map(({ extension, endpoint }: Record<string, unknown>) => [extension, endpoint]),
+    [
+      ["201", `a${id}-201`],
+      ["202", own],
+    ],
+  );
 });
 
 test("a repeated import, a wrong passphrase, and a truncated or changed file are refused, and nothing is written", async () => {

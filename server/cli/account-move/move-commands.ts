@@ -20,7 +20,7 @@ import { exportAccount } from "./export-account.ts";
 import { importAccount, readArchive, verifyArchive } from "./import-account.ts";
 import { findImportProblems } from "./import-problems.ts";
 import { notesOf } from "./left-behind.ts";
-import { settingsNotes } from "./operator-settings.ts";
+import { extensionNotes, settingsNotes, type OperatorSettings } from "./operator-settings.ts";
 
 const wait_option = {
   value: "seconds",
@@ -187,22 +187,27 @@ async function runImport(session: Session, words: Words): Promise<Outcome> {
   try {
     const archive = await readArchive(source, passphrase);
     const { header } = archive;
-    const { account_id, operator_settings } = header;
+    const { account_id } = header;
     if (words.flag("dry-run")) {
       const problems = await findImportProblems(db.pool, header, places);
       await verifyArchive(archive).catch(
         (error: unknown) => void problems.push((error as Error).message),
       );
       const as = { keeps_operator, stored: false };
-      const notes = settingsNotes(account_id, operator_settings, as);
+      // Files of earlier versions have none.
+      const settings: OperatorSettings | undefined = header.operator_settings;
+      const notes = settings ? settingsNotes(account_id, settings, as) : [];
       const text = [...describe(header), ...notes, ...problemText(problems)].join("\n");
       return { json: { ...summary(header), problems, notes }, text, bad: problems.length > 0 };
     }
     const { actor } = operatorOf(account_id, session.request_id);
     const secrets = session.secrets();
     const given = { archive, places, keeps_operator, secrets, actor, now: session.now() };
-    const settings = await importAccount(db, given);
-    const notes = settingsNotes(account_id, settings, { keeps_operator, stored: true });
+    const { settings, extensions } = await importAccount(db, given);
+    const notes = [
+      ...settingsNotes(account_id, settings, { keeps_operator, stored: true }),
+      ...extensionNotes(extensions),
+    ];
     const next = `It is frozen; check it, and then activate it: trunkline account unfreeze ${account_id}`;
     const text = [...describe(header), "Stored.", ...notes, next].join("\n");
     return { json: { ...summary(header), notes }, text };
