@@ -36,6 +36,7 @@ import { MigrationError } from "./lib/database/migration-error.ts";
 import { openReadReplica, type ReadReplica } from "./lib/database/read-replica.ts";
 import { PoolerError } from "./lib/database/require-sessions.ts";
 import { waitForDatabase } from "./lib/database/wait-for-database.ts";
+import { proxyProblem } from "./proxy-problem.ts";
 import { readDemo } from "./seed-demo/demo-file.ts";
 import { linkToDemo } from "./seed-demo/link-to-demo.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";
@@ -172,6 +173,8 @@ async function migrateWhenAvailable(config: Config, url: string, log: Log): Prom
 
 async function serve(config: Config, app: App): Promise<void> {
   const { metrics_token, public_url, smtp, oidc, trusted_proxies } = config;
+  const problem = proxyProblem(config);
+  if (problem !== null) app.log.warn(problem);
   const replica = openReplica(config.replica, app);
   const api = openApiApp(app, {
     metrics_token,

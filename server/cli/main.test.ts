@@ -641,6 +641,7 @@ test("doctor passes a healthy installation and changes nothing", async () => {
       "data folder",
       "disks",
       "port",
+      "proxy",
       "synchronization",
       "traces",
       "database",
@@ -679,6 +680,15 @@ test("doctor reports a model that the realtime server refuses", async () => {
   } finally {
     await stub.close();
   }
+});
+
+test("doctor reports an installation with https that trusts no proxy", async () => {
+  const env = { DATABASE_URL: api.database_url, PUBLIC_URL: "https://outreach.example" };
+  const { code, stdout } = await runIn(env, "doctor");
+  assert.equal(code, 1);
+  assert.match(stdout, /FAILED {2}proxy: .* set TRUSTED_PROXIES/);
+  const trusting = await runIn({ ...env, TRUSTED_PROXIES: "127.0.0.1" }, "doctor");
+  assert.match(trusting.stdout, /ok {6}proxy: /);
 });
 
 test("doctor reports a read replica that is none", async () => {

@@ -7,6 +7,7 @@ import { openReadReplica } from "../../lib/database/read-replica.ts";
 import { requireSessions } from "../../lib/database/require-sessions.ts";
 import { openLog } from "../../lib/log.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
+import { proxyProblem } from "../../proxy-problem.ts";
 import { checkCollector } from "./check-collector.ts";
 import { checkDataDir } from "./check-data-dir.ts";
 import { checkDisks, checkPort, checkSynchronization } from "./check-machine.ts";
@@ -38,6 +39,7 @@ async function examine(session: Session): Promise<Finding[]> {
     await findingOf("data folder", () => checkDataDir(config.found.data_dir)),
     await findingOf("disks", () => checkDisks(config.found)),
     await findingOf("port", () => checkPort(config.found)),
+    await findingOf("proxy", async () => findProxy(config.found)),
     await findingOf("synchronization", () => checkSynchronization()),
     await findingOf("traces", () => checkCollector(config.found)),
   ];
@@ -49,6 +51,12 @@ async function examine(session: Session): Promise<Finding[]> {
     if (!result.ok && check.needed) break;
   }
   return findings;
+}
+
+function findProxy(config: Config): string {
+  const problem = proxyProblem(config);
+  if (problem !== null) throw new Error(problem);
+  return "a proxy is trusted, or none is needed";
 }
 
 function whereOf({ database_url, data_dir }: Config): string {
