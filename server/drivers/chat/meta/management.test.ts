@@ -84,6 +84,18 @@ test("rejects an incomplete list, so that no template appears deleted", async ()
   await empty.close();
 });
 
+test("a template of an unknown category counts as marketing", async () => {
+  const row = { id: "1", name: "offer", language: "en", status: "APPROVED", components: [] };
+  const categories = ["ALERT_UPDATE", "OTP", "NEW_TO_US", undefined];
+  const provider = await answering({ data: categories.map((category) => ({ ...row, category })) });
+  const listed = await provider.driver.listTemplates(account);
+  await provider.close();
+  assert.deepEqual(
+    listed.map(({ category }) => category),
+    ["UTILITY", "AUTHENTICATION", "MARKETING", "MARKETING"],
+  );
+});
+
 test("maps Meta's template statuses to ours and keeps parts that our messages cannot fill", async () => {
   const row = {
     id: "1",

@@ -38,13 +38,24 @@ const statuses: Readonly<Record<string, TemplateStatus>> = {
   LIMIT_EXCEEDED: "DISABLED",
 };
 
-/** The dozen categories before 2023 that are not listed were kinds of utility. */
 const categories: Readonly<Record<string, TemplateCategory>> = {
   MARKETING: "MARKETING",
   AUTHENTICATION: "AUTHENTICATION",
   OTP: "AUTHENTICATION",
   UTILITY: "UTILITY",
   TRANSACTIONAL: "UTILITY",
+  // Before 2023.
+  ACCOUNT_UPDATE: "UTILITY",
+  ALERT_UPDATE: "UTILITY",
+  APPOINTMENT_UPDATE: "UTILITY",
+  AUTO_REPLY: "UTILITY",
+  ISSUE_RESOLUTION: "UTILITY",
+  PAYMENT_UPDATE: "UTILITY",
+  PERSONAL_FINANCE_UPDATE: "UTILITY",
+  RESERVATION_UPDATE: "UTILITY",
+  SHIPPING_UPDATE: "UTILITY",
+  TICKET_UPDATE: "UTILITY",
+  TRANSPORTATION_UPDATE: "UTILITY",
 };
 
 /** Maps Meta's status to ours; undefined if it is unknown. */
@@ -97,7 +108,8 @@ function readTemplate(row: JsonRecord): ProviderTemplate | null {
     provider_template_id,
     name,
     language,
-    category: templateCategory(row["category"]) ?? "UTILITY",
+    // Those who have opted out of marketing are spared what may be marketing.
+    category: templateCategory(row["category"]) ?? "MARKETING",
     parameter_format: row["parameter_format"] === "NAMED" ? "NAMED" : "POSITIONAL",
     components: asRecords(row["components"]).map(readComponent),
     status: templateStatus(row["status"]) ?? "DISABLED",
