@@ -1,5 +1,6 @@
 // Creates a template: stores a draft, submits it to the provider outside of any transaction, and stores
 // the provider's response.
+import { sql } from "kysely";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { ChatDriverName, ProviderTemplate, TemplateDraft } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
@@ -79,7 +80,9 @@ export async function keepTemplate(
   const kept = await tx
     .insertInto("chat_templates")
     .values({ ...place, name: input.name, language: input.language, ...state, created_at: now })
-    .onConflict((conflict) => conflict.columns(key_columns).doUpdateSet(state))
+    .onConflict((conflict) =>
+      conflict.columns(key_columns).doUpdateSet({ ...state, ...unlessReported }),
+    )
     .returning(template_columns)
     .executeTakeFirstOrThrow();
   await recordAudit(tx, actor, {
@@ -89,6 +92,19 @@ export async function keepTemplate(
     detail: { name: kept.name, language: kept.language, status: kept.status },
   });
   return templateResponse(kept);
+}
+
+/** Keeps what an event has reported of the draft, which is newer than the provider's response. */
+const unlessReported = {
+  status: reportedOr("status", "status_at"),
+  rejection_reason: reportedOr("rejection_reason", "status_at"),
+  quality: reportedOr("quality", "quality_at"),
+  category: reportedOr("category", "category_at"),
+};
+
+function reportedOr(column: string, at: string) {
+  return sql<never>`case when ${sql.ref(`chat_templates.${at}`)} is null
+    then ${sql.ref(`excluded.${column}`)} else ${sql.ref(`chat_templates.${column}`)} end`;
 }
 
 const key_columns = ["account_id", "driver", "business_account_id", "name", "language"] as const;

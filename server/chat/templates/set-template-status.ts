@@ -16,6 +16,8 @@ export type TemplateChange = {
   readonly category?: TemplateCategory;
   /** The event's time: values that are older than the last event's are ignored. */
   readonly at?: Date;
+  /** Without an event: when the provider was asked. Older values are ignored as well. */
+  readonly asked_at?: Date;
 };
 
 /**
@@ -85,13 +87,15 @@ type Times = Readonly<Record<"status" | "quality" | "category", Date | null>>;
  * are not: within one second, what arrives later counts.
  */
 function withoutOlder(
-  { at, status, reason, quality, category }: TemplateChange,
+  { at, asked_at, status, reason, quality, category }: TemplateChange,
   known: Times,
 ): TemplateChange {
+  const of = at ?? asked_at;
   const isOlder = (time: Date | null) =>
-    at !== undefined && time !== null && secondsOf(at) < secondsOf(time);
+    of !== undefined && time !== null && secondsOf(of) < secondsOf(time);
   return {
     ...(at === undefined ? {} : { at }),
+    ...(asked_at === undefined ? {} : { asked_at }),
     ...(status === undefined || isOlder(known.status) ? {} : { status }),
     ...(reason === undefined || isOlder(known.status) ? {} : { reason }),
     ...(quality === undefined || isOlder(known.quality) ? {} : { quality }),
@@ -109,7 +113,7 @@ function timesAfter(
   change: TemplateChange,
   now: Date,
 ) {
-  const time = change.at ?? now;
+  const time = change.at ?? change.asked_at ?? now;
   const isDated = (key: keyof Times) =>
     change[key] !== undefined && (change.at !== undefined || change[key] !== before[key]);
   return {

@@ -249,6 +249,26 @@ test("a sync disables templates deleted at the provider, but none created meanwh
   assert.equal(templates.find(({ id }) => id === made)?.status, "APPROVED");
 });
 
+test("a sync does not undo what an event has changed since the provider was asked", async () => {
+  const [asked] = (provider.templates = [atProvider({ category: "UTILITY" })]);
+  await sync();
+  const id = (await stored())[0]!.id;
+  provider.templates = [{ ...asked!, quality: "YELLOW" }];
+  provider.meanwhile = async () => {
+    // Events are dated in whole seconds.
+    const at = new Date(api.app.clock.now().getTime() + 1_000);
+    await setStatus(id, { status: "PAUSED", category: "MARKETING", at });
+  };
+  assert.equal((await sync()).body.updated, 1);
+  const [template] = await api.app.db.query
+    .selectFrom("chat_templates")
+    .select(["status", "category", "quality"])
+    .where("id", "=", id)
+    .execute();
+  assert.deepEqual(template, { status: "PAUSED", category: "MARKETING", quality: "YELLOW" });
+  assert.equal((await holds()).length, 1);
+});
+
 test("the sandbox loses its templates on restart, and the stored ones stay", async () => {
   const sandbox = await makeChatNumber(api.app, account);
   await makeChatTemplate(api.app, account, sandbox);

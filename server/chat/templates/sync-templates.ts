@@ -40,6 +40,8 @@ export async function syncTemplates(
   const known = await readKnown(app, business);
   const byName = new Map(known.map((row) => [nameOf(row), row]));
   const held = await readHeld(app, business.account_id);
+  // An event that is applied meanwhile is newer than what the provider returns.
+  const asked_at = app.clock.now();
   const fetched = await driver.listTemplates(business.business_account_id);
   const numberIds = new Set<number>();
   let [added, updated, gone] = [0, 0, 0];
@@ -48,13 +50,17 @@ export async function syncTemplates(
     if (row && isUpToDate(row, template) && !held.has(row.id)) continue;
     const done = await app.db.query
       .transaction()
-      .execute((tx) => applyTemplate(tx, business, template, app.clock.now()));
+      .execute((tx) => applyTemplate(tx, business, { ...template, asked_at }, app.clock.now()));
     added += Number(done.added);
     updated += Number(done.changed);
     for (const id of done.number_ids) numberIds.add(id);
   }
   for (const row of missing(known, fetched, business)) {
-    const change = { status: "DISABLED", reason: "no longer exists at the provider" } as const;
+    const change = {
+      status: "DISABLED",
+      reason: "no longer exists at the provider",
+      asked_at,
+    } as const;
     const subject = { account_id: business.account_id, template_id: row.id };
     const { changed } = await app.db.query
       .transaction()
@@ -171,10 +177,11 @@ type Applied = {
 async function applyTemplate(
   tx: Tx,
   { account_id, driver, business_account_id }: BusinessAccount,
-  template: ProviderTemplate,
+  template: ProviderTemplate & { readonly asked_at: Date },
   now: Date,
 ): Promise<Applied> {
-  const { name, language, status, quality, category, rejection_reason: reason } = template;
+  const { name, language, status, quality, category, asked_at } = template;
+  const { rejection_reason: reason } = template;
   const content = {
     parameter_format: template.parameter_format,
     components: JSON.stringify(template.components),
@@ -210,7 +217,7 @@ async function applyTemplate(
     .where("language", "=", language)
     .returning("id")
     .executeTakeFirstOrThrow();
-  const change = { status, reason, quality, category };
+  const change = { status, reason, quality, category, asked_at };
   const done = await setTemplateStatus(tx, { account_id, template_id }, change, now);
   return { added: false, changed: true, number_ids: done.number_ids };
 }

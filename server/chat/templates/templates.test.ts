@@ -19,6 +19,7 @@ import {
 import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
+import { setTemplateStatus } from "./set-template-status.ts";
 
 const provider = openScriptedProvider();
 let api: TestApi;
@@ -191,6 +192,22 @@ test("stores a draft before it calls the provider, and holds no transaction open
   provider.meanwhile = async () => {};
   assert.deepEqual([status, body.status], [201, "PENDING"]);
   assert.deepEqual(seen, [["PENDING", null]]);
+});
+
+test("what an event reports of a template before its submission is stored stays", async () => {
+  const name = newName();
+  provider.meanwhile = async () => {
+    const [draft] = await rowsOf(name);
+    const subject = { account_id: account.account_id, template_id: draft!.id };
+    const change = { status: "APPROVED", category: "MARKETING", at: new Date() } as const;
+    await api.app.db.query
+      .transaction()
+      .execute((tx) => setTemplateStatus(tx, subject, change, new Date()));
+  };
+  const { status, body } = await add({ name, chat_number_id: number.id });
+  provider.meanwhile = async () => {};
+  assert.deepEqual([status, body.status, body.category], [201, "APPROVED", "MARKETING"]);
+  assert.notEqual(body.provider_template_id, null);
 });
 
 test("a draft left by a crash is submitted again with the content of the new request", async () => {
