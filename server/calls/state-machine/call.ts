@@ -65,6 +65,8 @@ export type Plan = {
   readonly source: string | null;
   readonly remark: string | null;
   readonly reference: string | null;
+  /** As sent; missing unless the call is a click-to-call. */
+  readonly from_number?: string;
   readonly callback_method: string | null;
 };
 

@@ -96,6 +96,13 @@ const done = (run: Run) =>
   );
 const eventTypes = (run: Run) => run.events.map(({ type }) => type);
 
+test("events name the agent as the call record does: as sent", () => {
+  const from = (run: Run) => run.events.map(({ data }) => data.from_number);
+  const sent = { from_number: "+91 98765 00001" };
+  assert.deepEqual(from(placed({ from_number: "919876500001", plan: sent })), ["+91 98765 00001"]);
+  assert.deepEqual(from(placed({ from_number: "8000000001" })), ["8000000001"]);
+});
+
 test("calls the agent, then the customer, bridges and records them, and bills by the pulse", () => {
   const run = talking();
   take(run, ended(2, "hung_up"), 100);

@@ -23,8 +23,8 @@ export function outboxEvent<Type extends OutboxEventType>(
   at: Date,
   details: Details<Type>,
 ): OutboxEvent {
-  const { campaign_id, attempt, from_number, to_number, status } = call;
-  const { reference } = call.plan;
+  const { campaign_id, attempt, to_number, status } = call;
+  const { reference, from_number = call.from_number } = call.plan;
   return {
     type,
     at,
