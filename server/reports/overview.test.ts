@@ -155,6 +155,8 @@ test("lists what waits for a person, and not what ends by itself or was done by 
   const failing = await makeEndpoint(app, account);
   await makeEndpoint(app, account);
   await makeEndpoint(app, account, { enabled: false });
+  const gone = { enabled: false, disabled_reason: "failing", deleted_at: now };
+  await makeEndpoint(app, account, gone);
   await app.db.query
     .updateTable("callback_endpoints")
     .set({ failing_since: now })

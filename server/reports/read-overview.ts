@@ -156,6 +156,7 @@ async function listFailingEndpoints(
     .selectFrom("callback_endpoints")
     .select(["id", "url", "disabled_reason", "failing_since"])
     .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null)
     .where((where) =>
       where.or([
         where.and([where("enabled", "=", true), where("failing_since", "is not", null)]),
