@@ -53,6 +53,40 @@ test("a reply that begins or ends with a stop word opts out, however it is writt
     assert.equal(reply(text), "stop", text);
 });
 
+test("a stop word opts out after please, as the end of a request and without apostrophe or diacritics", () => {
+  for (const text of [
+    "dont contact me",
+    "DONT MESSAGE ME",
+    "Please don\u2019t text me again",
+    "Don\u00b4t message me",
+    "don\u02bct contact me",
+    "Merci d\u2019arrêter",
+    "Please stop messaging me",
+    "pls stop sending msgs",
+    "Kindly, please: stop these messages",
+    "plz unsubscribe me",
+    "please quit",
+    "stop texting me",
+    "Can you stop texting me?",
+    "I asked you to stop sending me messages!",
+    "I want no more messages",
+    "huy dang ky",
+    "HỦY ĐĂNG KÝ",
+    "xin hủy dang ky",
+    // The yeh and kaf of an Arabic keyboard in Persian and Urdu, and of a Persian one in Arabic.
+    "\u0644\u063a\u0648 \u0639\u0636\u0648\u064a\u062a",
+    "\u0644\u063a\u0648 \u0627\u0634\u062a\u0631\u0627\u0643",
+    "\u0628\u0646\u062f \u0643\u0631\u064a\u06ba",
+    "\u0627\u06cc\u0642\u0627\u0641",
+    "수신 거부",
+    "수신거부",
+  ])
+    assert.equal(reply(text), "stop", text);
+  const own = openConsentReader(["wyłącz"]);
+  for (const text of ["wylacz", "Please wyłącz to"])
+    assert.equal(own({ type: "text", text, payload: null }), "stop", text);
+});
+
 test("a stop word within a sentence, and a word that only may mean one, opts no one out", () => {
   for (const text of [
     "Does it stop here or there?",
@@ -61,6 +95,14 @@ test("a stop word within a sentence, and a word that only may mean one, opts no 
     "unstoppable",
     "acha",
     "ok pare",
+    "When will you stop sending the parcel?",
+    "Can you stop the courier today?",
+    "Why don't you message me?",
+    "Please send me the messages",
+    "Please say when the sale ends",
+    "please",
+    // "Right", and not "stop".
+    "Đúng",
     "",
     "\u200b",
   ])
@@ -80,7 +122,7 @@ test("a button opts out only if its payload is a built-in stop word, also where 
 
 test("only START as the whole of a typed reply opts in again", () => {
   for (const text of ["START", "start.", "शुरू करें", "ابدأ"]) assert.equal(reply(text), "start", text);
-  for (const text of ["start now", "When does it start", "restart"])
+  for (const text of ["start now", "please start", "When does it start", "restart"])
     assert.equal(reply(text), null, text);
   assert.equal(reply("Start", "button", "Start"), null);
 });
