@@ -115,6 +115,17 @@ test("a button opts out only if its payload is a built-in stop word, also where 
   assert.equal(reply("Cancel"), "stop");
   assert.equal(reply("Stop the delivery", "button", "Stop the delivery"), null);
   assert.equal(reply("Stop promotions", "button", "Stop promotions"), "stop");
+  for (const pressed of [
+    "Detener promociones",
+    "Parar promoções",
+    "Interrompi promozioni",
+    "प्रमोशन बंद करें",
+    "إيقاف العروض",
+    "Остановить рекламу",
+    "停止推广",
+    "프로모션 중지",
+  ])
+    assert.equal(reply(pressed, "button", pressed), "stop", pressed);
   assert.equal(reply("No more", "button", "STOP"), "stop");
   assert.equal(reply("Stop", "button", "next_step"), null);
   assert.equal(reply("No more", "interactive", "unsubscribe"), "stop");

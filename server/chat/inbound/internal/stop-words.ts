@@ -1,7 +1,7 @@
 // Recognizes the replies by which a customer opts out, or in again.
 import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
 import { courtesy_words, stop_words } from "./stop-word-lists.ts";
-import { start_replies, whole_stop_replies } from "./whole-reply-lists.ts";
+import { start_replies, stop_promotions_buttons, whole_stop_replies } from "./whole-reply-lists.ts";
 
 /** What a reply asks for; null: neither. */
 export type ConsentChange = "stop" | "start" | null;
@@ -18,7 +18,7 @@ const end_characters = 200;
 const without_stroke: Readonly<Record<string, string>> = { đ: "d", ł: "l", ø: "o" };
 
 const stop_phrases = phrases(stop_words);
-const whole_stops = keys([...whole_stop_replies, ...stop_words]);
+const whole_stops = keys([...whole_stop_replies, ...stop_promotions_buttons, ...stop_words]);
 const starts = keys(start_replies);
 const courtesies = new Set(courtesy_words);
 

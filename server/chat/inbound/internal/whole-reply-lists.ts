@@ -35,6 +35,68 @@ export const whole_stop_replies: readonly string[] = [
   "退会",
 ];
 
+/** WhatsApp's own opt-out button "Stop promotions" in other languages: a template has it in its language. */
+export const stop_promotions_buttons: readonly string[] = [
+  // Hindi, Marathi, Bengali, Gujarati, Malayalam, Urdu
+  "प्रमोशन बंद करें",
+  "प्रमोशन रोकें",
+  "प्रमोशन थांबवा",
+  "প্রমোশন বন্ধ করুন",
+  "પ્રમોશન બંધ કરો",
+  "പ്രൊമോഷൻ നിർത്തുക",
+  "പ്രൊമോഷനുകൾ നിർത്തുക",
+  "پروموشنز بند کریں",
+  // Spanish, Portuguese
+  "detener promociones",
+  "detener las promociones",
+  "parar promociones",
+  "parar promoções",
+  "parar as promoções",
+  "interromper promoções",
+  // French, Italian, Romanian
+  "arrêter les promotions",
+  "arrêter les promos",
+  "stopper les promotions",
+  "interrompi promozioni",
+  "interrompi le promozioni",
+  "ferma promozioni",
+  "oprește promoțiile",
+  // German, Dutch
+  "werbung stoppen",
+  "werbung beenden",
+  "werbeaktionen stoppen",
+  "angebote stoppen",
+  "promoties stoppen",
+  "stop promoties",
+  // Polish, Russian, Ukrainian, Turkish
+  "zatrzymaj promocje",
+  "остановить рекламу",
+  "остановить рекламные сообщения",
+  "зупинити рекламу",
+  "promosyonları durdur",
+  // Arabic, Persian, Hebrew
+  "إيقاف العروض",
+  "إيقاف العروض الترويجية",
+  "إيقاف الترويج",
+  "توقف تبلیغات",
+  "הפסק מבצעים",
+  "הפסקת מבצעים",
+  // Indonesian, Vietnamese, Thai
+  "hentikan promosi",
+  "dừng khuyến mãi",
+  "ngừng khuyến mãi",
+  "หยุดโปรโมชัน",
+  "หยุดโปรโมชั่น",
+  // Chinese, Japanese, Korean
+  "停止推广",
+  "停止推廣",
+  "停止促销",
+  "停止促銷",
+  "プロモーションを停止",
+  "프로모션 중지",
+  "프로모션 중단",
+];
+
 /** Undo an earlier stop, as the whole reply: a customer opts in again only with certainty. */
 export const start_replies: readonly string[] = [
   "start",
