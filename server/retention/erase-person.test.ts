@@ -35,6 +35,7 @@ import { fillPerson } from "../../test/support/fill-person.ts";
 import { known_columns, personal_columns } from "../../test/support/identity-columns.ts";
 import { identityTraces, textColumns } from "../../test/support/identity-traces.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
+import { isSuppressed, messageOutreach } from "../audience/suppressions/suppressions.ts";
 import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { workJobs } from "../engine/work-jobs.ts";
@@ -712,6 +713,58 @@ async function assertErased({ country_code, asked, phone: of }: (typeof people)[
 for (const person of people)
   test(`after an erasure no column of any table contains ${person.who} in any spelling, except its suppression`, () =>
     assertErased(person));
+
+test("an erasure finds the person under WhatsApp's alias of the number, and keeps the alias's suppression", async () => {
+  const owner = await account();
+  const { account_id } = owner;
+  const { pool } = api.app.db;
+  const [asked, alias, bsuid] = ["919811122233", "918044455566", "IN.ALIAS1"];
+  await query("insert into phone_aliases values ($1, $2, $3), ($1, $3, $2)", [
+    account_id,
+    asked,
+    alias,
+  ]);
+  await makeEndpoint(api.app, owner);
+  await fillPerson(api, owner, { phone: alias, bsuid, country_code: "91" });
+  const stop = { phone: alias, provider_message_id: unique("wamid"), type: "text", text: "STOP" };
+  const reply = { ...stop, opted_out: true, at: api.clock.now() };
+  await query("select from record_chat_replies($1, 1, $2)", [account_id, JSON.stringify([reply])]);
+  const erase = async () => {
+    const { id } = await post(owner, "/api/v1/erasures", { phone_number: `+${asked}` });
+    await work();
+    api.clock.advance(60_000);
+    await work();
+    return read(owner, `/api/v1/erasures/${id}`);
+  };
+  const done = await erase();
+  assert.deepEqual([done.state, done.counts.replies], ["done", 3]);
+  assert.deepEqual(
+    await query(
+      "select distinct phone, text, content::text from chat_replies where account_id = $1",
+      [account_id],
+    ),
+    [{ phone: "", text: null, content: null }],
+  );
+  const aliases = ["phone_aliases.alias_key", "phone_aliases.phone_key"];
+  assert.deepEqual(Object.keys(await identityTraces(pool, asked)), aliases);
+  assert.deepEqual(Object.keys(await identityTraces(pool, alias, [bsuid])), [
+    "person_bsuids.bsuid",
+    "person_bsuids.phone_key",
+    ...aliases,
+    "suppressions.bsuid",
+    "suppressions.person_key",
+    "suppressions.phone",
+  ]);
+  const outreach = messageOutreach(null);
+  const person = { phone: asked };
+  assert.ok(await isSuppressed(pool, account_id, outreach, person, api.clock.now()));
+
+  await query("delete from suppressions where account_id = $1", [account_id]);
+  assert.equal((await erase()).state, "done");
+  assert.deepEqual(await identityTraces(pool, asked), {});
+  assert.deepEqual(await identityTraces(pool, alias, [bsuid]), {});
+  await checkInvariants();
+});
 
 test("a person known by a WhatsApp user ID alone is erased by it, and other users are not", async () => {
   const owner = await account();

@@ -2,7 +2,6 @@
 // calls are awaited, and ended calls are emptied. The last part deletes the recordings.
 import { cancelIfQueued } from "../../calls/controls/hang-up-call.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
-import { phoneSpellings } from "../../lib/phone-key.ts";
 import type { Part, Person } from "./part.ts";
 import { withoutNumber } from "./without-number.ts";
 
@@ -47,8 +46,7 @@ export const eraseCalls: Part = async ({ app, person, progress, write }) => {
   });
 };
 
-function sourcesOf({ phone, numbers }: Person): Source[] {
-  const spellings = phone === null ? [] : phoneSpellings(phone);
+function sourcesOf({ spellings, numbers }: Person): Source[] {
   return [
     ...spellings.map((number) => ({ find: findAsCustomer, number })),
     ...numbers.map((number) => ({ find: findAsAgent, number })),
@@ -60,7 +58,7 @@ const ids = (found: readonly { readonly id: number }[]) => found.map(({ id }) =>
 
 /** Returns how many calls were emptied, and whether one has not ended. */
 async function eraseSome(tx: Tx, person: Person, found: readonly number[], now: Date) {
-  const { account_id, erasure_id, phone, numbers, pattern } = person;
+  const { account_id, erasure_id, phones, numbers, pattern } = person;
   // The account before its calls, and all calls before the balance, which a cancellation locks.
   await unfoldCalls(tx, [account_id, found]);
   const locked = await lockCalls(tx, [account_id, found]);
@@ -69,7 +67,7 @@ async function eraseSome(tx: Tx, person: Person, found: readonly number[], now: 
   const open = locked.filter(({ stage }) => stage !== "queued" && stage !== "ended");
   const over = ids(locked.filter((call) => !open.includes(call)));
   if (over.length > 0) {
-    await eraseAsCustomer(tx, [account_id, over, phone, erasure_id]);
+    for (const phone of phones) await eraseAsCustomer(tx, [account_id, over, phone, erasure_id]);
     await eraseAsAgent(tx, [account_id, over, numbers, pattern, erasure_id]);
   }
   return { erased: over.length, some_left: open.length > 0 };

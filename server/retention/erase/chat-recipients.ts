@@ -11,9 +11,9 @@ const wait_ms = 10_000;
 
 /** Scans all recipients, and records those with a message in flight. */
 export const scanChatRecipients: Part = async ({ app, person, progress, write }) => {
-  const { account_id, phone, bsuids } = person;
+  const { account_id, spellings, bsuids } = person;
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
-  const values = [account_id, campaign_id, id, scan_rows, phone, bsuids];
+  const values = [account_id, campaign_id, id, scan_rows, spellings, bsuids];
   const { found, next } = await readPage(app, findChatRecipients, values, scan_rows);
   const step = await write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, found, now);
@@ -52,7 +52,7 @@ async function complete(
 /** Returns how many were emptied, and those with a message in flight. */
 async function eraseRecipients(
   tx: Tx,
-  { account_id, phone, bsuids }: Person,
+  { account_id, spellings, bsuids }: Person,
   places: readonly Place[],
   now: Date,
 ): Promise<{ erased: number; open: Place[] }> {
@@ -75,7 +75,7 @@ async function eraseRecipients(
   const open: Place[] = [];
   let erased = 0;
   for (const place of places) {
-    const [row] = await emptyRecipient(tx, [account_id, ...place, phone, bsuids]);
+    const [row] = await emptyRecipient(tx, [account_id, ...place, spellings, bsuids]);
     if (row?.is_open) open.push(place);
     else if (row) erased++;
   }
@@ -90,7 +90,7 @@ const findChatRecipients = statement<Page<Place>>(`
   )
   select
     (select coalesce(json_agg(json_build_array(p.campaign_id, p.id) order by p.campaign_id, p.id), '[]')
-      from page p where p.phone = any (phone_spellings($5)) or p.bsuid = any ($6::text[])) as found,
+      from page p where p.phone = any ($5::text[]) or p.bsuid = any ($6::text[])) as found,
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
@@ -99,7 +99,7 @@ const emptyRecipient = statement<{ is_open: boolean }>(`
   with found as materialized (
     select r.id, r.state in ('queued', 'deferred', 'dispatching', 'unknown') as is_open
     from chat_recipients r
-    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and (r.phone = any (phone_spellings($4)) or r.bsuid = any ($5::text[]))
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and (r.phone = any ($4::text[]) or r.bsuid = any ($5::text[]))
     for no key update
   ), emptied as (
     update chat_recipients r set phone = '', bsuid = null, variables = null,

@@ -1,7 +1,6 @@
 // Rows that an index finds by the number, a batch per step.
 import { statement } from "../../lib/database/database.ts";
 import type { ErasedKind } from "../erasure-schema.ts";
-import { phoneSpellings } from "../../lib/phone-key.ts";
 import { change_rows, type Part, type Person } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
@@ -12,8 +11,8 @@ export const eraseGroupMembers = repeat(
      select g.id as group_id, m.id from groups g
      cross join lateral (
        select m.id from group_members m
-       where m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key($2)) m
-     where g.account_id = $1 limit $3
+       where m.account_id = $1 and m.group_id = g.id and m.phone_key = any ($3::text[])) m
+     where g.account_id = $1 limit $2
    ), locked as materialized (
      select g.id from groups g
      where g.account_id = $1 and g.id in (select f.group_id from found f) order by g.id for no key update
@@ -28,6 +27,7 @@ export const eraseGroupMembers = repeat(
      where g.account_id = $1 and g.id = d.group_id
    )
    select 1 from deleted`,
+  ({ keys }) => [keys],
 );
 
 /** The provider's id of a message contains its sender's number, and is replaced too. */
@@ -37,16 +37,16 @@ export const eraseReplies = repeat(
      answers = '[]', provider_message_id = 'erased.' || r.id
    where r.account_id = $1 and r.id = any (array(
      select o.id from chat_replies o
-     where o.account_id = $1 and (o.phone = any (phone_spellings($2)) or o.bsuid = any ($4::text[]))
-     limit $3))
+     where o.account_id = $1 and (o.phone = any ($3::text[]) or o.bsuid = any ($4::text[]))
+     limit $2))
    returning 1`,
-  ({ bsuids }) => [bsuids],
+  ({ spellings, bsuids }) => [spellings, bsuids],
 );
 
 /** Webhooks that could not be read, and may be about the person. */
 export const eraseUnreadWebhooks: Part = async ({ app, person, progress, write }) => {
-  const { account_id, phone, bsuids } = person;
-  const known = [...(phone === null ? [] : phoneSpellings(phone)), ...bsuids];
+  const { account_id, spellings, bsuids } = person;
+  const known = [...spellings, ...bsuids];
   const values = [account_id, progress.at ?? 0, change_rows, known];
   const { found, next } = await readPage(app, findUnreadWebhooks, values, change_rows);
   return write(async (tx) => {
@@ -77,7 +77,7 @@ const wait_ms = 2_000;
 /** Jobs about a call with the person. One that is running may write the number, or fail and run again: it is awaited. */
 export const eraseJobs: Part = ({ person, write }) =>
   write(async (tx) => {
-    const values = [person.account_id, person.phone, change_rows];
+    const values = [person.account_id, person.spellings, change_rows];
     const found = await findJobs(tx, values);
     const pending = found.filter(({ is_running }) => !is_running).map(({ id }) => id);
     await deleteJobs(tx, [person.account_id, pending]);
@@ -88,7 +88,7 @@ export const eraseJobs: Part = ({ person, write }) =>
 const findJobs = statement<{ id: number; is_running: boolean }>(`
   select o.id, o.lease_until is not null as is_running from jobs o
   where o.account_id = $1 and o.kind in ('chat.notify_call', 'crm.record_missed_call')
-    and o.payload ->> 'phone' = any (phone_spellings($2))
+    and o.payload ->> 'phone' = any ($2::text[])
   limit $3 for update`);
 
 const deleteJobs = statement("delete from jobs where account_id = $1 and id = any ($2::bigint[])");
@@ -137,12 +137,12 @@ const eraseSuppressions = statement(`
 function repeat(
   kind: ErasedKind | null,
   text: string,
-  more: (person: Person) => unknown[] = () => [],
+  identities: (person: Person) => unknown[],
 ): Part {
   const eraseSome = statement(text);
   return ({ person, write }) =>
     write(async (tx) => {
-      const values = [person.account_id, person.phone, change_rows, ...more(person)];
+      const values = [person.account_id, change_rows, ...identities(person)];
       const { length } = await eraseSome(tx, values);
       return {
         at: length < change_rows ? null : "more",

@@ -7,8 +7,10 @@ import type { WaitReason, ErasedKind } from "../erasure-schema.ts";
 export type Person = {
   readonly account_id: number;
   readonly erasure_id: number;
-  /** E.164 digits; null while only a WhatsApp user ID is known. */
-  readonly phone: string | null;
+  /** E.164 digits: the number, then its aliases at WhatsApp; empty while only a WhatsApp user ID is known. */
+  readonly phones: readonly string[];
+  /** Every spelling of `phones`. */
+  readonly spellings: readonly string[];
   /** The WhatsApp user IDs that are known to be the person's. */
   readonly bsuids: readonly string[];
   /** The keys of the person's suppressions. */

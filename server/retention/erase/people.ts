@@ -1,7 +1,6 @@
 // The person in the CRM: leads with the number and leads of the contact with the number, with their timelines
 // and collaborators, and then the contacts.
 import { statement } from "../../lib/database/database.ts";
-import { phoneSpellings } from "../../lib/phone-key.ts";
 import { change_rows, type Part } from "./part.ts";
 
 const leads_max = 50;
@@ -10,8 +9,7 @@ const leads_max = 50;
 const ten = 10;
 
 export const erasePeople: Part = ({ person, write }) => {
-  const { account_id, erasure_id, phone } = person;
-  const spellings = phone === null ? [] : phoneSpellings(phone);
+  const { account_id, erasure_id, spellings } = person;
   const person_values = [
     account_id,
     spellings.map((spelling) => spelling.slice(-ten)),

@@ -17,33 +17,53 @@ type Requested = {
   readonly country_code: string;
 };
 
-/** Returns the person of a pending erasure, with the other identities that webhooks have reported so far. */
+/**
+ * Returns the person of a pending erasure, with the other identities that the provider has reported so far: the
+ * WhatsApp user IDs and the aliases of the phone.
+ */
 export async function readPerson(app: Pick<App, "db">, requested: Requested): Promise<Person> {
   const { account_id, id, bsuid } = requested;
-  const links = await findLinks(app.db.pool, [account_id, requested.phone, bsuid]);
-  const phone = requested.phone ?? links.find((link) => link.bsuid === bsuid)?.phone_key ?? null;
+  const { pool } = app.db;
+  const [link] = await findLink(pool, [account_id, bsuid]);
+  const phone = requested.phone ?? link?.phone_key ?? null;
+  const phones = phone === null ? [] : [phone, ...(await aliasesOf(app, account_id, phone))];
+  const phone_keys = phones.map(phoneKey);
+  const links = await findBsuids(pool, [account_id, phone_keys]);
   const bsuids = [
-    ...new Set([...(bsuid === null ? [] : [bsuid]), ...links.map((link) => link.bsuid)]),
+    ...new Set([...(bsuid === null ? [] : [bsuid]), ...links.map((each) => each.bsuid)]),
   ];
-  const keys = [...(phone === null ? [] : [phoneKey(phone)]), ...bsuids.map(bsuidKey)];
-  const forms = formsOf(phone, requested.country_code);
+  const keys = [...phone_keys, ...bsuids.map(bsuidKey)];
+  const spellings = phones.flatMap(phoneSpellings);
+  const forms = formsOf(spellings, requested.country_code);
   const texts = [...forms.digits, ...bsuids].map(
     (text) => `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`,
   );
   const pattern = [...forms.patterns, ...bsuids.map(bsuidPattern)].join("|");
   const { numbers, digits } = forms;
-  return { account_id, erasure_id: id, phone, bsuids, keys, numbers, digits, texts, pattern };
+  const identities = { phones, spellings, bsuids, keys, numbers, digits, texts, pattern };
+  return { account_id, erasure_id: id, ...identities };
 }
 
-const findLinks = statement<{ bsuid: string; phone_key: string | null }>(`
-  select b.bsuid, b.phone_key from person_bsuids b
-  where b.account_id = $1 and (b.bsuid = $3 or b.phone_key = coalesce(phone_key($2),
-    (select o.phone_key from person_bsuids o where o.account_id = $1 and o.bsuid = $3)))
-  order by b.bsuid`);
+/** Returns the keys of the other numbers under which WhatsApp knows the phone. */
+async function aliasesOf({ db }: Pick<App, "db">, accountId: number, phone: string) {
+  const rows = await findAliases(db.pool, [accountId, phoneKey(phone)]);
+  return rows.map(({ alias_key }) => alias_key);
+}
 
-/** Returns the forms in which texts and calls store a number. */
-function formsOf(phone: string | null, countryCode: string) {
-  const spellings = phone === null ? [] : phoneSpellings(phone);
+const findLink = statement<{ phone_key: string | null }>(
+  "select phone_key from person_bsuids where account_id = $1 and bsuid = $2",
+);
+
+// Both directions of an alias are stored. An alias of an alias is not followed.
+const findAliases = statement<{ alias_key: string }>(
+  "select alias_key from phone_aliases where account_id = $1 and phone_key = $2 order by alias_key",
+);
+
+const findBsuids = statement<{ bsuid: string }>(`
+  select bsuid from person_bsuids where account_id = $1 and phone_key = any ($2::text[]) order by bsuid`);
+
+/** Returns the forms in which texts and calls store numbers of these spellings. */
+function formsOf(spellings: readonly string[], countryCode: string) {
   const nationals = spellings
     .filter((spelling) => spelling.startsWith(countryCode))
     .map((spelling) => spelling.slice(countryCode.length))

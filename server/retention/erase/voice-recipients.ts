@@ -11,7 +11,7 @@ const wait_ms = 10_000;
 /** Scans all recipients, and records those who are being called. */
 export const scanVoiceRecipients: Part = async ({ app, person, progress, write }) => {
   const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
-  const values = [person.account_id, campaign_id, id, scan_rows, person.phone];
+  const values = [person.account_id, campaign_id, id, scan_rows, person.spellings];
   const { found, next } = await readPage(app, findThem, values, scan_rows);
   return write(async (tx, now) => {
     const { erased, open } = await eraseRecipients(tx, person, found, now);
@@ -35,7 +35,7 @@ export const awaitVoiceRecipients: Part = ({ person, progress, write }) =>
 /** Returns how many were emptied, and those who are still being called. */
 async function eraseRecipients(
   tx: Tx,
-  { account_id, phone }: Person,
+  { account_id, spellings }: Person,
   places: readonly Place[],
   now: Date,
 ): Promise<{ erased: number; open: Place[] }> {
@@ -43,7 +43,7 @@ async function eraseRecipients(
   const suppressed: { id: number; from: string }[] = [];
   let erased = 0;
   for (const place of places) {
-    const [row] = await emptyRecipient(tx, [account_id, ...place, phone, now]);
+    const [row] = await emptyRecipient(tx, [account_id, ...place, spellings, now]);
     if (!row) continue;
     if (row.state === "calling") {
       open.push(place);
@@ -66,14 +66,14 @@ const findThem = statement<Page<Place>>(`
   )
   select
     (select coalesce(json_agg(json_build_array(p.campaign_id, p.id) order by p.campaign_id, p.id), '[]')
-      from page p where p.phone = any (phone_spellings($5))) as found,
+      from page p where p.phone = any ($5::text[])) as found,
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
 const emptyRecipient = statement<{ state: string }>(`
   with found as materialized (
     select r.id, r.state from voice_recipients r
-    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = any (phone_spellings($4))
+    where r.account_id = $1 and r.campaign_id = $2 and r.id = $3 and r.phone = any ($4::text[])
     for no key update
   ), emptied as (
     update voice_recipients r set number = '', phone = '', variables = null, audio_name = null,
