@@ -199,6 +199,8 @@ export function decideAction(failure: ChatSendError, before: Before, random: num
     }
     case "throttled":
       return throttle(failure.retry_after_ms ?? backoff(second_ms, 1, random, second_ms));
+    case "late":
+      return { state: "deferred", error: "unreachable", after_ms: 0 };
     case "unreachable": {
       // No request reached the provider, so retries continue for as long as it is unreachable.
       const tried = Math.min(attempt("unreachable"), 6);

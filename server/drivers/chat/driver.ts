@@ -80,7 +80,7 @@ export type Outgoing = {
   readonly message: OutgoingMessage;
   /** `marketing` only for marketing templates of an onboarded business account. */
   readonly route: "standard" | "marketing";
-  /** By performance.now(): a request that has no connection by then must not be sent. */
+  /** By performance.now(): a request that has no connection by then must not be sent, and fails as `late`. */
   readonly begin_by_ms?: number;
 };
 
@@ -95,11 +95,11 @@ export type Accepted = {
  * Why a message was not accepted:
  * - `rejected`: the provider refused it, for the reason in `code`. It will not be delivered.
  * - `throttled`: the provider refused it because of its rate, for `retry_after_ms` if given.
- * - `unreachable`: the request never left this machine, so it is safe to retry.
+ * - `unreachable`: the request never left this machine, so it is safe to retry; `late`: because of `begin_by_ms`.
  * - `unknown`: it may have been accepted: a time-out, a lost connection, an invalid response or a server error. If
  *   `retry_after_ms` is given, others should wait for so long.
  */
-export type SendFailure = "rejected" | "throttled" | "unreachable" | "unknown";
+export type SendFailure = "rejected" | "throttled" | "late" | "unreachable" | "unknown";
 
 export class ChatSendError extends Error {
   override readonly name = "ChatSendError";

@@ -179,6 +179,7 @@ function failureOf(
   if (!isKnown)
     app.log.error({ err: error }, "a chat driver threw an error that is not a ChatSendError");
   const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
+  if (failure.failure === "late") return notBegun(sender);
   const action = decideAction(failure, marked, app.random());
   const campaign = campaigns.get(marked.campaign_id);
   if (action.slow_ms !== undefined) pause(action.slow_ms);

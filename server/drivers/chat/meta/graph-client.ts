@@ -23,7 +23,7 @@ export type GraphRequest = {
   /** Overrides the client's limit. */
   readonly timeout_ms?: number;
   readonly signal?: AbortSignal | undefined;
-  /** By performance.now(): the latest time to write the first byte; no limit by default. */
+  /** By performance.now(): the latest time to write the first byte; `late` after that. No limit by default. */
   readonly begin_by_ms?: number | undefined;
 };
 
@@ -140,6 +140,11 @@ function openOutcome(timeout_ms: number, begin_by_ms: number, signal: AbortSigna
       controller === null ? (["unreachable", "before"] as const) : (["unknown", "after"] as const);
     reject(new ChatSendError(failure, `${reason}, ${when} the request was sent`, { cause }));
   };
+  const mayBegin = (): boolean => {
+    if (performance.now() > begin_by_ms && decide())
+      reject(new ChatSendError("late", "no connection was free in time"));
+    return !decided;
+  };
   const abort = (reason: string) => {
     fail(reason);
     controller?.abort(new Error(reason));
@@ -155,9 +160,8 @@ function openOutcome(timeout_ms: number, begin_by_ms: number, signal: AbortSigna
     abort,
     /** Runs just before the first byte is written; aborts a request whose outcome is already decided. */
     start(given: Dispatcher.DispatchController) {
-      if (performance.now() > begin_by_ms) fail("no connection was free in time");
-      if (decided) given.abort(new Error("aborted"));
-      else controller = given;
+      if (mayBegin()) controller = given;
+      else given.abort(new Error("aborted"));
     },
     answer(answer: GraphResponse) {
       if (!decide()) return;

@@ -190,7 +190,7 @@ test("never sends a message that waits for a connection until its time limit", a
   await eventually(() => performance.now() > begin_by_ms);
   // A connection becomes free for each of them.
   first.abort();
-  for (const error of await Promise.all(waiting)) assert.equal(error.failure, "unreachable");
+  for (const error of await Promise.all(waiting)) assert.equal(error.failure, "late");
   await Promise.all(hanging);
   assert.equal(stub.log().length, connections);
 });

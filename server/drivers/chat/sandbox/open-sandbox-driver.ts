@@ -69,9 +69,10 @@ export function openSandboxDriver(settings: SandboxSettings): ChatDriver {
   let closed = false;
 
   const send = (from: ChatSender, outgoing: Outgoing, signal?: AbortSignal): Accepted => {
-    const isLate = performance.now() > (outgoing.begin_by_ms ?? Infinity);
-    if (closed || isLate || signal?.aborted)
+    if (closed || signal?.aborted)
       throw new ChatSendError("unreachable", "the sandbox is closed or the request was aborted");
+    if (performance.now() > (outgoing.begin_by_ms ?? Infinity))
+      throw new ChatSendError("late", "the message was too late for the sandbox");
     const outcome = outcomeOf(refused, outgoing.to);
     if (simulation.size >= pending_max || outcome === "throttled")
       throw new ChatSendError("throttled", "the sandbox throttled the message (130429)", {
