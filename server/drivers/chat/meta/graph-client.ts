@@ -5,15 +5,19 @@ import { pathTemplate, tracedRequest } from "../../../lib/tracing/traced-request
 import { user_agent } from "../../../lib/user-agent.ts";
 import { ChatSendError } from "../driver.ts";
 import { classifyResponse, type GraphResponse } from "./classify-response.ts";
+import { openConnectionShares } from "./connection-shares.ts";
 import type { JsonRecord } from "./json.ts";
 
-const connections_max = 1_024;
+/** A business account alone may use 1,024 of them. */
+const connections_max = 1_152;
 const connect_timeout_ms = 10_000;
 /** Shorter than the idle timeouts of common load balancers, so that requests rarely meet a closing connection. */
 const keep_alive_ms = 4_000;
 const answer_bytes_max = 8_388_608;
 
 export type GraphRequest = {
+  /** Whose share of the connections it uses. */
+  readonly business_account_id: string;
   readonly method: "GET" | "POST" | "DELETE";
   /** The path below the API's URL, with a leading slash. */
   readonly path: string;
@@ -33,7 +37,7 @@ export type GraphClient = {
 };
 
 export type GraphApi = {
-  /** Returns a client with this access token; all of them share the connections. */
+  /** Returns a client with this access token; all of them use the same connections. */
   clientWith(access_token: string): GraphClient;
   /** Aborts requests in flight and closes all connections. */
   close(): Promise<void>;
@@ -54,6 +58,7 @@ export function openGraphApi(settings: { api_url: string; timeout_ms: number }):
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  const shares = openConnectionShares(connections_max);
   const call =
     (known: readonly string[]): GraphClient["call"] =>
     async (request) => {
@@ -69,9 +74,15 @@ export function openGraphApi(settings: { api_url: string; timeout_ms: number }):
       const timeout_ms = request.timeout_ms ?? settings.timeout_ms;
       const { signal, begin_by_ms = Infinity } = request;
       const { method, path } = request;
-      return tracedRequest({ method, url: origin, template: pathTemplate(path) }, (onStatus) =>
-        exchange(pool, options, openOutcome(timeout_ms, begin_by_ms, signal), onStatus),
-      );
+      return tracedRequest({ method, url: origin, template: pathTemplate(path) }, (onStatus) => {
+        const outcome = openOutcome(timeout_ms, begin_by_ms, signal);
+        shares.request(request.business_account_id, () => {
+          if (!outcome.mayBegin()) return null;
+          exchange(pool, options, outcome, onStatus);
+          return outcome.promise;
+        });
+        return outcome.promise;
+      });
     };
   return {
     clientWith: (access_token) => ({
@@ -86,7 +97,7 @@ function exchange(
   options: Dispatcher.DispatchOptions,
   outcome: Outcome,
   onStatus: (status: number) => void,
-): Promise<JsonRecord> {
+): void {
   let status = 0;
   let retry_after: string | null = null;
   const chunks: Buffer[] = [];
@@ -113,11 +124,10 @@ function exchange(
     },
   };
   try {
-    if (!outcome.isDecided()) pool.dispatch(options, handler);
+    pool.dispatch(options, handler);
   } catch (error) {
     outcome.fail("the request could not be made", error);
   }
-  return outcome.promise;
 }
 
 type Outcome = ReturnType<typeof openOutcome>;
@@ -155,7 +165,8 @@ function openOutcome(timeout_ms: number, begin_by_ms: number, signal: AbortSigna
   if (signal?.aborted) cancel();
   return {
     promise,
-    isDecided: () => decided,
+    /** Whether it is undecided and still in time. */
+    mayBegin,
     fail,
     abort,
     /** Runs just before the first byte is written; aborts a request whose outcome is already decided. */

@@ -88,6 +88,7 @@ async function send(
   const marketing = outgoing.route === "marketing" && outgoing.message.kind === "template";
   const endpoint = marketing ? "marketing_messages" : "messages";
   const answer = await client.call({
+    business_account_id: from.business_account_id,
     method: "POST",
     path: `/${encodeURIComponent(from.phone_number_id)}/${endpoint}`,
     body: messageBody(outgoing),
@@ -108,13 +109,16 @@ async function send(
 
 async function findNumber(client: GraphClient, from: ChatSender): Promise<ProviderNumber> {
   const number = `/${encodeURIComponent(from.phone_number_id)}`;
-  const account = `/${encodeURIComponent(from.business_account_id)}`;
+  const { business_account_id } = from;
+  const account = `/${encodeURIComponent(business_account_id)}`;
   const [found, owner] = await Promise.all([
     client.call({
+      business_account_id,
       method: "GET",
       path: `${number}?fields=id,display_phone_number,verified_name,quality_rating`,
     }),
     client.call({
+      business_account_id,
       method: "GET",
       path: `${account}?fields=id,marketing_messages_onboarding_status`,
     }),

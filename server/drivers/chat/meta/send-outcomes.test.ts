@@ -20,7 +20,7 @@ import { openMetaDriver, type MetaDriver } from "./open-meta-driver.ts";
 let stub: ProviderStub;
 let driver: MetaDriver;
 let count = 0;
-/** The most requests that the driver sends at once. */
+/** The most requests that the driver sends at once for one business account. */
 const connections = 1_024;
 
 function open(api_url: string, more: { access_token?: string; send_timeout_ms?: number } = {}) {
@@ -193,6 +193,19 @@ test("never sends a message that waits for a connection until its time limit", a
   for (const error of await Promise.all(waiting)) assert.equal(error.failure, "late");
   await Promise.all(hanging);
   assert.equal(stub.log().length, connections);
+});
+
+test("a message is sent at once while the requests of another business account use all of its connections", async () => {
+  stub.setErrors([{ kind: "hang", hang_ms: 60_000 }]);
+  const control = new AbortController();
+  const hanging = Array.from({ length: connections + 50 }, () => failure(driver, control.signal));
+  await eventually(() => stub.log().length === connections);
+  stub.setErrors([]);
+  const other = { ...stub_number, business_account_id: "another" };
+  await driver.send(other, outgoing());
+  assert.equal(stub.log().length, connections + 1);
+  control.abort();
+  await Promise.all(hanging);
 });
 
 test("1,000 messages are in flight at once", async () => {

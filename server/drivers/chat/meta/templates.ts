@@ -88,7 +88,11 @@ export async function listTemplates(
   let after: string | null = null;
   for (let page = 0; page < pages_max; page += 1) {
     const path = after === null ? base : `${base}&after=${encodeURIComponent(after)}`;
-    const answer = await client.call({ method: "GET", path });
+    const answer = await client.call({
+      business_account_id: businessAccountId,
+      method: "GET",
+      path,
+    });
     if (!Array.isArray(answer["data"])) break;
     found.push(...asRecords(answer["data"]).flatMap((row) => readTemplate(row) ?? []));
     const paging = asRecord(answer["paging"]);
@@ -130,6 +134,7 @@ export async function createTemplate(
 ): Promise<ProviderTemplate> {
   const { name, language, category, parameter_format, components } = draft;
   const answer = await client.call({
+    business_account_id: businessAccountId,
     method: "POST",
     path: `/${encodeURIComponent(businessAccountId)}/message_templates`,
     body: JSON.stringify({ name, language, category, parameter_format, components }),
@@ -158,5 +163,9 @@ export async function deleteTemplate(
   name: string,
 ): Promise<void> {
   const path = `/${encodeURIComponent(businessAccountId)}/message_templates`;
-  await client.call({ method: "DELETE", path: `${path}?name=${encodeURIComponent(name)}` });
+  await client.call({
+    business_account_id: businessAccountId,
+    method: "DELETE",
+    path: `${path}?name=${encodeURIComponent(name)}`,
+  });
 }

@@ -14,6 +14,7 @@ export async function uploadMedia(
 ): Promise<string> {
   const boundary = `trunkline-${randomUUID()}`;
   const answer = await client.call({
+    business_account_id: from.business_account_id,
     method: "POST",
     path: `/${encodeURIComponent(from.phone_number_id)}/media`,
     body: formData(boundary, file),
