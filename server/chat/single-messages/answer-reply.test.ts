@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
+import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
   openChatFixture,
@@ -125,6 +126,22 @@ test("someone who opted out gets no answer to that or anything earlier, but to w
   assert.equal(fixture.provider.sent.length, 0);
   const later = await keep(fixture, 1);
   assert.equal((await answer(fixture, later)).status, 200);
+});
+
+test("someone who opts out while the answer waits for its credit gets none, and none is listed", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 2);
+  const refused = await whileBalanceIsLocked(
+    fixture.app,
+    fixture.account,
+    () => answer(fixture, id),
+    () => suppressPhone(fixture, 0),
+  );
+  assert.equal(refused.status, 409, refused.text);
+  assert.match(refused.body.detail, /suppressed/);
+  assert.deepEqual(fixture.provider.sent, []);
+  assert.deepEqual((await listed(fixture))[0].answers, []);
+  assert.equal(await credit(fixture), 100_000);
 });
 
 test("an answer that the provider rejects costs nothing and is listed as failed", async (t) => {

@@ -39,7 +39,7 @@ export async function answerReply(
 ): Promise<TestMessageResponse> {
   const now = app.clock.now();
   const account_id = account.id;
-  const { chat_number_id, to } = await findAnswerable(app, account_id, replyId, now);
+  const { chat_number_id, to, isStopped } = await findAnswerable(app, account_id, replyId, now);
   const uuid = singleMessageUuid(account_id, key);
   const message_id = makeAnswerId({ account_id, reply_id: replyId }, uuid);
   const sent_by = actor.user_id;
@@ -67,6 +67,7 @@ export async function answerReply(
     },
     subject: `chat_answer:${uuid}`,
     forbidding,
+    isSuppressed: isStopped,
     note: async (tx) => {
       await keepAnswer(tx, account_id, replyId, begun);
       await recordAudit(tx, actor, {
@@ -118,9 +119,13 @@ async function findAnswerable(app: App, accountId: number, replyId: number, now:
       "conflict",
       `The customer service window closed 24 hours after the person last wrote (${latest_at.toISOString()}); send a template`,
     );
-  if (await wasSuppressedSince(app.db.query, accountId, identityOf(to), { since: latest_at, now }))
+  const isStopped = (db: Executor) => {
+    const during = { since: latest_at, now: app.clock.now() };
+    return wasSuppressedSince(db, accountId, identityOf(to), during);
+  };
+  if (await isStopped(app.db.query))
     throw new Refusal("conflict", "The person was suppressed after they last wrote");
-  return { chat_number_id, to };
+  return { chat_number_id, to, isStopped };
 }
 
 async function keepAnswer(tx: Tx, accountId: number, replyId: number, answer: ReplyAnswer) {

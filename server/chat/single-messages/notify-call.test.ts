@@ -5,10 +5,12 @@ import {
   makeChatTemplate,
   makeSuppression,
 } from "../../../test/support/chat-factory.ts";
+import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
   openChatFixture,
   startChatFixtureApi,
+  takeMessage,
   type ChatFixture,
   type ChatFixtureApi,
 } from "../../../test/support/chat-fixture.ts";
@@ -171,6 +173,52 @@ test("sends nothing to a suppressed customer, or while the account is held or in
     .where("account_id", "=", quiet.account.account_id)
     .execute();
   await assertNothingSent(quiet);
+});
+
+test("sends nothing to a customer who is suppressed while the message waits for its credit", async (t) => {
+  const fixture = await noticing(t);
+  const { app, account, provider } = fixture;
+  await whileBalanceIsLocked(
+    app,
+    account,
+    () => notify(fixture),
+    () => makeSuppression(app, account, phone),
+  );
+  assert.deepEqual(provider.sent, []);
+  assert.equal(await credits(fixture), 100_000);
+  await checkLedger(app.db.pool);
+});
+
+test("a message begins within 0.8 s of the check of its recipient", async (t) => {
+  const fixture = await noticing(t);
+  const began_at = performance.now();
+  await notify(fixture);
+  const [{ outgoing, at }] = fixture.provider.sent as [(typeof fixture.provider.sent)[0]];
+  const { begin_by_ms = Infinity } = outgoing;
+  assert.ok(began_at + 800 < begin_by_ms && begin_by_ms < at + 800, `${begin_by_ms}`);
+});
+
+test("a message that had no connection in time is sent again, unless its recipient is suppressed by then", async (t) => {
+  const fixture = await noticing(t);
+  const { app, account, provider } = fixture;
+  const late = () => new ChatSendError("late", "no connection");
+  provider.answer = async (outgoing) => {
+    if (provider.sent.length === 1) throw late();
+    return takeMessage(outgoing);
+  };
+  await notify(fixture, 7);
+  const [first, second] = provider.sent.map(({ outgoing }) => outgoing);
+  assert.equal(first!.message_id, second!.message_id);
+  assert.ok(first!.begin_by_ms! < second!.begin_by_ms!);
+  assert.equal(await credits(fixture), 99_999);
+  provider.answer = async () => {
+    await makeSuppression(app, account, phone);
+    throw late();
+  };
+  await notify(fixture, 8);
+  assert.equal(provider.sent.length, 3);
+  assert.equal(await credits(fixture), 99_999);
+  await checkLedger(app.db.pool);
 });
 
 test("a customer suppressed only for voice gets the message, and never another account's template", async (t) => {

@@ -3,6 +3,7 @@ import { quietUntil } from "../../accounts/accounts/quiet-time.ts";
 import { isSuppressed, messageOutreach } from "../../audience/suppressions/suppressions.ts";
 import type { App } from "../../engine/app.ts";
 import type { Job, JobHandler } from "../../engine/work-jobs.ts";
+import type { Executor } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { hold_reasons, type HoldReason } from "../holds/holds.ts";
 import { validateCampaign } from "../campaigns/validate-campaign.ts";
@@ -46,8 +47,9 @@ async function sendNotice(
   const of = { id: accountId, time_zone: account.time_zone };
   const order = await validateCampaign(app.db.query, of, head, { has_recipients: true, now });
   const outreach = messageOutreach(categoryOf(order.plan));
-  if (await isSuppressed(app.db.query, accountId, outreach, { phone }, now))
-    return "the customer is suppressed";
+  const isStopped = (db: Executor) =>
+    isSuppressed(db, accountId, outreach, { phone }, app.clock.now());
+  if (await isStopped(app.db.query)) return "the customer is suppressed";
   const message_id = `call.${accountId}.${campaign_id}`;
   const rendered = renderMessage(order.plan, null, message_id);
   if (!("message" in rendered)) return `no value for ${rendered.missing.join(", ")}`;
@@ -59,6 +61,7 @@ async function sendNotice(
     message: rendered.message,
     subject: `call_notice:${campaign_id}`,
     forbidding,
+    isSuppressed: isStopped,
   });
   return outcome;
 }

@@ -6,6 +6,7 @@ import { isSuppressed, messageOutreach } from "../../audience/suppressions/suppr
 import type { App } from "../../engine/app.ts";
 import { identityOf, parseBsuid } from "../../lib/bsuid.ts";
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
+import type { Executor } from "../../lib/database/database.ts";
 import { invalid, invalidField } from "../../lib/errors.ts";
 import type { HoldReason } from "../holds/holds.ts";
 import { validateCampaign, type CampaignOrder } from "../campaigns/validate-campaign.ts";
@@ -44,7 +45,7 @@ export async function sendTestMessage(
 ): Promise<TestMessageResponse> {
   const { account, actor, key } = tester;
   const now = app.clock.now();
-  const { order, to } = await validateTest(app, account, input, now);
+  const { order, to, isStopped } = await validateTest(app, account, input, now);
   const uuid = singleMessageUuid(account.id, key);
   const message_id = `test.${uuid}`;
   const message = renderTest(order, input, message_id);
@@ -57,6 +58,7 @@ export async function sendTestMessage(
     message,
     subject: `chat_test:${uuid}`,
     forbidding,
+    isSuppressed: isStopped,
     note: (tx) =>
       recordAudit(tx, actor, {
         at: now,
@@ -67,12 +69,7 @@ export async function sendTestMessage(
   });
 }
 
-async function validateTest(
-  app: App,
-  account: Caller["account"],
-  input: TestMessage,
-  now: Date,
-): Promise<{ order: CampaignOrder; to: string }> {
+async function validateTest(app: App, account: Caller["account"], input: TestMessage, now: Date) {
   const { phone_number, variables: _, ...named } = input;
   const head = { ...named, name: "Test" };
   const order = await validateCampaign(app.db.query, account, head, { has_recipients: true, now });
@@ -80,9 +77,10 @@ async function validateTest(
   if (to === null)
     throw invalidField("phone_number", "must be a phone number with its country code");
   const outreach = messageOutreach(categoryOf(order.plan));
-  if (await isSuppressed(app.db.query, account.id, outreach, identityOf(to), now))
-    throw invalidField("phone_number", "is suppressed");
-  return { order, to };
+  const isStopped = (db: Executor) =>
+    isSuppressed(db, account.id, outreach, identityOf(to), app.clock.now());
+  if (await isStopped(app.db.query)) throw invalidField("phone_number", "is suppressed");
+  return { order, to, isStopped };
 }
 
 /**

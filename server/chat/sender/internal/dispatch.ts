@@ -4,17 +4,13 @@ import { isBsuid } from "../../../lib/bsuid.ts";
 import { phoneKey } from "../../../lib/phone-key.ts";
 import { keepSpan, traced } from "../../../lib/tracing/tracing.ts";
 import { failureEffects } from "../../inbound/failure-effects.ts";
+import { begin_ms_max } from "../../messages/begin-limit.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { makeMessageId } from "../../messages/message-id.ts";
 import { renderMessage } from "../../messages/render-message.ts";
 import { inFlightMax, type Sender } from "./sender.ts";
 import type { Marked, Result } from "./sender-statements.ts";
 
-/**
- * A message that was marked longer ago is returned to the queue: within a second of an opt-out or a
- * cancellation no request begins.
- */
-const marked_ms_max = 800;
 /**
  * How long requests in flight may take to finish at a stop; after that their outcome is unknown.
  */
@@ -61,7 +57,7 @@ export function openDispatch(sender: Sender, pause: (ms: number) => void): Dispa
   const fill = () => {
     while (under_way < inFlightMax(sender) && waiting.length > 0) {
       const { marked, asked_at, request } = waiting.shift()!;
-      const begin_by_ms = asked_at + marked_ms_max;
+      const begin_by_ms = asked_at + begin_ms_max;
       const isFresh = performance.now() < begin_by_ms && sender.lease.mayProceed();
       if (isFresh) void request(marked, begin_by_ms);
       else finish(marked, notBegun(sender));
