@@ -43,7 +43,8 @@ export const entities: Readonly<Record<string, Ladder>> = {
   calls: [["leader"], ["audio", "controls", "records"], ["state-machine"], ["click-to-call"]],
   chat: [
     ["sender"],
-    ["inbound", "single-messages"],
+    ["single-messages"],
+    ["inbound"],
     ["campaigns"],
     ["templates"],
     ["flows", "numbers"],

@@ -27,7 +27,8 @@ export type FailureEffect =
 
 /** The message that failed. */
 export type FailedMessage = {
-  readonly campaign_id: number;
+  /** Null: outside of any campaign. */
+  readonly campaign_id: number | null;
   readonly template_id: number | null;
   readonly chat_number_id: number;
   readonly phone: string;
@@ -50,9 +51,10 @@ export function failureEffects(
     if (subject_id !== null)
       effects.push({ kind: "hold", scope, subject_id, reason, detail, ends_at });
   }
-  if (action.fail_campaign)
+  if (campaign_id !== null && action.fail_campaign)
     effects.push({ kind: "fail_campaign", campaign_id, failure: action.error });
-  if (action.marketing_route) effects.push({ kind: "marketing_route", campaign_id });
+  if (campaign_id !== null && action.marketing_route)
+    effects.push({ kind: "marketing_route", campaign_id });
   if (action.suppress) effects.push({ kind: "suppress", phone, chat_number_id });
   return effects;
 }

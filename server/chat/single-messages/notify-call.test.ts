@@ -18,7 +18,7 @@ import { makeAccount } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
-import { hold } from "../holds/holds.ts";
+import { hold, holdsOf } from "../holds/holds.ts";
 import { readMessageId } from "../messages/message-id.ts";
 import { notifyCall } from "./notify-call.ts";
 
@@ -219,6 +219,48 @@ test("a message that had no connection in time is sent again, unless its recipie
   assert.equal(provider.sent.length, 3);
   assert.equal(await credits(fixture), 99_999);
   await checkLedger(app.db.pool);
+});
+
+test("a customer who stopped marketing at the provider is suppressed by the provider's response", async (t) => {
+  const fixture = await noticing(t);
+  const { app, account, number, provider } = fixture;
+  const template_id = await makeChatTemplate(app, account, number, { category: "MARKETING" });
+  await name(fixture, { chat_number_id: number.id, template_id });
+  provider.answer = () => Promise.reject(new ChatSendError("rejected", "no", { code: 131050 }));
+  await notify(fixture, 7);
+  const suppressions = await app.db.query
+    .selectFrom("suppressions")
+    .select(["phone", "channel", "scope", "source"])
+    .where("account_id", "=", account.account_id)
+    .execute();
+  const expected = { phone, channel: "chat", scope: "marketing", source: "provider" };
+  assert.deepEqual(suppressions, [expected]);
+  assert.deepEqual(await fixture.events(), ["chat.optout"]);
+  await notify(fixture, 8);
+  assert.equal(provider.sent.length, 1);
+  assert.equal(await credits(fixture), 100_000);
+  await checkLedger(app.db.pool);
+});
+
+test("a refused token or a restriction holds the number, which sends no further message", async (t) => {
+  for (const [code, reason] of [
+    [190, "auth"],
+    [131048, "sender_restricted"],
+  ] as const) {
+    const fixture = await noticing(t);
+    const { app, account, number, provider } = fixture;
+    provider.answer = () => Promise.reject(new ChatSendError("rejected", "no", { code }));
+    await notify(fixture, 7);
+    const held = [{ scope: "number", subject_id: number.id } as const];
+    const holds = await holdsOf(app.db.query, account.account_id, held);
+    assert.deepEqual(
+      holds.map((one) => one.reason),
+      [reason],
+    );
+    await notify(fixture, 8);
+    assert.equal(provider.sent.length, 1);
+    assert.equal(await credits(fixture), 100_000);
+  }
 });
 
 test("a customer suppressed only for voice gets the message, and never another account's template", async (t) => {

@@ -1,5 +1,5 @@
-// Sends one message at once, outside of any campaign: only its credit is recorded here. Delivery statuses of answers
-// are kept with their reply; those of test messages and chat notifications are dropped.
+// Sends one message at once, outside of any campaign: only its credit and the effects of a failure are recorded here.
+// Delivery statuses of answers are kept with their reply; those of test messages and chat notifications are dropped.
 import { refundCredit, spendCredit } from "../../../credits/spend-credit.ts";
 import {
   ChatSendError,
@@ -14,6 +14,11 @@ import type { App } from "../../../engine/app.ts";
 import type { Executor, Tx } from "../../../lib/database/database.ts";
 import { violatesUnique } from "../../../lib/database/database-errors.ts";
 import { Refusal } from "../../../lib/errors.ts";
+import {
+  applyFailureEffect,
+  failureEffects,
+  type FailureEffect,
+} from "../../inbound/failure-effects.ts";
 import { begin_ms_max } from "../../messages/begin-limit.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { holdsOf, type HoldReason } from "../../holds/holds.ts";
@@ -45,7 +50,7 @@ export type SingleMessage = {
 
 /**
  * Sends the message for one chat credit, which is refunded when the provider definitely rejected it or nothing was
- * sent. Errors, with nothing sent: unavailable (no driver); conflict (held, suppressed, or already started under the
+ * sent. A failure has the same effects on others as a campaign's: holds and opt-outs. Errors, with nothing sent: unavailable (no driver); conflict (held, suppressed, or already started under the
  * same subject); insufficient-credit.
  */
 export async function sendSingleMessage(
@@ -56,9 +61,13 @@ export async function sendSingleMessage(
   const sender = await openSender(app, account_id, order.chat_number_id);
   await refuseHeld(app, single);
   const { reservation_id, checked_at } = await reserve(app, single);
-  const answer = await send(app, sender, single, checked_at);
+  const { answer, effects } = await send(app, sender, single, checked_at);
   if (answer.outcome === "failed")
-    await refundCredit(app.db.pool, account_id, reservation_id, app.clock.now());
+    await app.db.query.transaction().execute(async (tx) => {
+      const now = app.clock.now();
+      for (const effect of effects) await applyFailureEffect(tx, account_id, effect, now);
+      await refundCredit(tx, account_id, reservation_id, now);
+    });
   return answer;
 }
 
@@ -118,25 +127,37 @@ function refuseTwin(error: unknown): never {
   throw error;
 }
 
+/** Returns the answer, and the effects of a failure on others: holds and opt-outs. */
 async function send(
   app: App,
   sender: Sender,
   single: SingleMessage,
   checked_at: number,
-): Promise<TestMessageResponse> {
+): Promise<{ answer: TestMessageResponse; effects: readonly FailureEffect[] }> {
   const { message_id } = single;
   const nothing = { provider_message_id: null, error: null, error_code: null };
   try {
     const { provider_message_id } = await sendInTime(app, sender, single, checked_at);
-    return { ...nothing, message_id, outcome: "accepted", provider_message_id };
+    const answer = { ...nothing, message_id, outcome: "accepted", provider_message_id } as const;
+    return { answer, effects: [] };
   } catch (error) {
     const isKnown = error instanceof ChatSendError;
     if (!isKnown)
       app.log.error({ err: error }, "a chat driver threw an error that is not a ChatSendError");
     const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
-    const { error: word, state } = decideAction(failure, { error: null, attempts: 0 }, 0);
-    const outcome = state === "unknown" ? "unknown" : "failed";
-    return { ...nothing, message_id, outcome, error: word, error_code: failure.code };
+    const { code } = failure;
+    const action = decideAction(failure, { error: null, attempts: 0 }, 0);
+    const outcome = action.state === "unknown" ? "unknown" : "failed";
+    const answer = {
+      ...nothing,
+      message_id,
+      outcome,
+      error: action.error,
+      error_code: code,
+    } as const;
+    const { chat_number_id, template_id } = single.order;
+    const failed = { campaign_id: null, template_id, chat_number_id, phone: single.to, code };
+    return { answer, effects: failureEffects(failed, action, app.clock.now()) };
   }
 }
 
