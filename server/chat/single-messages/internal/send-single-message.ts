@@ -50,8 +50,8 @@ export type SingleMessage = {
 
 /**
  * Sends the message for one chat credit, which is refunded when the provider definitely rejected it or nothing was
- * sent. A failure has the same effects on others as a campaign's: holds and opt-outs. Errors, with nothing sent: unavailable (no driver); conflict (held, suppressed, or already started under the
- * same subject); insufficient-credit.
+ * sent. A failure has the same effects on others as a campaign's: holds and opt-outs. Errors, with nothing sent:
+ * unavailable (no driver); conflict (held, suppressed, or already started under the same subject); insufficient-credit.
  */
 export async function sendSingleMessage(
   app: App,
