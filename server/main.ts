@@ -36,7 +36,7 @@ import { MigrationError } from "./lib/database/migration-error.ts";
 import { openReadReplica, type ReadReplica } from "./lib/database/read-replica.ts";
 import { PoolerError } from "./lib/database/require-sessions.ts";
 import { waitForDatabase } from "./lib/database/wait-for-database.ts";
-import { proxyProblem } from "./proxy-problem.ts";
+import { proxyProblem } from "./api/proxy-problem.ts";
 import { readDemo } from "./seed-demo/demo-file.ts";
 import { linkToDemo } from "./seed-demo/link-to-demo.ts";
 import { seedDemo } from "./seed-demo/seed-demo.ts";

@@ -304,7 +304,7 @@ test("an imported account loses the feature operator and endpoints of other acco
     ["201", "a1-200"],
     ["202", own],
   ]) {
-    const json = { extension, endpoint, name: "Desk" };
+    const json = { extension, endpoint, name: "Front" };
     const created = await source.send("POST", "/api/v1/extensions", { token: account.token, json });
     assert.equal(created.status, 201, created.text);
   }

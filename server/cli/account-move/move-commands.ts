@@ -195,7 +195,7 @@ async function runImport(session: Session, words: Words): Promise<Outcome> {
       );
       const as = { keeps_operator, stored: false };
       // Files of earlier versions have none.
-      const settings: OperatorSettings | undefined = header.operator_settings;
+      const settings = header.operator_settings as OperatorSettings | undefined;
       const notes = settings ? settingsNotes(account_id, settings, as) : [];
       const text = [...describe(header), ...notes, ...problemText(problems)].join("\n");
       return { json: { ...summary(header), problems, notes }, text, bad: problems.length > 0 };

@@ -7,7 +7,7 @@ import { openReadReplica } from "../../lib/database/read-replica.ts";
 import { requireSessions } from "../../lib/database/require-sessions.ts";
 import { openLog } from "../../lib/log.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
-import { proxyProblem } from "../../proxy-problem.ts";
+import { proxyProblem } from "../../api/proxy-problem.ts";
 import { checkCollector } from "./check-collector.ts";
 import { checkDataDir } from "./check-data-dir.ts";
 import { checkDisks, checkPort, checkSynchronization } from "./check-machine.ts";

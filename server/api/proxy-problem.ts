@@ -1,4 +1,4 @@
-import type { Config } from "./config.ts";
+import type { Config } from "../config.ts";
 
 /**
  * Says what is wrong if a proxy serves the API and none is trusted; null otherwise. The API itself speaks HTTP only, so a
