@@ -101,7 +101,8 @@ export function openStubConnection(client: WebSocket, setting: Setting): StubCon
     const item = { id, type: "function_call", status: "completed", ...call };
     send({ type: "response.output_item.done", response_id, output_index: 1, item });
   };
-  const say = (answer: StubAnswer) => {
+  const say = (answer: StubAnswer | null) => {
+    if (answer === null) return;
     const id = nextId("answer");
     active = { id, answer };
     send({ type: "response.created", response: { id, status: "in_progress" } });

@@ -28,7 +28,8 @@ export type StubPrompt = {
 export type StubFormat = { readonly type: string; readonly rate?: number };
 
 export type StubScript = {
-  readonly answer: (prompt: StubPrompt) => StubAnswer;
+  /** Null: nothing is sent, because the test sends the response itself. */
+  readonly answer: (prompt: StubPrompt) => StubAnswer | null;
   /** The transcript of the next speech. */
   readonly transcribe: () => string;
   /** The format granted for the requested one; null: the settings are rejected. */

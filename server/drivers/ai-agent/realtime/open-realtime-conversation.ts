@@ -19,7 +19,7 @@ import type { RealtimeSocket } from "./open-realtime-socket.ts";
 import { openTranscript, type Transcript } from "./open-transcript.ts";
 import type { ServerEvent } from "./read-server-event.ts";
 import type { SessionFormats } from "./open-realtime-session.ts";
-import { greetingInstructions } from "./session-update.ts";
+import { greetingInstructions, greetingReminder } from "./session-update.ts";
 import { openEncoder } from "./audio-format.ts";
 
 /** Speech without a pause for longer means that the server omitted its end. */
@@ -53,6 +53,8 @@ export type RealtimeConversation = RealtimeConversationParts & {
   /** When the current silence began, by the clock of `timers`, unless either side is active. */
   quiet_from: number;
   speech_began_ms: number | null;
+  /** Nothing of the greeting was played, and the model was not reminded of it. */
+  isGreetingDue: boolean;
   early_texts: readonly string[];
 };
 
@@ -76,20 +78,19 @@ export function openRealtimeConversation(parts: RealtimeConversationParts): Real
     hasAudio: false,
     quiet_from: parts.timers.now(),
     speech_began_ms: null,
+    isGreetingDue: true,
     early_texts: [],
   };
 }
 
 /** Returns when the current silence began; null while either side is active or the session is not set up. */
-export function quietSince({
-  playback,
-  responses,
-  speech_began_ms,
-  ...state
-}: RealtimeConversation): number | null {
-  if (playback === null || responses.current !== null) return null;
-  const speech_ms = speech_began_ms === null ? Infinity : state.timers.now() - speech_began_ms;
-  return speech_ms < speech_ms_max ? null : state.quiet_from;
+export function quietSince(state: RealtimeConversation): number | null {
+  if (state.playback === null || state.responses.current !== null) return null;
+  return isCallerSpeaking(state) ? null : state.quiet_from;
+}
+
+function isCallerSpeaking({ speech_began_ms, timers }: RealtimeConversation): boolean {
+  return speech_began_ms !== null && timers.now() - speech_began_ms < speech_ms_max;
 }
 
 /** Handles one event of the server. */
@@ -172,9 +173,7 @@ function handleConversationEvent(
       conversation.said("caller", event.text);
       break;
     case "response_created":
-      beginResponse(responses, event.response_id);
-      state.isResponseDue = false;
-      state.hasAudio = false;
+      handleResponseCreated(state, playback, event.response_id);
       break;
     case "audio":
       if (!isCanceled) playAudio(state, playback, event);
@@ -193,6 +192,7 @@ function handleConversationEvent(
       break;
     case "response_done":
       if (!isCanceled) playback.finish();
+      else remindOfGreeting(state);
       endResponse(responses, event.response_id, event.ok);
       if (!isCanceled && event.ok) state.tool_calls.handleResponseEnd(state.hasAudio);
       restartSilence(state);
@@ -206,12 +206,33 @@ function handleConversationEvent(
   }
 }
 
+function handleResponseCreated(
+  state: RealtimeConversation,
+  playback: Playback,
+  response_id: string,
+): void {
+  // One that was not requested is the server's own: it follows the end of the speech, reported or not.
+  const isRequested = state.responses.current?.id === null;
+  beginResponse(state.responses, response_id);
+  state.isResponseDue = false;
+  state.hasAudio = false;
+  if (isRequested && isCallerSpeaking(state)) interrupt(state, playback, { next: false });
+}
+
+/** Lets the next response begin with a greeting that was canceled before the caller heard any of it. */
+function remindOfGreeting(state: RealtimeConversation): void {
+  const reminder = state.isGreetingDue ? greetingReminder(state.plan) : null;
+  state.isGreetingDue = false;
+  if (reminder !== null) sendText(state, reminder, "system");
+}
+
 function playAudio(
   state: RealtimeConversation,
   playback: Playback,
   audio: Extract<ServerEvent, { type: "audio" }>,
 ): void {
   state.hasAudio = true;
+  state.isGreetingDue = false;
   state.conversation.audible();
   if (!playback.play(audio)) state.fail("a response exceeded the audio limit");
 }
@@ -236,9 +257,13 @@ function interrupt(
   state.tool_calls.handleInterruption();
 }
 
-function sendText({ socket }: RealtimeConversation, text: string): void {
+function sendText(
+  { socket }: RealtimeConversation,
+  text: string,
+  role: "user" | "system" = "user",
+): void {
   const content = [{ type: "input_text", text }];
-  const item = { type: "message", role: "user", content };
+  const item = { type: "message", role, content };
   socket.send({ type: "conversation.item.create", item });
 }
 

@@ -248,6 +248,57 @@ test("stops playback when the caller speaks, reports what was played to the serv
   assert.equal(connection.eventsOf("conversation.item.truncate").length, 1);
 });
 
+/** The texts that were sent to the model in this role. */
+function textsOf(events: readonly Readonly<Record<string, unknown>>[], role: string): string[] {
+  return events.flatMap(({ item }) => {
+    const sent = item as { role?: string; content?: [{ text: string }] };
+    return sent.role === role ? [sent.content![0].text] : [];
+  });
+}
+
+test("is silent while a caller speaks who began before a requested response was created, and greets the caller afterwards", async () => {
+  stub.script({ answer: () => null });
+  const { line, media, said, events } = converse();
+  const connection = await line();
+  await until(() => connection.eventsOf("response.create").length === 1);
+  connection.send({ type: "input_audio_buffer.speech_started" });
+  connection.say({ say: "Good day.", held: true });
+  const texts = () => textsOf(connection.eventsOf("conversation.item.create"), "system");
+  await until(() => texts().length === 1);
+  assert.equal(connection.eventsOf("response.cancel").length, 1);
+  assert.equal(media.queued_ms(), 0);
+  assert.deepEqual(events, []);
+  assert.ok(texts()[0]!.endsWith(JSON.stringify(plan.greeting)), texts()[0]);
+  connection.send({ type: "input_audio_buffer.speech_stopped" });
+  connection.say({ say: "Good day. Yes?", held: true });
+  await until(() => media.queued_ms() === 1_000);
+  // The greeting is not due again.
+  connection.send({ type: "input_audio_buffer.speech_started" });
+  await until(() => said("agent").length === 1);
+  connection.send({ type: "input_audio_buffer.speech_stopped" });
+  connection.say({ say: "As I said" });
+  await until(() => said("agent").length === 2);
+  assert.deepEqual(said("agent"), ["Good day. Yes? …", "As I said"]);
+  assert.equal(texts().length, 1);
+  assert.equal(connection.eventsOf("response.create").length, 1);
+});
+
+test("a key cancels a response that is not created yet, also if the caller then speaks", async () => {
+  stub.script({ answer: () => null });
+  const { line, session, media } = converse({ greeting: "" });
+  const connection = await line();
+  await until(() => connection.eventsOf("response.create").length === 1);
+  session.digit("1");
+  connection.send({ type: "input_audio_buffer.speech_started" });
+  connection.send({ type: "input_audio_buffer.speech_stopped" });
+  connection.say({ say: "Late", held: true });
+  await until(() => connection.eventsOf("response.cancel").length === 1);
+  connection.say({ say: "You pressed 1", tone_ms: 700, held: true });
+  await until(() => media.queued_ms() > 0);
+  await until(() => media.queued_ms() === 700);
+  assert.deepEqual(textsOf(connection.eventsOf("conversation.item.create"), "system"), []);
+});
+
 test("reports for each queued item how much of it was played", async () => {
   const { line, media, time, hasSaid } = converse();
   const connection = await line();

@@ -88,7 +88,7 @@ export function cancelResponse(
   state.isWanted = false;
   const id = state.current?.id ?? null;
   if (id !== null && !state.canceled.has(id)) cancelId(state, id);
-  else if (state.current !== null && id === null) state.isNextCanceled = next;
+  else if (state.current !== null && id === null) state.isNextCanceled ||= next;
   return id;
 }
 

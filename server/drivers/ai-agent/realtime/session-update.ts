@@ -53,3 +53,9 @@ export function greetingInstructions({ greeting, language }: AiAgentPlan): strin
   if (greeting.trim() === "") return null;
   return `Greet the caller. Say exactly this, in the language ${language}, and nothing else: ${JSON.stringify(greeting)}`;
 }
+
+/** Returns the message that lets the next response begin with the greeting; null if there is none. */
+export function greetingReminder({ greeting, language }: AiAgentPlan): string | null {
+  if (greeting.trim() === "") return null;
+  return `The caller spoke or pressed a key before your greeting. Begin your next response with exactly this, in the language ${language}, then respond to the caller: ${JSON.stringify(greeting)}`;
+}
