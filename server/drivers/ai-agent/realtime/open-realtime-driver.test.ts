@@ -497,6 +497,29 @@ test("passes a key to the model as text, and it responds after the response in p
   assert.deepEqual(said("caller"), ["pressed 7", "pressed 1", "pressed 2"]);
 });
 
+test("responds to a key whose request is rejected because the server had begun a response by itself", async () => {
+  stub.script({ answer: ({ kind }) => (kind === "instructions" ? { say: "Good day." } : null) });
+  const { line, session, said } = converse();
+  const connection = await line();
+  const requests = () => connection.eventsOf("response.create");
+  await until(() => said("agent").length === 1);
+  connection.send({
+    type: "conversation.item.input_audio_transcription.completed",
+    transcript: "hello",
+  });
+  // By now the greeting has ended.
+  await until(() => said("caller").length === 1);
+  session.digit("1");
+  await until(() => requests().length === 2);
+  connection.say({ say: "Hello.", held: true });
+  const code = "conversation_already_has_active_response";
+  connection.send({ type: "error", error: { code, event_id: requests()[1]!["event_id"] } });
+  stub.script({ answer: ({ text }) => ({ say: `Received ${text}` }) });
+  connection.release();
+  await until(() => said("agent").includes("Received [pressed 1]"));
+  assert.equal(requests().length, 3);
+});
+
 test("fails with a logged reason when the server is silent, stalls or keeps failing", async () => {
   stub.script({ silent: true });
   const silent = converse();

@@ -16,7 +16,7 @@ export type ResponsesParts = {
 export type Responses = ResponsesParts & {
   /** `id` null: requested and not created yet, or an unknown response that blocks the requested one. */
   current: { readonly id: string | null } | null;
-  /** The event ID of the last request. */
+  /** The event ID of the last request; "": none, or it was rejected. */
   request_id: string;
   requests: number;
   /** Another response is requested once the current one ends. */
@@ -72,9 +72,11 @@ export function endResponse(state: Responses, id: string, ok: boolean): void {
 
 /** Handles the server's rejection of the client event `of`, which may be the last request. */
 export function rejectResponse(state: Responses, of: string | null, code: string | null): void {
-  if (of !== state.request_id || state.current?.id !== null) return;
-  if (code === "conversation_already_has_active_response") state.isWanted = true;
-  else settle(state, false);
+  if (of !== state.request_id) return;
+  state.request_id = "";
+  // The server had begun a response by itself, which may be known or have ended by now.
+  if (code === "conversation_already_has_active_response") requestResponse(state);
+  else if (state.current?.id === null) settle(state, false);
 }
 
 /**
