@@ -17,16 +17,20 @@ export async function prepareAiAgent(
   set_ups = 1,
 ): Promise<"ai_agent_unavailable" | null> {
   const { app, gate } = leader;
+  // The call may have ended while its texts were synthesized: nothing would close its AI agent.
+  if (!isCurrent(leader, live)) return null;
   const prepared = openAiAgent(leader, live);
   const reason = typeof prepared === "string" ? prepared : await prepared.ready();
   // A call that ended in the meantime has closed its AI agent.
   if (!isCurrent(leader, live)) return null;
+  const { account_id, id: call_id } = live.call;
   if (reason === null) {
     gate.succeeded(live.call, "set_up");
-    void watch(leader, live, set_ups);
+    watch(leader, live, set_ups).catch((err: unknown) =>
+      app.log.warn({ err, account_id, call_id }, "could not set up the AI agent of a call again"),
+    );
     return null;
   }
-  const { account_id, id: call_id } = live.call;
   app.log.warn({ account_id, call_id }, `the AI agent of a call could not be set up: ${reason}`);
   closePrepared(live);
   await recordContentFailure(leader, live.call, "set_up", `AI agent: ${reason}`);
