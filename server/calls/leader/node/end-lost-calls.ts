@@ -3,7 +3,7 @@ import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { liveLegs } from "../../state-machine/legs.ts";
 import type { Leader } from "./leader.ts";
 import { findLastSeen, recordLoss } from "./leader-statements.ts";
-import { eventsOfMissingLeg } from "./reconcile-calls.ts";
+import { dispatchMissed, eventsOfMissingLeg } from "./reconcile-calls.ts";
 
 /**
  * Ends every call of a lost node: by the CDR where it can be read, otherwise as lost when the switch was last
@@ -25,9 +25,7 @@ export async function endLostCalls(leader: Leader): Promise<void> {
       leader.dispatch(live, { type: "timeout", visit: legs.length, at: app.clock.now() });
       leader.reconcileIn(leader.times.missing_ms);
     }
-    // The party that hung up first decides the outcome.
-    missed.sort((a, b) => a.at.getTime() - b.at.getTime());
-    for (const event of missed) leader.dispatch(live, event);
+    dispatchMissed(leader, live, missed);
   }
   if (leader.is_recorded_lost) return;
   await recordLoss(app, lease, node_id);

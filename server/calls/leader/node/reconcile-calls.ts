@@ -2,7 +2,7 @@
 import type { Ending, LegRecord, LiveLeg } from "../../../drivers/voice/driver.ts";
 import { callName, legName, readLegName, type Leg } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
-import { liveLegs } from "../../state-machine/legs.ts";
+import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { isNodeLost, type Leader, type LiveCall } from "./leader.ts";
 import { recordSeen } from "./leader-statements.ts";
 
@@ -26,11 +26,27 @@ export async function reconcileCalls(leader: Leader): Promise<void> {
       else if (!live.dialing.has(leg.id))
         missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
     }
-    // The party that hung up first decides the outcome.
-    missed.sort((a, b) => a.at.getTime() - b.at.getTime());
-    for (const event of missed) leader.dispatch(live, event);
+    dispatchMissed(leader, live, missed);
   }
   await removeOrphans(leader, legs, bridges);
+}
+
+/** Dispatches events that a call missed, in their order: the party that hung up first decides the outcome. */
+export function dispatchMissed(leader: Leader, live: LiveCall, missed: readonly CallEvent[]): void {
+  // By the switch's clock, which timed all ends of which a CDR was found.
+  const ordered = missed.toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  for (const event of ordered) leader.dispatch(live, inOurTime(leader, live, event));
+}
+
+/** Times the end of a leg by the clock that timed its answer, unless only the CDR has one: clocks differ. */
+function inOurTime({ app }: Leader, { call }: LiveCall, event: CallEvent): CallEvent {
+  if (event.type !== "ended" || !event.answered_at) return event;
+  const answered_at = findLeg(call, event.leg)?.answered_at;
+  if (!answered_at) return event;
+  const talk_ms = event.at.getTime() - event.answered_at.getTime();
+  // An answer that was missed is stored late, and the end would be in the future.
+  const at_ms = Math.min(answered_at.getTime() + talk_ms, app.clock.now().getTime());
+  return { ...event, at: new Date(at_ms) };
 }
 
 function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLeg): CallEvent[] {
@@ -52,7 +68,10 @@ function isOfAnother(found: LegRecord | null | "unreadable", { initiated_at }: L
   return found.ended_at.getTime() < initiated_at.getTime() - clocks_apart_ms;
 }
 
-/** Returns the end of a leg that the switch does not show; nothing while it is still waited for. */
+/**
+ * Returns the end of a leg that the switch does not show, by the switch's clock if a CDR was found; nothing while it is
+ * still waited for.
+ */
 export async function eventsOfMissingLeg(
   leader: Leader,
   live: LiveCall,
