@@ -12,6 +12,7 @@ const noon_ms = Date.parse("2026-03-01T12:00:00Z");
 /** So many seconds after noon. */
 const time = (seconds: number) => new Date(noon_ms + seconds * 1_000);
 const hung_up = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
+const busy = { outcome: "busy", cause: 17, sip_status: 486, by: "far_end" } as const;
 
 /** A call whose legs the switch does not show any more. */
 function missing(legs: readonly Partial<Leg>[], now: Date) {
@@ -85,4 +86,19 @@ test("the party that hung up first by the switch's clock ends first, also if onl
       [1, time(160)],
     ],
   );
+});
+
+test("never dials a leg again that may have a CDR, even of a switch whose clock is behind", async () => {
+  const dialing = { state: "dialing", initiated_at: time(0), ringing_at: null } as const;
+  const outcome = async (record: LegRecord | null) => {
+    const at_switch = missing([dialing], time(60));
+    if (record) at_switch.record(1, record);
+    return (await at_switch.reconcile())[0]?.ending.outcome;
+  };
+  assert.equal(await outcome(null), "unplaced");
+  assert.equal(await outcome({ answered_at: null, ended_at: time(-240), ending: busy }), "busy");
+  assert.equal(await outcome({ answered_at: null, ended_at: time(-360), ending: busy }), "lost");
+  // Of an earlier database.
+  const older = { answered_at: null, ended_at: time(-90_000), ending: busy };
+  assert.equal(await outcome(older), "unplaced");
 });

@@ -61,11 +61,20 @@ function eventsOfLiveLeg(leader: Leader, live: LiveCall, leg: Leg, found: LiveLe
 
 /** The clocks of the switch and of this process may differ by as much. */
 const clocks_apart_ms = 300_000;
+/** No clock is wrong by as much. */
+const day_ms = 86_400_000;
 
-/** Whether the leg began after the end in the CDR: a switch keeps those of an earlier database, whose legs had the same names. */
-function isOfAnother(found: LegRecord | null | "unreadable", { initiated_at }: Leg): boolean {
+/**
+ * Whether the end in the CDR is that long before the leg began: a switch keeps CDRs of an earlier database, whose legs
+ * had the same names.
+ */
+function endedBefore(
+  found: LegRecord | null | "unreadable",
+  { initiated_at }: Leg,
+  ms: number,
+): boolean {
   if (found === null || found === "unreadable") return false;
-  return found.ended_at.getTime() < initiated_at.getTime() - clocks_apart_ms;
+  return found.ended_at.getTime() < initiated_at.getTime() - ms;
 }
 
 /**
@@ -79,7 +88,7 @@ export async function eventsOfMissingLeg(
 ): Promise<CallEvent[]> {
   const ended = { type: "ended", leg: leg.id } as const;
   const found = await leader.session.findCdr(legName(live.call, leg));
-  const record = isOfAnother(found, leg) ? null : found;
+  const record = endedBefore(found, leg, clocks_apart_ms) ? null : found;
   if (record !== null && record !== "unreadable") {
     const { answered_at, ended_at, ending } = record;
     return [{ ...ended, ending, answered_at, at: ended_at }];
@@ -95,8 +104,10 @@ export async function eventsOfMissingLeg(
     leader.reconcileIn(left_ms);
     return [];
   }
+  // A CDR that seems to be of another leg may be this one's, from a switch whose clock is behind.
+  const hasNoCdr = found === null || endedBefore(found, leg, day_ms);
   // The previous node leader stored the dial, but died before the switch got it.
-  const was_never_placed = record === null && live.adopted && leg.state === "dialing" && !isGone;
+  const was_never_placed = hasNoCdr && live.adopted && leg.state === "dialing" && !isGone;
   const ending = was_never_placed ? unplaced : lost;
   // The time after the switch was last seen is not billed.
   return [{ ...ended, ending, at: missing.gone_at }];
