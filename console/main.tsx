@@ -6,10 +6,12 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/query-client.ts";
+import { followSession } from "./shell/follow-session.ts";
 import { reloadOnceAfterUpgrade } from "./shell/reload-after-upgrade.ts";
 import { router } from "./routes.ts";
 
 reloadOnceAfterUpgrade();
+followSession();
 createRoot(document.querySelector("#root")!).render(
   <StrictMode>
     <CSPProvider disableStyleElements>

@@ -2,6 +2,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./api-types.ts";
 import { holdWhileDescribed } from "./described-write.ts";
 import { ApiProblem } from "./problem.ts";
+import { reportUnauthorized } from "./session-changes.ts";
 
 /** Makes every failure an ApiProblem, so that no caller looks at a status. */
 const problems: Middleware = {
@@ -39,12 +40,13 @@ export async function body<Data>(
   return (await sent).data!;
 }
 
-/** Reads the error that a response describes. */
+/** Reads the error that a response describes. The session may have ended if it is a 401. */
 export async function readProblem(response: Response): Promise<ApiProblem> {
   const problem = (await response.json().catch(() => null)) as Partial<
     Record<"type" | "detail" | "message", string> & Pick<ApiProblem, "errors">
   > | null;
   const { status, headers } = response;
+  if (status === 401) reportUnauthorized();
   return new ApiProblem(
     status,
     problem?.type ?? "unknown",

@@ -1,5 +1,7 @@
 import { useEffect, useMemo } from "react";
 import type { webhooks } from "./api-types.ts";
+import { api } from "./client.ts";
+import { ApiProblem } from "./problem.ts";
 import { queryClient } from "./query-client.ts";
 
 type EventType = keyof webhooks | "chat.campaign.progress" | "voice.campaign.progress";
@@ -82,11 +84,19 @@ channel.addEventListener("message", ({ data: message }: MessageEvent<Message>) =
 });
 broadcast({ kind: "hello" });
 
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) return holdStream();
+document.addEventListener("visibilitychange", () => (document.hidden ? release() : holdStream()));
+
+/** Ends this tab's stream: the next one may be of another user, who must not resume at an event of this one. */
+export function endStream(): void {
+  release();
+  last_id = null;
+  isBehind = false;
+}
+
+function release(): void {
   holding?.abort();
   holding = null;
-});
+}
 
 function listenersOf(type: string): Set<Listener> {
   const found = listeners.get(type) ?? new Set();
@@ -104,7 +114,8 @@ function listenTo(types: readonly string[]): void {
 
 /** Streams as soon as no other tab does, until this one is hidden. */
 function holdStream(): void {
-  if (holding || document.hidden || listeners.size === 0) return;
+  const isHeard = [...listeners.values()].some(({ size }) => size > 0);
+  if (holding || document.hidden || !isHeard) return;
   holding = new AbortController();
   const { signal } = holding;
   const ended = new Promise<void>((resolve) => {
@@ -139,8 +150,15 @@ function connect(): void {
     if (source?.readyState !== EventSource.CLOSED) return;
     isBehind = last_id === null;
     disconnect();
-    retrying = setTimeout(connect, retry_ms);
+    retrying = setTimeout(() => void reconnect(holding!.signal), retry_ms);
   });
+}
+
+/** The stream does not say why it was refused: an answer of the API does, and a 401 leads to the sign-in. */
+async function reconnect(signal: AbortSignal): Promise<void> {
+  const error = await api.GET("/api/v1/me").catch((caught: unknown) => caught);
+  const hasEnded = error instanceof ApiProblem && error.status === 401;
+  if (!hasEnded && !signal.aborted) connect();
 }
 
 function disconnect(): void {

@@ -1,7 +1,8 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Menu, X } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
+import { endStream } from "../api/live.ts";
 import type { Me } from "../api/me.ts";
 import { Logo } from "../ui/logo.tsx";
 import { Toasts } from "../ui/toasts.tsx";
@@ -15,6 +16,8 @@ const route = getRouteApi("/shell");
 /** The frame of every page behind the sign-in: a column at the side, or on a phone a bar with a menu. */
 export function Shell() {
   const { me } = route.useRouteContext();
+  // The pages outside have nobody to stream for.
+  useEffect(() => endStream, []);
   return (
     <div className="flex min-h-screen flex-col md:flex-row">
       <a

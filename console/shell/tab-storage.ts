@@ -3,9 +3,12 @@ import type { Me } from "../api/me.ts";
 
 const owner_key = "kept-for";
 
+/** Names a user of an account. */
+export const ownerOf = ({ account, user }: Me): string => `${account.id}/${user.id}`;
+
 /** Removes what the tab has kept for another user. */
-export function keepFor({ account, user }: Me): void {
-  const owner = `${account.id}/${user.id}`;
+export function keepFor(me: Me): void {
+  const owner = ownerOf(me);
   if (sessionStorage.getItem(owner_key) === owner) return;
   removeKept();
   sessionStorage.setItem(owner_key, owner);

@@ -13,6 +13,76 @@ test("a page that needs a session leads to the sign-in and back to itself", asyn
   await expect(page.getByRole("heading", { name: "Leads" })).toBeFocused();
 });
 
+test("the end of the session leads to the sign-in and back to the page", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const streams = () =>
+    page.evaluate(async () => (await navigator.locks.query()).held!.map(({ name }) => name));
+  await openPage("/leads");
+  await expect.poll(streams).toEqual(["trunkline-live"]);
+  await page.context().clearCookies();
+  await page.getByRole("link", { name: "Calls", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
+  await expect.poll(streams).toEqual([]);
+  await signIn(page, service.demo.console);
+  await expect(page).toHaveURL(`${service.url}/calls`);
+  await expect(page.getByRole("heading", { name: "Calls" })).toBeFocused();
+});
+
+test("the end of the session asks before it leaves a page with unsaved changes", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/settings/account");
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("Not saved yet");
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "Save" }).first().click();
+  const question = page.getByRole("dialog", { name: "Discard your changes?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await expect(name).toHaveValue("Not saved yet");
+  await page.getByRole("link", { name: "Leads", exact: true }).click();
+  await question.getByRole("button", { name: "Discard changes" }).click();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
+});
+
+test("a sign-in in another tab shows this tab to that user", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const token = service.demo.tokens["account"]!;
+  const person = {
+    name: "Nora Next",
+    email: "nora.next@demo.example",
+    password: "a good first password",
+  };
+  const { email, password } = person;
+  const send = (path: string, json: object) =>
+    fetch(`${service.url}/api/v1/${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "sec-fetch-site": "same-origin",
+      },
+      body: JSON.stringify(json),
+    });
+  const made = await send("users", { name: person.name, email });
+  const { id } = await made.json();
+  const link = await (await send(`users/${id}/sign-in-link`, {})).json();
+  await openPage("/settings/profile");
+  const other = await page.context().newPage();
+  await other.goto(service.url + link.path);
+  await other.getByLabel("New password").fill(password);
+  await other.getByRole("button", { name: "Sign in" }).click();
+  await other.getByRole("button", { name: person.name }).waitFor();
+  await expect(page.getByRole("button", { name: person.name })).toBeVisible();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue(person.name);
+});
+
 test("a wrong password is reported, and both fields keep what was typed", async ({
   page,
   service,

@@ -5,6 +5,7 @@ import { api, body } from "../../api/client.ts";
 import { meQuery } from "../../api/me.ts";
 import { signWithPasskey } from "../../api/passkeys.ts";
 import { queryClient } from "../../api/query-client.ts";
+import { reportSignIn } from "../../api/session-changes.ts";
 import type { SignIn, SignInBody } from "./sign-in-body.ts";
 
 /** Signs in, and opens a page of the console once that is complete. */
@@ -15,6 +16,7 @@ export function useSignIn(to: string): SignIn {
     onSuccess: async ({ signed_in }) => {
       if (!signed_in) return;
       queryClient.clear();
+      reportSignIn();
       await queryClient.query({ ...meQuery, staleTime: "static" });
       await navigate({ href: to, replace: true });
     },
