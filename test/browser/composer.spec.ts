@@ -104,12 +104,22 @@ test("a campaign whose answer is lost is sent once when it is sent again", async
   await page.getByRole("button", { name: "Send to 1", exact: true }).click();
   await expect(page.getByText("The server cannot be reached")).toBeVisible();
   await page.unroute("**/api/v1/chat/campaigns");
+  await page.getByRole("button", { name: "Change" }).click();
+  await page.getByLabel("Campaign name").fill("Twice");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await page.getByRole("button", { name: "Send to 1", exact: true }).click();
+  await expect(page.getByRole("alert")).toContainText(
+    "An earlier version of this draft was already sent",
+  );
+  await page.getByRole("button", { name: "Change" }).click();
+  await page.getByLabel("Campaign name").fill("Once");
   await page.reload();
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   await page.getByRole("button", { name: "Send to 1", exact: true }).dblclick();
   await expect(page.getByRole("heading", { name: "Once", level: 1 })).toBeFocused();
   await page.getByRole("link", { name: "Campaigns", exact: true }).click();
   await expect(page.getByRole("row", { name: /Once/ })).toHaveCount(1);
+  await expect(page.getByRole("row", { name: /Twice/ })).toHaveCount(0);
 });
 
 test("a draft and its recipients are not shown to another user who signs in in the tab", async ({

@@ -112,7 +112,8 @@ function LeftOutList({ left_out }: { readonly left_out: readonly LeftOut[] }) {
 
 /** A changed draft whose first sending was not answered may have been sent. */
 function SendError({ error, list }: { readonly error: Error | null } & Pick<Props, "list">) {
-  const isReused = error instanceof ApiProblem && error.type.endsWith("idempotency-mismatch");
+  const isReused =
+    error instanceof ApiProblem && error.errors.some(({ field }) => field === "Idempotency-Key");
   if (!isReused) return <FormError error={error} />;
   return (
     <p role="alert" className="text-danger">
