@@ -181,6 +181,7 @@ const newChatCampaign = createRoute({
   path: "/chat/campaigns/new",
   staticData: { title: "New chat campaign", permission: "chat.campaigns.create" },
   validateSearch: readComposerSearch,
+  remountDeps: ({ search: { to } }) => to,
   component: lazyRouteComponent(
     () => import("./pages/chat/composer/composer-page.tsx"),
     "ComposerPage",
@@ -283,6 +284,7 @@ const newVoiceCampaign = createRoute({
   path: "/voice/campaigns/new",
   staticData: { title: "New voice campaign", permission: "voice.campaigns.create" },
   validateSearch: readVoiceComposerSearch,
+  remountDeps: ({ search: { to } }) => to,
   component: lazyRouteComponent(
     () => import("./pages/voice/composer/voice-composer-page.tsx"),
     "VoiceComposerPage",

@@ -61,7 +61,19 @@ test("a person is called, seen live on the timeline, and written to", async ({
   await expect(timeline).toContainText(/Call: (ringing|in progress|completed)/);
   await page.getByRole("link", { name: "Message" }).click();
   await expect(page.getByLabel("Numbers")).toHaveValue("+919876500024,Kathleen Antonelli");
-  await expect(page.getByText("You continue the draft")).toBeHidden();
+  const continued = page.getByText("You continue the draft");
+  const name = page.getByLabel("Campaign name");
+  await expect(continued).toBeHidden();
+  await name.fill("Only to her");
+  await page.reload();
+  await expect(name).toHaveValue("Only to her");
+  await follow(page, "/chat/campaigns/new");
+  await expect(name).toHaveValue("Another");
+  await expect(continued).toBeVisible();
+  await page.getByRole("button", { name: "Discard draft" }).click();
+  await page.getByRole("button", { name: "Discard", exact: true }).click();
+  await page.goBack();
+  await expect(name).toHaveValue("Only to her");
   expect(problems).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 // The draft of a campaign: has one idempotency key, so that it is sent once.
 import Papa from "papaparse";
-import { draftStore } from "../../campaigns/draft-store.ts";
+import { draftStore, type DraftStore } from "../../campaigns/draft-store.ts";
 import { empty_audience, type AudienceDraft } from "../../campaigns/use-audience.ts";
 import type { ComposerSearch } from "../campaigns-search.ts";
 
@@ -13,12 +13,17 @@ export type Draft = AudienceDraft & {
   readonly scheduled_at: string;
 };
 
-export const drafts = draftStore("chat-campaign-draft", newDraft, ["chat_number_id"]);
-
-/** Returns the draft of this tab with the given template, or a new draft to one person. */
-export function beginDraft({ to, name, template }: ComposerSearch): Draft {
+/** The draft of this tab, or a draft to one person beside it. */
+export function draftsFor({ to, name }: ComposerSearch): DraftStore<Draft> {
   const line = name === undefined ? [to] : [to, name];
-  const draft = to === undefined ? drafts.read() : { ...newDraft(), list: Papa.unparse([line]) };
+  const list = to === undefined ? "" : Papa.unparse([line]);
+  const key = to === undefined ? "chat-campaign-draft" : `chat-campaign-draft ${to}`;
+  return draftStore(key, () => ({ ...newDraft(), list }), ["chat_number_id"]);
+}
+
+/** Returns the kept draft, or a new one, with the given template. */
+export function beginDraft(drafts: DraftStore<Draft>, { template }: ComposerSearch): Draft {
+  const draft = drafts.read();
   return template === undefined ? draft : { ...draft, template_id: String(template), mapping: {} };
 }
 

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { templatesQuery } from "../../../api/chat.ts";
 import { queryClient } from "../../../api/query-client.ts";
 import type { FieldErrors } from "../../campaigns/use-audience.ts";
 import { missingRecipients, useCampaignDraft } from "../../campaigns/use-campaign-draft.ts";
-import { beginDraft, drafts, type Draft } from "./draft.ts";
+import { beginDraft, draftsFor, type Draft } from "./draft.ts";
 import { previewDraft, sendDraft, type ReadyChatDraft } from "./submit-draft.ts";
 
 const route = getRouteApi("/shell/chat/campaigns/new");
@@ -14,14 +14,24 @@ const route = getRouteApi("/shell/chat/campaigns/new");
 export function useComposer() {
   const search = route.useSearch();
   const navigate = useNavigate();
-  // Only once: a reload keeps what was changed since.
-  useEffect(() => void navigate({ to: ".", search: {}, replace: true, resetScroll: false }), []);
+  const [drafts] = useState(() => draftsFor(search));
+  // Only once: a reload keeps what was changed since. The person says which draft it is.
+  useEffect(
+    () =>
+      void navigate({
+        to: ".",
+        search: { ...search, template: undefined },
+        replace: true,
+        resetScroll: false,
+      }),
+    [],
+  );
   const { data: templates = [] } = useQuery(templatesQuery);
   const templateOf = ({ template_id }: Draft) =>
     templates.find(({ id }) => String(id) === template_id);
   const composer = useCampaignDraft({
     drafts,
-    begin: () => beginDraft(search),
+    begin: () => beginDraft(drafts, search),
     keysOf: (draft: Draft) => templateOf(draft)?.variables.map(({ key }) => key) ?? [],
     missingIn,
     preview: previewDraft,

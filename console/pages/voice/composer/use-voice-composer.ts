@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { queryClient } from "../../../api/query-client.ts";
 import { aiAgentsQuery, menusQuery, voiceFilesQuery } from "../../../api/voice.ts";
 import { placeholdersOf } from "../../../from-server.ts";
 import type { FieldErrors } from "../../campaigns/use-audience.ts";
 import { missingRecipients, useCampaignDraft } from "../../campaigns/use-campaign-draft.ts";
 import { launchVoiceDraft, previewVoiceDraft, type ReadyVoiceDraft } from "./submit-voice-draft.ts";
-import { beginVoiceDraft, voice_drafts, type VoiceDraft } from "./voice-draft.ts";
+import { beginVoiceDraft, voiceDraftsFor, type VoiceDraft } from "./voice-draft.ts";
 
 const route = getRouteApi("/shell/voice/campaigns/new");
 
@@ -15,8 +15,13 @@ const route = getRouteApi("/shell/voice/campaigns/new");
 export function useVoiceComposer() {
   const search = route.useSearch();
   const navigate = useNavigate();
-  // Only once: a reload keeps what was changed since.
-  useEffect(() => void navigate({ to: ".", search: {}, replace: true, resetScroll: false }), []);
+  const [drafts] = useState(() => voiceDraftsFor(search));
+  // Only once: a reload keeps what was changed since. The number says which draft it is.
+  const { to } = search;
+  useEffect(
+    () => void navigate({ to: ".", search: { to }, replace: true, resetScroll: false }),
+    [],
+  );
   const { data: files = [], isSuccess, error } = useQuery(voiceFilesQuery);
   const { data: menus = [] } = useQuery(menusQuery);
   const { data: agents = [] } = useQuery(aiAgentsQuery);
@@ -30,8 +35,8 @@ export function useVoiceComposer() {
     };
   };
   const composer = useCampaignDraft({
-    drafts: voice_drafts,
-    begin: () => beginVoiceDraft(search),
+    drafts,
+    begin: () => beginVoiceDraft(drafts, search),
     keysOf: (draft: VoiceDraft) => {
       const { script, menu, agent } = contentOf(draft);
       return variablesOf([script, menu?.nodes, agent]);

@@ -1,6 +1,6 @@
 // The draft of a voice campaign: has one idempotency key, so that no person is called twice.
 import type { CallType } from "../../../api/voice.ts";
-import { draftStore } from "../../campaigns/draft-store.ts";
+import { draftStore, type DraftStore } from "../../campaigns/draft-store.ts";
 import { empty_audience, type AudienceDraft } from "../../campaigns/use-audience.ts";
 import type { VoiceComposerSearch } from "../voice-search.ts";
 
@@ -19,11 +19,18 @@ export type VoiceDraft = AudienceDraft & {
   readonly callback_url: string;
 };
 
-export const voice_drafts = draftStore("voice-campaign-draft", newDraft, []);
+/** The draft of this tab, or a draft to one number beside it. */
+export function voiceDraftsFor({ to }: VoiceComposerSearch): DraftStore<VoiceDraft> {
+  const key = to === undefined ? "voice-campaign-draft" : `voice-campaign-draft ${to}`;
+  return draftStore(key, () => ({ ...newDraft(), list: to ?? "" }), []);
+}
 
-/** Returns the draft of this tab with the given voice file and kind of call, or a new draft to one number. */
-export function beginVoiceDraft({ to, file, kind }: VoiceComposerSearch): VoiceDraft {
-  const draft = to === undefined ? voice_drafts.read() : { ...newDraft(), list: to };
+/** Returns the kept draft, or a new one, with the given voice file and kind of call. */
+export function beginVoiceDraft(
+  drafts: DraftStore<VoiceDraft>,
+  { file, kind }: VoiceComposerSearch,
+): VoiceDraft {
+  const draft = drafts.read();
   if (file === undefined) return draft;
   const call_type = kind ?? draft.call_type;
   return { ...draft, call_type, voice_file_id: String(file), mapping: {} };
