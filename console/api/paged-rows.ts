@@ -7,11 +7,17 @@ export function pagedRows<Row>(
   readonly rows: readonly Row[];
   readonly loading: boolean;
   readonly loadMore: (() => void) | undefined;
+  readonly tryAgain: (() => void) | undefined;
 } {
-  const { data, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { data, isPending, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
+  // A refresh that is on its way is not cancelled.
+  const load = () => void fetchNextPage({ cancelRefetch: false });
+  const canLoad = hasNextPage && !isFetching;
   return {
     rows: data?.pages.flatMap((page) => page.data) ?? [],
     loading: isPending,
-    loadMore: hasNextPage && !isFetchingNextPage ? () => void fetchNextPage() : undefined,
+    // A table loads by itself, so a page that was refused would be requested without end.
+    loadMore: canLoad && !isFetchNextPageError ? load : undefined,
+    tryAgain: canLoad && isFetchNextPageError ? load : undefined,
   };
 }

@@ -1,5 +1,6 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { Button } from "./button.tsx";
 
 export type Column<Row> = {
   readonly header: string;
@@ -26,6 +27,8 @@ type Props<Row> = {
   readonly loading: boolean;
   /** Loads the next page when the end comes near; absent when there is none. */
   readonly loadMore?: (() => void) | undefined;
+  /** Loads the next page after it could not be loaded; absent otherwise. */
+  readonly tryAgain?: (() => void) | undefined;
   readonly selection?: Selection | undefined;
 };
 
@@ -33,7 +36,7 @@ const row_px = 49;
 
 /** A table of any length, of which only the rows in view and some around them are in the page. */
 export function DataTable<Row>(props: Props<Row>) {
-  const { label, rows, keyOf, loading, loadMore, selection } = props;
+  const { label, rows, keyOf, loading, loadMore, tryAgain, selection } = props;
   const [shows_all, setShowsAll] = useState(false);
   const has_wide = props.columns.some(({ wide }) => wide);
   const columns = shows_all ? props.columns.map(narrow) : props.columns;
@@ -67,7 +70,7 @@ export function DataTable<Row>(props: Props<Row>) {
         className="w-full text-left"
         aria-label={label}
         aria-busy={loading}
-        aria-rowcount={loadMore ? -1 : rows.length + 1}
+        aria-rowcount={loadMore || tryAgain ? -1 : rows.length + 1}
       >
         <TableHead columns={columns} rows={rows} keyOf={keyOf} selection={selection} />
         <tbody ref={body}>
@@ -92,6 +95,17 @@ export function DataTable<Row>(props: Props<Row>) {
           {loading && rows.length === 0 && <LoadingRows columns={columns.length} />}
         </tbody>
       </table>
+      {tryAgain && <NotLoaded onTryAgain={tryAgain} />}
+    </div>
+  );
+}
+
+/** The end of the rows, after which there are more. The page has the reason. */
+function NotLoaded({ onTryAgain }: { readonly onTryAgain: () => void }) {
+  return (
+    <div className="border-line sticky left-0 flex flex-wrap items-center gap-3 border-t px-4 py-2.5 max-md:px-2">
+      <span className="text-muted">The rows that follow could not be loaded.</span>
+      <Button onClick={onTryAgain}>Try again</Button>
     </div>
   );
 }

@@ -56,6 +56,40 @@ test("settings of the account are changed by section, and a violation is at its 
   expect(problems).toEqual([]);
 });
 
+test("a next page that is refused is requested again only when somebody asks for it", async ({
+  openPage,
+  page,
+}) => {
+  let requests = 0;
+  let isRefused = true;
+  await page.route("**/api/v1/audit?*", async (route) => {
+    if (new URL(route.request().url()).searchParams.has("cursor")) {
+      requests += 1;
+      return isRefused
+        ? route.fulfill({ status: 403, json: { detail: "Not this page" } })
+        : route.fulfill({ json: { data: [], next_cursor: null } });
+    }
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), next_cursor: "next" } });
+  });
+  await openPage("/settings/audit");
+  const again = page.getByRole("button", { name: "Try again" });
+  await expect(again).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveText("Not this page");
+  await expect(page.getByRole("row")).not.toHaveCount(0);
+  expect(requests).toBe(1);
+  const answered = page.waitForResponse(/cursor=/);
+  await again.click();
+  await answered;
+  await expect(again).toBeVisible();
+  expect(requests).toBe(2);
+  isRefused = false;
+  await again.click();
+  await expect(again).toBeHidden();
+  await expect(page.getByRole("alert")).toBeHidden();
+  expect(requests).toBe(3);
+});
+
 /** Requests of the API as the account's owner, and the command line. */
 function programOf({ url, data_dir, demo }: Service) {
   const send = async (method: string, path: string, body?: BodyInit): Promise<unknown> => {

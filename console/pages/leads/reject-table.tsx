@@ -9,12 +9,14 @@ export function RejectTable({
   rows,
   loading = false,
   loadMore,
+  tryAgain,
 }: {
   readonly label: string;
   readonly workspace: number;
   readonly rows: readonly LeadReject[];
   readonly loading?: boolean;
   readonly loadMore?: (() => void) | undefined;
+  readonly tryAgain?: (() => void) | undefined;
 }) {
   const { describe } = useImportFields(workspace);
   return (
@@ -24,6 +26,7 @@ export function RejectTable({
       keyOf={({ row }) => row}
       loading={loading}
       loadMore={loadMore}
+      tryAgain={tryAgain}
       columns={[
         { header: "Row", cell: ({ row }) => <span className="tabular-nums">{row}</span> },
         {

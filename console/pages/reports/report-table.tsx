@@ -23,6 +23,7 @@ export function ReportTable<Row extends Totals, Totals>({
   error,
   loading,
   loadMore,
+  tryAgain,
 }: {
   readonly label: string;
   readonly rows: readonly Row[];
@@ -34,6 +35,7 @@ export function ReportTable<Row extends Totals, Totals>({
   readonly error: Error | null;
   readonly loading: boolean;
   readonly loadMore: (() => void) | undefined;
+  readonly tryAgain: (() => void) | undefined;
 }): ReactNode {
   const keyed = rows.map((row, key) => ({ row, key }));
   const columns: readonly Column<(typeof keyed)[number]>[] = [
@@ -69,6 +71,7 @@ export function ReportTable<Row extends Totals, Totals>({
         rows={keyed}
         loading={loading}
         loadMore={loadMore}
+        tryAgain={tryAgain}
         keyOf={({ key }) => key}
       />
     </>
