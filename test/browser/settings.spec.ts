@@ -56,6 +56,40 @@ test("settings of the account are changed by section, and a violation is at its 
   expect(problems).toEqual([]);
 });
 
+test("a saved setting keeps what somebody else has changed in its section", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const account = async (method: "GET" | "PATCH", json?: object) => {
+    const answer = await fetch(`${service.url}/api/v1/account`, {
+      method,
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        ...(json ? { "content-type": "application/json" } : {}),
+      },
+      ...(json ? { body: JSON.stringify(json) } : {}),
+    });
+    return (await answer.json()) as {
+      calls: { calling_to: string; talk_minutes_max: number };
+    };
+  };
+  const { calls: before } = await account("GET");
+  const { calling_to, talk_minutes_max } = before;
+  await openPage("/settings/account");
+  const calls = sectionOf(page, "Calls");
+  const longest = calls.getByLabel("Longest conversation in minutes");
+  await expect(longest).toHaveValue(String(talk_minutes_max));
+  await account("PATCH", { calls: { calling_to: "20:00" } });
+  await longest.fill("44");
+  await calls.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved", { exact: true })).toBeVisible();
+  expect(await account("GET")).toMatchObject({
+    calls: { calling_to: "20:00", talk_minutes_max: 44 },
+  });
+  await account("PATCH", { calls: { calling_to, talk_minutes_max } });
+});
+
 test("a next page that is refused is requested again only when somebody asks for it", async ({
   openPage,
   page,

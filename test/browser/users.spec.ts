@@ -75,3 +75,29 @@ test("an invited person joins, sees the other session, ends it, and is deactivat
   await theirs.context().close();
   await other.context().close();
 });
+
+test("a changed name keeps the address that somebody else has changed", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const send = async (method: string, path: string, body: object) => {
+    const answer = await fetch(`${service.url}/api/v1/${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as { id: number };
+  };
+  const { id } = await send("POST", "users", { name: "Uma Two", email: "uma@demo.example" });
+  await page.setViewportSize({ width: 1_280, height: 6_000 });
+  await openPage("/settings/users");
+  await page.getByRole("button", { name: "Uma Two" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("Uma Three");
+  await send("PATCH", `users/${id}`, { email: "uma.new@demo.example" });
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("row", { name: /Uma Three/ })).toContainText("uma.new@demo.example");
+});

@@ -71,11 +71,23 @@ test("a change of one setting keeps the others", async ({ openPage, page, servic
   await openPage("/voice/files/1");
   await expect(page.getByRole("combobox", { name: "Menu" })).toHaveValue("1");
   await expect(page.getByRole("combobox", { name: "AI agent" })).toHaveValue("1");
-  await page.getByLabel("Name", { exact: true }).fill("Demo message");
+  const file = async (patch?: object) => {
+    const answer = await fetch(`${service.url}/api/v1/voice/files/1`, {
+      method: patch ? "PATCH" : "GET",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        ...(patch ? { "content-type": "application/json" } : {}),
+      },
+      ...(patch ? { body: JSON.stringify(patch) } : {}),
+    });
+    return (await answer.json()) as { name: string };
+  };
+  const { name } = await file();
+  // Somebody else changes it while the page is open.
+  await file({ opt_out_key: "8" });
+  await page.getByLabel("Name", { exact: true }).fill("Renamed");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
-  const answer = await fetch(`${service.url}/api/v1/voice/files/1`, {
-    headers: { authorization: `Bearer ${service.demo.tokens["account"]}` },
-  });
-  expect(await answer.json()).toMatchObject({ menu_id: 1, ai_agent_id: 1, opt_out_key: "9" });
+  expect(await file({ name })).toMatchObject({ menu_id: 1, ai_agent_id: 1, opt_out_key: "8" });
+  await file({ opt_out_key: "9" });
 });

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { voiceFileQuery, voiceFilesQuery, type VoiceFile } from "../../api/voice.ts";
-import { changedParts, type FormValues } from "../../ui/form-fields.tsx";
+import { patchBetween, type FormValues } from "../../ui/form-fields.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { SelectField } from "../../ui/select-field.tsx";
 import {
@@ -33,10 +33,7 @@ const json = (values: FormValues) =>
   );
 
 /** Only what changed is sent: the other file may have been archived. */
-const patchOf = (values: FormValues, saved: FormValues) => {
-  const changed = changedParts(json(saved), json(values));
-  return Object.keys(changed).length === 0 ? json(values) : changed;
-};
+const patchOf = (values: FormValues, saved: FormValues) => patchBetween(json(saved), json(values));
 
 /** The voice files that calls play by themselves. */
 export function CallAudioSection({ account: { calls }, onChanged }: SectionProps) {

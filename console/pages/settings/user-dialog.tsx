@@ -8,6 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { patchBetween } from "../../ui/form-fields.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -55,19 +56,21 @@ function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void
   const { register, handleSubmit, setError, formState } = useForm<Values>({
     defaultValues: { name: user.name, email: user.email, role_id: String(user.role_id ?? "") },
   });
+  const { errors, defaultValues } = formState;
   const [formError, setFormError] = useState<Error | null>(null);
   const save = useMutation({
-    mutationFn: ({ name, email, role_id }: Values) =>
-      updateUser(user.id, {
+    mutationFn: (values: Values) => {
+      const json = ({ name, email, role_id }: Values) => ({
         name,
         email,
         ...(user.is_owner ? {} : { role_id: readRole(role_id) }),
-      }),
+      });
+      return updateUser(user.id, patchBetween(json(defaultValues as Values), json(values)));
+    },
     onSuccess: onDone,
     onError: (error) =>
       setFormError(showFieldErrors(error, ["name", "email", "role_id"], setError)),
   });
-  const { errors } = formState;
   return (
     <form
       className="flex flex-col gap-4"

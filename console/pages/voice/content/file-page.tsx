@@ -9,6 +9,7 @@ import { Button, buttonClass } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
 import { Missing } from "../../../ui/missing.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
+import { patchBetween } from "../../../ui/form-fields.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { useMay } from "../../../ui/permission.ts";
@@ -121,7 +122,7 @@ function Content({ file }: { readonly file: VoiceFile }) {
 function Settings({ file }: { readonly file: VoiceFile }) {
   const { id } = file;
   const [formError, setFormError] = useState<Error | null>(null);
-  const { register, handleSubmit, setError, watch, formState } = useForm<SettingValues>({
+  const { register, handleSubmit, setError, watch, reset, formState } = useForm<SettingValues>({
     defaultValues: {
       name: file.name,
       script: file.script ?? "",
@@ -131,26 +132,21 @@ function Settings({ file }: { readonly file: VoiceFile }) {
       answering_machine: file.answering_machine,
     },
   });
+  const { errors, defaultValues } = formState;
   const save = useMutation({
     mutationFn: async (values: SettingValues) => {
       await api.PATCH("/api/v1/voice/files/{id}", {
         params: { path: { id } },
-        body: {
-          name: values.name,
-          script: values.script || null,
-          menu_id: values.menu_id ? Number(values.menu_id) : null,
-          ai_agent_id: values.ai_agent_id ? Number(values.ai_agent_id) : null,
-          opt_out_key: values.opt_out_key || null,
-          answering_machine: values.answering_machine,
-        },
+        body: patchBetween(jsonOf(defaultValues as SettingValues), jsonOf(values)),
       });
+      reset(values, { keepValues: true });
       await queryClient.invalidateQueries({ queryKey: ["voice-files"] });
     },
     onMutate: () => setFormError(null),
     onSuccess: () => toasts.add({ title: "Saved for campaigns launched from now on" }),
     onError: (error) => setFormError(showFieldErrors(error, setting_names, setError)),
   });
-  const fields = { register, errors: formState.errors };
+  const fields = { register, errors };
   return (
     <form
       noValidate
@@ -176,6 +172,15 @@ function Settings({ file }: { readonly file: VoiceFile }) {
     </form>
   );
 }
+
+const jsonOf = (values: SettingValues) => ({
+  name: values.name,
+  script: values.script || null,
+  menu_id: values.menu_id ? Number(values.menu_id) : null,
+  ai_agent_id: values.ai_agent_id ? Number(values.ai_agent_id) : null,
+  opt_out_key: values.opt_out_key || null,
+  answering_machine: values.answering_machine,
+});
 
 function UsedIn({ id }: { readonly id: number }) {
   const read = useMay("voice.campaigns.read");
