@@ -6,6 +6,7 @@ import { updateOwnAvailability } from "../api/agents.ts";
 import { api } from "../api/client.ts";
 import type { Me } from "../api/me.ts";
 import { passkeysQuery } from "../api/passkeys.ts";
+import { ApiProblem } from "../api/problem.ts";
 import { queryClient } from "../api/query-client.ts";
 import { signInOptionsQuery } from "../api/users.ts";
 import { ConfirmDialog } from "../ui/confirm-dialog.tsx";
@@ -61,9 +62,8 @@ function SignOut({ me, everywhere = false }: { readonly me: Me; readonly everywh
   const label = everywhere ? "Sign out everywhere" : "Sign out";
   const navigate = useNavigate();
   const signOut = useMutation({
-    mutationFn: () => (everywhere ? api.DELETE("/api/v1/sessions") : api.DELETE("/api/v1/session")),
-    // Also if it failed: the next page asks who is signed in.
-    onSettled: async () => {
+    mutationFn: () => endSession(everywhere),
+    onSuccess: async () => {
       queryClient.clear();
       removeKept();
       await navigate({ to: "/sign-in" });
@@ -74,9 +74,17 @@ function SignOut({ me, everywhere = false }: { readonly me: Me; readonly everywh
   const { data: passkeys = [] } = useQuery({ ...passkeysQuery, enabled });
   if (me.has_password || passkeys.length > 0 || options?.oidc)
     return (
-      <button type="button" className={item} onClick={() => signOut.mutate()}>
-        {label}
-      </button>
+      <>
+        <button type="button" className={item} onClick={() => signOut.mutate()}>
+          {label}
+        </button>
+        {signOut.error && (
+          <div className="max-w-60 px-3 py-2">
+            <p className="font-medium">You may still be signed in.</p>
+            <FormError error={signOut.error} />
+          </div>
+        )}
+      </>
     );
   return (
     <ConfirmDialog
@@ -97,6 +105,15 @@ function SignOut({ me, everywhere = false }: { readonly me: Me; readonly everywh
       <p>You can set a password in Your profile first.</p>
     </ConfirmDialog>
   );
+}
+
+/** Ends this session or all of the user's; a 401 says that it has ended already. */
+async function endSession(everywhere: boolean): Promise<void> {
+  try {
+    await (everywhere ? api.DELETE("/api/v1/sessions") : api.DELETE("/api/v1/session"));
+  } catch (error) {
+    if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
+  }
 }
 
 /** The page changes under it. */

@@ -259,6 +259,26 @@ test("a person signs in and out by keyboard alone", async ({ page, service }) =>
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
 });
 
+test("a sign-out that fails says so, and the user stays signed in", async ({ openPage, page }) => {
+  await openPage("/groups");
+  await page.route("**/api/v1/session", (route) =>
+    route.fulfill({ status: 503, json: { detail: "Try again later" } }),
+  );
+  await page.route("**/api/v1/sessions", (route) =>
+    route.request().method() === "DELETE" ? route.abort() : route.continue(),
+  );
+  const menu = page.getByRole("button", { name: /Olivia Owner/ });
+  await menu.click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await expect(page.getByRole("alert")).toHaveText("Try again later");
+  await page.getByRole("button", { name: "Sign out everywhere" }).click();
+  await expect(page.getByText("The server cannot be reached")).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Groups" })).toBeVisible();
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
+});
+
 test("a link signs in once, and disappears from the address bar", async ({ page, service }) => {
   const headers = { authorization: `Bearer ${service.demo.tokens["account"]}` };
   const me = await (await fetch(`${service.url}/api/v1/me`, { headers })).json();
