@@ -64,10 +64,7 @@ export function registerRoutes(
 
 /** The checks before the body is read. */
 function guardOf(app: ApiApp, limits: Limits, route: Route) {
-  if (route.access !== "public") {
-    const { access, rate_limit } = route;
-    return { onRequest: guard(app, limits, { access, rate_limit }) };
-  }
+  if (route.access !== "public") return { onRequest: guard(app, limits, route) };
   const { before_body } = route;
   return before_body
     ? { onRequest: async (request: FastifyRequest) => before_body(app, request) }

@@ -51,6 +51,8 @@ type Common = {
   readonly key_required?: true;
   /** It changes what only the caller has: an Idempotency-Key counts for this user alone, not for the account. */
   readonly is_own?: true;
+  /** A write that a frozen account may make. */
+  readonly frozen_too?: true;
   /** Limits each account's requests a minute; every answer carries the RateLimit headers. */
   readonly rate_limit?: RateLimit;
   /** The error type for a malformed body; `malformed-body` by default. */

@@ -4,10 +4,10 @@ import type { Caller } from "../../accounts/caller.ts";
 import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { frozenAccount, Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
-import type { RateCounter, RateLimit } from "./rate-limit.ts";
+import type { RateCounter } from "./rate-limit.ts";
 import type { RequestLimiter } from "./request-limit.ts";
 import { readSessionCookie, refuseCrossSite } from "./session-cookie.ts";
-import type { Access } from "../route.ts";
+import type { Access, GuardedRoute } from "../route.ts";
 
 /** Returns the token in the Authorization header; 401 without one. */
 export function bearerToken({ headers }: FastifyRequest): string {
@@ -69,14 +69,14 @@ function authorize(access: Access, caller: Caller, { ip }: FastifyRequest): void
 export function guard(
   app: ApiApp,
   { counter, limiter }: { readonly counter: RateCounter; readonly limiter: RequestLimiter },
-  { access, rate_limit }: { readonly access: Access; readonly rate_limit?: RateLimit | undefined },
+  { access, rate_limit, frozen_too }: GuardedRoute,
 ) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.caller = await authenticate(app, request);
     limiter.count(request, reply, rate_limit !== undefined);
     if (rate_limit) await counter.count(rate_limit, request, reply);
     authorize(access, request.caller, request);
-    refuseFrozenWrite(request, request.caller);
+    if (!frozen_too) refuseFrozenWrite(request, request.caller);
   };
 }
 
@@ -84,8 +84,13 @@ export function guard(
  * Throws 503 for a write if the account is frozen by now: its body may have come long after its token was checked. What is
  * known of the token is at most five seconds old, which an export waits for (drain-account.ts).
  */
-export async function recheckFrozen(app: ApiApp, request: FastifyRequest): Promise<void> {
-  if (request.method !== "GET") refuseFrozenWrite(request, await authenticate(app, request));
+export async function recheckFrozen(
+  app: ApiApp,
+  request: FastifyRequest,
+  { frozen_too }: GuardedRoute,
+): Promise<void> {
+  if (request.method === "GET" || frozen_too) return;
+  refuseFrozenWrite(request, await authenticate(app, request));
 }
 
 function refuseFrozenWrite({ method }: FastifyRequest, { account }: Caller): void {

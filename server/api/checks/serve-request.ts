@@ -35,7 +35,7 @@ export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute):
     const serveFrom = async (body: unknown, readsFrom = app) => {
       const context = contextOf(request, reply, body, readsFrom);
       await validateRequest(route, context);
-      await recheckFrozen(app, request);
+      await recheckFrozen(app, request, route);
       return route.handle(context);
     };
     const serve = async (body: unknown) => {

@@ -235,6 +235,32 @@ test("an invitation to a frozen account and a new password by a link are 503, an
   assert.deepEqual(await accept(), [200, 200]);
 });
 
+test("a person signs in to a frozen account and out of it again", async () => {
+  const owner = await makeAccount(api.app);
+  const { token } = owner;
+  const email = `${unique("person")}@test.example`;
+  const user = await api.send("POST", "/api/v1/users", { token, json: { name: "Ravi", email } });
+  const signIn = async () => {
+    const { body } = await api.send("POST", `/api/v1/users/${user.body.id}/sign-in-link`, {
+      token,
+    });
+    const { headers } = await ask("/api/v1/session/link", { link: body.path.split("#")[1] });
+    return { cookie: headers.getSetCookie()[0]!.split(";")[0]!, "sec-fetch-site": "same-origin" };
+  };
+  const sessions = [await signIn(), await signIn()];
+  await whileFrozen(owner, async () => {
+    api.app.notifications.send("token", accountTokensSubject(owner.account_id));
+    const readMe = (at: number) => api.send("GET", "/api/v1/me", { headers: sessions[at]! });
+    await eventually(async () => (await readMe(0)).body.account.frozen);
+    const out = ["/api/v1/session", "/api/v1/sessions"];
+    for (const [at, path] of out.entries()) {
+      const { status } = await api.send("DELETE", path, { headers: sessions[at]! });
+      assert.equal(status, 200);
+      await eventually(async () => (await readMe(at)).status === 401);
+    }
+  });
+});
+
 test("a webhook of a frozen account is 503, so that the provider repeats it, and other accounts' are stored", async () => {
   const frozen = await makeAccount(api.app);
   const number = await makeChatNumber(api.app, frozen, { driver: "whatsapp" });
