@@ -9,7 +9,10 @@ import { openContactsReader, type ContactsOptions, type ContactsReading } from "
 export type BodyReading = ContactsReading & {
   /** The body without its contacts, of any shape. */
   readonly head: unknown;
-  /** The fingerprint: equal exactly for bodies that are equal as parsed values. */
+  /**
+   * The fingerprint: equal exactly for valid bodies that are equal as parsed values, and never equal for a valid
+   * and an invalid body.
+   */
   readonly sha256: Uint8Array;
 };
 
@@ -38,6 +41,8 @@ export function readBody(body: Buffer, options: ContactsOptions): BodyReading {
   const whole = createHash("sha256")
     .update(canonicalJson([head, kind]))
     .update(sha256)
+    // The reader's digest does not cover invalid entries.
+    .update(violations.length > 0 ? "invalid" : "")
     .digest();
   return { ...reading, violations, head, sha256: whole };
 }

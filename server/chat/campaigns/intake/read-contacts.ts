@@ -27,7 +27,7 @@ export type ContactsReader = {
   entry(json: Buffer, index: number): void;
   /** Adds one parsed entry. */
   row(row: unknown, index: number): void;
-  /** Ends the list. */
+  /** Ends the list. The digest covers its valid entries. */
   end(): ContactsReading & { readonly sha256: Buffer };
 };
 
