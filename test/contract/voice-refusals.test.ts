@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
-import { startApi, type Answer, type TestApi } from "../support/api.ts";
+import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeAccount, makeAgentToken, makeToken, unique } from "../support/account-factory.ts";
 import { makeFullVoiceFile } from "../support/voice-file-factory.ts";
 import { assertProblem } from "./lead-api.ts";
@@ -352,6 +352,21 @@ test("a body that is not JSON is 400 malformed-body, a malformed form is 400 bad
   assertLaunched(await voice.api.send("POST", `${launch_path}/`, { token, json: voice.body() }));
 });
 
+/** Launches a valid form with one more part: unknown, repeated, a file for text, or text that cannot be stored. */
+async function launchWithInvalidParts(under: RequestOptions): Promise<Answer[]> {
+  const parts = csvParts("phone\n9876543210\n");
+  const answers: Answer[] = [];
+  for (const part of [
+    ["scheduled_at", "2030-01-01T10:00:00Z"],
+    ["campaign_name", "Other"],
+    ["callback_url", new Blob(["https://example.com"])],
+    ["file", new Blob(["phone\n9876543211\n"])],
+    ["crm_workspace_id", "\0"],
+  ] as const)
+    answers.push(await voice.launchForm([...parts, part], under));
+  return answers;
+}
+
 test("a repeated Idempotency-Key returns the first response byte for byte, by JSON and by form, and launches nothing", async () => {
   const { token } = voice.account;
   const count = await voice.campaignCount();
@@ -384,6 +399,7 @@ test("a repeated Idempotency-Key returns the first response byte for byte, by JS
     await voice.launch({}, under(`${base}-0`)),
     await voice.launchForm(csvParts("phone\n9876543211\n"), under(`${base}-1`)),
     await voice.launch(voice.body(), under(`${base}-1`)),
+    ...(await launchWithInvalidParts(under(`${base}-1`))),
   ];
   for (const answer of others) assertRefused(answer, "Idempotency-Key");
   for (const blank of ["", " ", "x".repeat(256)])

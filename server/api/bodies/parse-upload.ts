@@ -17,7 +17,10 @@ export async function parseUpload<Body>(
   const released = Promise.withResolvers<void>();
   const closed = receiveUpload(caller.account.id, request, expected, async (upload) => {
     const isKeyed = request.headers["idempotency-key"] !== undefined;
-    const fingerprint = isKeyed && (await digestOfForm(upload.fields, upload.file?.fd ?? null));
+    // An invalid form is no repetition of a valid one, and its rejected parts are not in the upload.
+    const isValid = upload.violations.length === 0;
+    const fingerprint =
+      isKeyed && isValid ? await digestOfForm(upload.fields, upload.file?.fd ?? null) : undefined;
     parsed.resolve({ body: bodyOf(upload), fingerprint });
     await released.promise;
   });
