@@ -409,3 +409,19 @@ test("a repeated Idempotency-Key returns the first response byte for byte, by JS
   assertRefused(await voice.launch(voice.body({ number: "1" }), under(corrected)), "number");
   assertLaunched(await voice.launch(voice.body(), under(corrected)));
 });
+
+test("ten concurrent uploads under one Idempotency-Key launch one campaign, and ten under different keys launch ten", async () => {
+  const { token } = voice.account;
+  const upload = (key: string) => {
+    const raw = formOf(csvParts("phone\n9876543210\n"));
+    return voice.api.send("POST", launch_path, { token, raw, headers: { "idempotency-key": key } });
+  };
+  const count = await voice.campaignCount();
+  const key = unique("key");
+  const twins = await Promise.all(Array.from({ length: 10 }, () => upload(key)));
+  assert.equal(new Set(twins.map(assertLaunched)).size, 1);
+  assert.equal(await voice.campaignCount(), count + 1);
+  const others = await Promise.all(Array.from({ length: 10 }, () => upload(unique("key"))));
+  assert.equal(new Set(others.map(assertLaunched)).size, 10);
+  assert.equal(await voice.campaignCount(), count + 11);
+});

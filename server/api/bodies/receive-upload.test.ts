@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import { connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
+import { stallRequest } from "../../../test/support/hostile-client.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { manualTimers } from "../../lib/timers.ts";
 
 let api: TestApi;
 before(async () => {
-  api = await startApi();
+  // No body is too slow.
+  api = await startApi({ timers: manualTimers().timers });
 });
 after(() => api.close());
 
@@ -21,28 +25,30 @@ async function upload(of: TestAccount): Promise<number> {
 }
 
 /** An upload that stalls in the middle of its file. */
-function halfUpload(of: TestAccount): Socket {
-  const { hostname, port } = new URL(api.url);
-  const socket = connect(Number(port), hostname);
-  socket.on("error", () => {});
-  socket.write(
-    `POST ${path(of)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${of.token}\r\n` +
-      "content-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n" +
+const halfUpload = (of: TestAccount) =>
+  stallRequest(api.url, `POST ${path(of)}`, {
+    headers: {
+      authorization: `Bearer ${of.token}`,
+      "content-type": "multipart/form-data; boundary=b",
+    },
+    bytes: 100_000,
+    beginning:
       '--b\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nphone\r\n987',
-  );
-  return socket;
-}
+  });
 
-test("more than three unfinished uploads of one account are 503, and other accounts are not affected", async () => {
+test("three uploads of one account arrive at once, 16 wait, the next are 503, and other accounts are not affected", async () => {
   const slow = await makeAccount(api.app);
   const other = await makeAccount(api.app);
-  const sockets = Array.from({ length: 20 }, () => halfUpload(slow));
+  const stalled = Array.from({ length: 20 }, () => halfUpload(slow));
   try {
-    await eventually(async () => (await upload(slow)) === 503);
+    const received = await Promise.race(stalled.map(({ socket }) => once(socket, "data")));
+    assert.match(String(received), /^HTTP\/1\.1 503 /);
+    assert.equal(await upload(slow), 503);
     assert.equal(await upload(other), 202);
   } finally {
-    for (const socket of sockets) socket.destroy();
+    for (const { socket } of stalled) socket.destroy();
   }
+  // Those that waited are gone, too.
   await eventually(async () => (await upload(slow)) === 202);
 });
 

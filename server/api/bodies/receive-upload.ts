@@ -6,6 +6,7 @@ import { closestName } from "../../lib/closest-name.ts";
 import { Refusal, invalid, unavailable, type FieldError } from "../../lib/errors.ts";
 import { unstorable } from "../../lib/json-body.ts";
 import { openShares } from "../../lib/shares.ts";
+import { openSlots } from "../../lib/slots.ts";
 import { openBodyBudget, type HeldBody } from "./body-budget.ts";
 import { cutOff } from "./cut-off.ts";
 import { counted, isOutOfSpace, openTemporary } from "./spool-file.ts";
@@ -14,14 +15,17 @@ import { counted, isOutOfSpace, openTemporary } from "./spool-file.ts";
 const file_bytes_max = 256 * 1_048_576;
 const field_bytes_max = 65_536;
 const uploads_of_account_max = 3;
-/** Bounds the temporary space of a process, and the share of one account. */
-const arrivals = openBodyBudget({
-  bodies_max: 1_000,
-  bytes_max: 8 * file_bytes_max,
-  bodies_of_holder_max: uploads_of_account_max,
-});
+const uploads_of_account_waiting_max = 16;
+/** Bounds the uploads of one account: more wait, unread, until one of these is answered. */
+const ofAccounts = openShares(
+  Number.POSITIVE_INFINITY,
+  uploads_of_account_max,
+  uploads_of_account_waiting_max,
+);
+/** Bounds the temporary space of a process. */
+const arrivals = openBodyBudget({ bodies_max: 1_000, bytes_max: 8 * file_bytes_max });
 /** Uploads that are processed at once: an upload takes its slot when it has arrived. */
-const processing = openShares(8, uploads_of_account_max, 0);
+const processing = openSlots(8, Number.POSITIVE_INFINITY);
 
 export type Upload = {
   /** The fields that arrived and are valid. */
@@ -42,13 +46,22 @@ export async function receiveUpload<Answer>(
   expected: ExpectedParts,
   use: (upload: Upload) => Promise<Answer>,
 ): Promise<Answer> {
+  return ofAccounts.use(accountId, () => receiveNext(accountId, request, expected, use));
+}
+
+async function receiveNext<Answer>(
+  accountId: number,
+  request: FastifyRequest,
+  expected: ExpectedParts,
+  use: (upload: Upload) => Promise<Answer>,
+): Promise<Answer> {
   const held = arrivals.open(String(accountId), (why) => cutOff(request, why));
   try {
     const handle = await openTemporary();
     try {
       const upload = await receive(request, expected, { handle, held });
       held.arrived();
-      return await processing.use(accountId, () => use(upload));
+      return await processing.use(() => use(upload));
     } finally {
       await handle.close();
     }
@@ -83,6 +96,8 @@ async function receive(
   const fieldSize = expected.fields_bytes_max ?? field_bytes_max;
   let field_characters = 0;
   try {
+    // The parser would wait forever for a body whose client is gone.
+    if (request.raw.destroyed) throw new Error("the client disconnected before its body was read");
     const limits = { files: 4, fields: 20, fileSize: bytes_max, fieldSize };
     for await (const part of request.parts({ limits })) {
       const name = part.fieldname as string | undefined;
