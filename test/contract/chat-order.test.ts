@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { permissionNames } from "../../server/accounts/permissions.ts";
 import type { Answer, RequestOptions } from "../support/api.ts";
 import { makeAccount, makeAgentToken, unique } from "../support/account-factory.ts";
-import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { rawRequest, sendRaw, type RawResponse } from "../support/raw-http.ts";
 import { campaigns_path, startChatApi, type ChatApi } from "./chat-api.ts";
 import { assertProblem } from "./lead-api.ts";
 
@@ -21,7 +21,7 @@ const json_type = { "content-type": "application/json" };
 const post = (options: RequestOptions) =>
   chat.api.send("POST", campaigns_path, { token: chat.account.token, ...options });
 
-function assertRateHeaders({ headers }: Pick<Answer, "headers">): void {
+function assertRateHeaders({ headers }: Pick<Answer | RawResponse, "headers">): void {
   const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => {
     const text = headers.get(`ratelimit-${name}`);
     assert.match(text ?? `no ratelimit-${name}`, /^\d+$/);
@@ -155,6 +155,12 @@ test("a wrong method is 405 with Allow, also with the figures", async () => {
   assertProblem(answer, 405, "method-not-allowed");
   assert.match(answer.headers.get("allow") ?? "", /POST/);
   assertRateHeaders(answer);
+  for (const method of ["PROPFIND", "TRACE", "QUERY", "LOCK"]) {
+    const uncommon = await sendRaw(chat.api.url, [rawRequest(`${method} ${campaigns_path}`)]);
+    assert.equal(uncommon?.status, 405, method);
+    assert.equal(uncommon.headers.get("allow"), answer.headers.get("allow"));
+    assertRateHeaders(uncommon);
+  }
 });
 
 test("too many writes in the window are 429 with Retry-After, whatever they would have answered", async () => {
