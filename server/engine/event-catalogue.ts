@@ -1,6 +1,6 @@
 // The event catalogue: every event type that callbacks, live events and the console receive, with its fields.
 import Type, { type Static } from "typebox";
-import { id, nullable } from "../lib/schemas.ts";
+import { id, mapOf, nullable } from "../lib/schemas.ts";
 import { count, maybe, seconds, text, time, word } from "./event-fields.ts";
 import { chatEvents } from "./chat-events.ts";
 import { voiceEvents } from "./voice-events.ts";
@@ -17,7 +17,7 @@ const lead = {
   statusId: id("Picklist option"),
   sourceId: nullable(id("Picklist option")),
   priorityId: id("Picklist option"),
-  customFields: Type.Record(Type.String(), Type.Unknown()),
+  customFields: mapOf(Type.Unknown()),
   createdBy: id("User id"),
 };
 
@@ -85,7 +85,7 @@ const callEvents = {
       hangup_cause_q850: nullable(Type.Integer()),
       sip_status: nullable(Type.Integer()),
       dtmf: text("The keys that the customer pressed"),
-      collected: Type.Record(Type.String(), Type.String(), {
+      collected: mapOf(Type.String(), {
         description: "What the caller entered or said, by variable",
       }),
       recording_url: maybe(recording_url),

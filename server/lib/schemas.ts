@@ -44,6 +44,15 @@ export function closed<T extends Record<string, TSchema>>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/** A map from any text to values of one schema. Not Type.Record: its pattern matches no key with a line break. */
+export function mapOf<T extends TSchema>(values: T, options: Record<string, unknown> = {}) {
+  return Type.Unsafe<Record<string, Static<T>>>({
+    type: "object",
+    additionalProperties: values,
+    ...options,
+  });
+}
+
 /** The query fields of every list. */
 export const pageQuery = {
   limit: Type.Optional(

@@ -1,6 +1,6 @@
 // People in API responses: everything the account knows under one phone number.
 import Type, { type Static } from "typebox";
-import { nullable, timestamp } from "../lib/schemas.ts";
+import { mapOf, nullable, timestamp } from "../lib/schemas.ts";
 
 export const entry_kinds = [
   "lead",
@@ -26,7 +26,7 @@ export const PersonEntry = Type.Object(
         "recipients; reply: its type; answer: its delivery status (sent, delivered, read, failed), else its outcome; call: its status; suppression: suppressed or lifted; " +
         "group: joined",
     }),
-    data: Type.Record(Type.String(), Type.Unknown(), {
+    data: mapOf(Type.Unknown(), {
       description:
         "lead: lead_id, workspace_id, lead_name, user_id, and data as in the lead's timeline; message: campaign_id, " +
         "campaign_name, template_id, recipient_id, variables, error, error_code, sent_at, delivered_at, read_at; " +

@@ -182,6 +182,16 @@ test("contacts are objects of a phone_number and variables from text to text, an
   assert.match(reason!, /did you mean variables\?/);
 });
 
+test("variables are listed as they were sent, also under keys with line breaks", async () => {
+  const variables = { "a\nb": "x", "a\r\nb": "y", "a\u2028b": "z", "\u2029": "", a: "b" };
+  const contacts = [{ phone_number: uniquePhone(), variables }];
+  const { status, body } = await chat.create(chat.body({ contacts }));
+  assert.equal(status, 201);
+  const { token } = chat.account;
+  const listed = await chat.api.send("GET", `${campaigns_path}/${body.id}/recipients`, { token });
+  assert.deepEqual(listed.body.data[0].variables, variables);
+});
+
 test("a bad phone_number is trimmed and never 422; unknown variables are ignored", async () => {
   const variables = { "1": "Ada", unheard_of: "x" };
   const contacts = ["", "abc", "12", uniquePhone()].map((phone_number) => ({

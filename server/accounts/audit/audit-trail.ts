@@ -4,7 +4,7 @@ import Type, { type Static } from "typebox";
 import { audit_actions } from "./audit-actions.ts";
 import { decodeCursor, isBelow, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
-import { id, nullable, timestamp } from "../../lib/schemas.ts";
+import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
 import { searches } from "../../lib/database/searches.ts";
 
 export const AuditEntry = Type.Object(
@@ -21,7 +21,7 @@ export const AuditEntry = Type.Object(
       "x-extensible-enum": audit_actions,
     }),
     subject_id: nullable(Type.String({ description: "ID of the changed resource" })),
-    detail: Type.Record(Type.String(), Type.Unknown()),
+    detail: mapOf(Type.Unknown()),
   },
   { title: "AuditEntry" },
 );

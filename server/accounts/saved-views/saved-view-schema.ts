@@ -1,7 +1,7 @@
 // The saved view in API requests and responses.
 import Type, { type Static } from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
-import { closed, id, pageQuery, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, pageQuery, timestamp } from "../../lib/schemas.ts";
 import { shownName } from "../accounts/account-schema.ts";
 
 const search_bytes_max = 4_000;
@@ -11,7 +11,7 @@ const page = Type.String({
   description: "The list that it is a view of, such as leads",
   "x-reason": "must be at most 40 small letters, digits and dashes, beginning with a letter",
 });
-const search = Type.Record(Type.String(), Type.Unknown(), {
+const search = mapOf(Type.Unknown(), {
   description: `The list's filters, stored as they are: at most ${search_bytes_max} bytes of JSON`,
 });
 const columns = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {

@@ -1,7 +1,7 @@
 // Request and response schemas of groups.
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
-import { closed, id, nullable, optional, pageQuery, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, optional, pageQuery, timestamp } from "../../lib/schemas.ts";
 import { CsvRejects, csvFile } from "../intake/csv-schema.ts";
 import { member_name_characters_max, variable_characters_max } from "../intake/import-limits.ts";
 import { personPhone } from "../suppressions/suppression-schema.ts";
@@ -51,7 +51,7 @@ const NewMember = closed(
     phone_number: personPhone,
     name: optional(Type.String({ maxLength: member_name_characters_max })),
     variables: optional(
-      Type.Record(Type.String(), Type.String({ maxLength: variable_characters_max }), {
+      mapOf(Type.String({ maxLength: variable_characters_max }), {
         maxProperties: variables_max,
         description: "The values of {{variables}} and template placeholders for this member",
       }),
@@ -87,7 +87,7 @@ export const MemberResponse = Type.Object(
     id: id("Member id"),
     phone_number: Type.String({ description: "E.164 digits, without a plus" }),
     name: nullable(Type.String()),
-    variables: Type.Record(Type.String(), Type.String()),
+    variables: mapOf(Type.String()),
     created_at: timestamp("UTC"),
   },
   { title: "GroupMember" },

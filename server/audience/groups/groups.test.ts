@@ -125,6 +125,13 @@ test("groups are listed newest first with their counts, a page at a time", async
   assert.deepEqual(failingFields(await request("GET", "?cursor=x")), ["cursor"]);
 });
 
+test("a member's variables are listed as they were sent, also under keys with line breaks", async () => {
+  const id = await makeGroup();
+  const variables = { "a\nb": "x", "a\r\nb": "y", "a\u2028b": "z", "\u2029": "", a: "b" };
+  await addMembers(id, [{ phone_number: "9876543210", variables }]);
+  assert.deepEqual((await membersOf(id))[0]!.variables, variables);
+});
+
 test("members are added once per phone, listed by phone and removed", async () => {
   const id = await makeGroup();
   const answer = await addMembers(id, [
@@ -207,6 +214,10 @@ test("reports every invalid field of new members at once and adds none", async (
     [[{ ...good, name: "n".repeat(256) }], ["members.0.name"]],
     [[{ ...good, variables: { "1": 1 } }], ["members.0.variables.1"]],
     [[{ ...good, variables: { "1": "v".repeat(4_097) } }], ["members.0.variables.1"]],
+    [
+      [{ ...good, variables: { "a\nb": 5, "\u2028": null } }],
+      ["members.0.variables.a\nb", "members.0.variables.\u2028"],
+    ],
     [[{ ...good, variables: [] }], ["members.0.variables"]],
     [[{ ...good, phone: "1" }], ["members.0.phone"]],
     [[null], ["members.0"]],

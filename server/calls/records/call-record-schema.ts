@@ -1,6 +1,6 @@
 // Call records in the API: one per attempt, with the outcome of each leg.
 import Type, { type Static } from "typebox";
-import { id, nullable, timestamp } from "../../lib/schemas.ts";
+import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
 import { noPickPolicies } from "../click-to-call/click-to-call-schema.ts";
 import { callStatuses, type CallStatus } from "../state-machine/call.ts";
 
@@ -78,7 +78,7 @@ const callback_outcomes = [
   "failed",
 ] as const;
 
-const collected = Type.Record(Type.String(), Type.String(), {
+const collected = mapOf(Type.String(), {
   description: "The caller's entries and answers, by variable",
 });
 

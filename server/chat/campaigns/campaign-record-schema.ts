@@ -1,7 +1,7 @@
 // The API schemas of stored campaigns and recipients: the contract's nine fields and further
 // details.
 import Type, { type Static } from "typebox";
-import { id, nullable, timestamp } from "../../lib/schemas.ts";
+import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
 import { ChatCampaignResponse, MmLite, Trimmed } from "./chat-campaign-schema.ts";
 import { hold_reasons, HoldResponse } from "../holds/holds.ts";
 import {
@@ -117,7 +117,7 @@ export const RecipientResponse = Type.Object(
     phone_number: nullable(
       Type.String({ description: "Digits with country code; null where only the BSUID is known" }),
     ),
-    variables: nullable(Type.Record(Type.String(), Type.String())),
+    variables: nullable(mapOf(Type.String())),
     state: Type.Enum(shown_states, { type: "string" }),
     error_code: nullable(Type.Integer({ description: "The provider's error code" })),
     error: nullable(Type.String({ description: "The reason in Trunkline's terms" })),

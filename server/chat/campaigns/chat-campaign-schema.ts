@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import { recipients_max } from "../../audience/intake/limits.ts";
-import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { contacts_max, variables_max } from "./intake/limits.ts";
 
 const uuid = "^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
@@ -46,7 +46,7 @@ export const Contact = closed(
       examples: ["919876543210"],
     }),
     variables: optional(
-      Type.Record(Type.String(), Type.String(), {
+      mapOf(Type.String(), {
         maxProperties: variables_max,
         description: "Values of the message's placeholders",
       }),

@@ -1,7 +1,7 @@
 // The opening message of a chat flow or automation flow. Campaigns use nothing else of a flow.
 import Type, { type Static } from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
-import { closed, id, optional } from "../../lib/schemas.ts";
+import { closed, id, mapOf, optional } from "../../lib/schemas.ts";
 import { keysOf } from "./internal/placeholders.ts";
 
 /** An interactive message; `{{key}}` in header, body and footer is replaced by a recipient's variable. */
@@ -75,15 +75,13 @@ const MetaFlow = closed(
     flow_id: text(64, "The provider's id of the flow"),
     cta: text(20, "What the button says"),
     screen: optional(text(200, "The first screen; the flow's own endpoint decides unless said")),
-    data: optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: "What the first screen is given" }),
-    ),
+    data: optional(mapOf(Type.Unknown(), { description: "What the first screen is given" })),
   },
   { title: "FlowLink", description: "A form of the provider's" },
 );
 
 /** Defaults of placeholders: `{key: text}`. */
-export const VariableDefaults = Type.Record(Type.String({ maxLength: 64 }), text(1024, "A value"), {
+export const VariableDefaults = mapOf(text(1024, "A value"), {
   maxProperties: 100,
   description: "What placeholders become for recipients that bring no value of their own",
 });

@@ -6,7 +6,7 @@ import type {
   TemplateDraft,
   TemplateStatus,
 } from "../../drivers/chat/driver.ts";
-import { closed, id, nullable, optional, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { makeTemplatePlan, type PlannedTemplate } from "../messages/build-message-plan.ts";
 import { VariableDefaults } from "../messages/opening-message.ts";
 import { unsupportedPart } from "../messages/unsupported-part.ts";
@@ -173,7 +173,7 @@ export const TemplateResponse = Type.Object(
         description: "The part that campaigns cannot fill, such as a LOCATION header; null: none",
       }),
     ),
-    variable_defaults: Type.Record(Type.String(), Type.String()),
+    variable_defaults: mapOf(Type.String()),
     header_media: nullable(Type.Object({}, { additionalProperties: { type: "string" } })),
     status: Type.Enum(template_statuses, { type: "string" }),
     quality: Type.String({

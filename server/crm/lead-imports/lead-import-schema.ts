@@ -2,7 +2,7 @@
 import type { Selectable } from "kysely";
 import Type, { type Static } from "typebox";
 import type { DB } from "../../lib/database/database.ts";
-import { id, nullable, timestamp } from "../../lib/schemas.ts";
+import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
 
 /** The most rows that a preview checks. */
 export const checked_rows_max = 20_000;
@@ -36,7 +36,7 @@ export const LeadImportResponse = Type.Object(
     totalRows: Type.Integer({ description: "Rows below the header, without empty ones" }),
     createdCount: Type.Integer({ description: "Leads created so far" }),
     rejectedCount: Type.Integer({ description: "Rows rejected so far" }),
-    columnMap: Type.Record(Type.String(), Type.String()),
+    columnMap: mapOf(Type.String()),
     createdBy: id("ID of the importing user"),
     createdAt: timestamp("UTC"),
     finishedAt: nullable(timestamp("UTC")),
@@ -99,7 +99,7 @@ export const LeadImportPreview = Type.Object(
   {
     header: Type.Array(Type.String(), { description: "The columns' headers" }),
     rows: Type.Array(Type.Object({ row, cells }), { description: "The first five rows" }),
-    columnMap: Type.Record(Type.String(), Type.String(), {
+    columnMap: mapOf(Type.String(), {
       description: "The map of the request, or one guessed by the headers",
     }),
     check: Type.Unsafe<Static<typeof LeadImportCheck> | null>({

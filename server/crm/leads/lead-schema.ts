@@ -1,10 +1,10 @@
 // The lead in API requests and responses (contract 2.1 and 4.1).
 import Type, { type Static } from "typebox";
-import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
 
 const lead_name_max = 255;
 
-const customFieldsIn = Type.Record(Type.String(), Type.Unknown(), {
+const customFieldsIn = mapOf(Type.Unknown(), {
   description: "{ key: value } for custom fields defined on the workspace",
 });
 
@@ -52,7 +52,7 @@ export const LeadResponse = Type.Object(
     statusId: id("Picklist option"),
     sourceId: nullable(id("Picklist option; null when no source was given")),
     priorityId: id("Picklist option"),
-    customFields: Type.Record(Type.String(), Type.Unknown()),
+    customFields: mapOf(Type.Unknown()),
     createdBy: id("Id of the creating user"),
     createdAt: timestamp("UTC"),
     updatedAt: timestamp("UTC"),

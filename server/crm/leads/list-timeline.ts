@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
 import { decodeCursor, page } from "../../lib/database/cursor.ts";
-import { id, nullable, timestamp } from "../../lib/schemas.ts";
+import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
 import { requireLead } from "./find-lead.ts";
 import type { LeadPlace } from "./internal/lock-lead.ts";
 
@@ -19,7 +19,7 @@ export const TimelineEntry = Type.Object(
     }),
     at: timestamp("UTC"),
     userId: nullable(id("The user who made the change; null if none did")),
-    data: Type.Record(Type.String(), Type.Unknown()),
+    data: mapOf(Type.Unknown()),
   },
   { title: "LeadTimelineEntry" },
 );

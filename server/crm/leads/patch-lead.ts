@@ -5,7 +5,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal, invalid, notFound } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { e164 } from "../../lib/phone-numbers.ts";
-import { closed, id, nullable, phone10 } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, phone10 } from "../../lib/schemas.ts";
 import { validateLead } from "./validate-lead.ts";
 import type { LeadResponse } from "./lead-schema.ts";
 import { lockLead, type LeadPlace } from "./internal/lock-lead.ts";
@@ -24,7 +24,7 @@ export const LeadPatch = closed(
     sourceId: Type.Optional(nullable(id("Picklist option; null clears"))),
     priorityId: Type.Optional(id("Picklist option")),
     customFields: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
+      mapOf(Type.Unknown(), {
         minProperties: 1,
         description: "Merged into the lead's; null clears a key",
       }),

@@ -1,7 +1,7 @@
 // Rehearsals: conversations that a scripted AI agent holds with a caller who does always the same.
 import Type, { type Static } from "typebox";
 import type { FieldError } from "../../lib/errors.ts";
-import { closed, optional } from "../../lib/schemas.ts";
+import { closed, mapOf, optional } from "../../lib/schemas.ts";
 import { boundedText } from "../files/content-schema.ts";
 
 const rehearsals_max = 20;
@@ -42,7 +42,7 @@ const says = Type.Array(Type.String({ maxLength: 5_000 }), {
   maxItems: 200,
   description: "What the AI agent says, in order",
 });
-const fields = Type.Record(Type.String(), Type.String(), {
+const fields = mapOf(Type.String(), {
   maxProperties: 50,
   description: "The answers that are kept",
 });
@@ -67,7 +67,7 @@ const Rehearsal = closed(
   {
     name: boundedText(100, "What it shows"),
     variables: optional(
-      Type.Record(Type.String(), Type.String(), {
+      mapOf(Type.String(), {
         maxProperties: 50,
         description: "The recipient's values of {{variables}}",
       }),

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import type { AiAgentEvent } from "../../drivers/ai-agent/driver.ts";
 import type { FieldError } from "../../lib/errors.ts";
-import { closed, optional } from "../../lib/schemas.ts";
+import { closed, mapOf, optional } from "../../lib/schemas.ts";
 import { NewAiAgent } from "./ai-agent-schema.ts";
 
 /** An AI agent as it stands in a form. */
@@ -16,7 +16,7 @@ export type TriedAiAgent = Static<typeof TriedAiAgent>;
 const tried = {
   agent: TriedAiAgent,
   variables: optional(
-    Type.Record(Type.String(), Type.String(), {
+    mapOf(Type.String(), {
       maxProperties: 500,
       description: "The recipient's values of {{variables}}",
     }),

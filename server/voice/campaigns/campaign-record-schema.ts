@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { call_types } from "../../calls/state-machine/voice-plan.ts";
-import { id, nullable, timestamp } from "../../lib/schemas.ts";
+import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
 import { hold_reasons, HoldResponse } from "./holds.ts";
 
 export const campaign_statuses = [
@@ -163,7 +163,7 @@ export const VoiceRecipientResponse = Type.Object(
     id: id("Recipient id: the position among the valid recipients, from 1"),
     number: Type.String({ description: "As sent" }),
     phone: Type.String({ description: "Digits with country code" }),
-    variables: nullable(Type.Record(Type.String(), Type.String())),
+    variables: nullable(mapOf(Type.String())),
     state: Type.Enum(recipient_states, { type: "string" }),
     skip_reason: nullable(
       Type.Enum(skip_reasons, {

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { recipients_max } from "../../audience/intake/limits.ts";
 import { call_types } from "../../calls/state-machine/voice-plan.ts";
-import { closed, id, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, optional, phone10, timestamp } from "../../lib/schemas.ts";
 
 export const send_tos = ["Numbers", "csv", "Group"] as const;
 /** The recipient source. */
@@ -138,7 +138,7 @@ export const NewTestCall = closed(
     call_type: callType,
     number: phone10("The number to call"),
     variables: optional(
-      Type.Record(Type.String(), Type.String(), {
+      mapOf(Type.String(), {
         maxProperties: 500,
         description: "Values for {{variables}}",
       }),

@@ -9,7 +9,7 @@ import { SpeechError } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { encodeWav } from "../../lib/audio/wav.ts";
 import { invalid, invalidField, unavailable } from "../../lib/errors.ts";
-import { closed, optional } from "../../lib/schemas.ts";
+import { closed, mapOf, optional } from "../../lib/schemas.ts";
 import { openShares } from "../../lib/shares.ts";
 import { boundedText, default_language, language } from "./content-schema.ts";
 
@@ -18,7 +18,7 @@ export const SpeechPreview = closed(
     text: boundedText(script_characters_max, "The text, with {{variables}}"),
     language: optional(language),
     variables: optional(
-      Type.Record(Type.String(), Type.String(), {
+      mapOf(Type.String(), {
         maxProperties: 500,
         description: "Values for {{variables}}",
       }),

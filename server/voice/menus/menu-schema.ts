@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { shownName } from "../../accounts/accounts/account-schema.ts";
 import type { MenuNode, TransferTarget } from "../../calls/state-machine/menu.ts";
-import { closed, id, optional, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, optional, timestamp } from "../../lib/schemas.ts";
 import {
   boundedText,
   default_language,
@@ -76,7 +76,7 @@ const NodeInput = closed(
     prompt: optional(PromptInput("The prompt")),
     next: optional(target(": play, capture, record, set_field")),
     keys: optional(
-      Type.Record(Type.String(), target(" a key"), {
+      mapOf(target(" a key"), {
         description: "menu: a key of 0-9, * or # to the node it leads to",
       }),
     ),
@@ -125,7 +125,7 @@ const start = Type.String({
   maxLength: 64,
   description: "The first node",
 });
-const nodes = Type.Record(Type.String(), NodeInput, {
+const nodes = mapOf(NodeInput, {
   description: `By name: 1 to 64 letters, digits, _ or -, beginning with a letter; at most ${nodes_max}`,
 });
 const example = {

@@ -8,7 +8,7 @@ import {
   viewOf,
   type MenuTrial,
 } from "../../calls/state-machine/try-menu.ts";
-import { closed, id, nullable, optional } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, optional } from "../../lib/schemas.ts";
 import { graphOf, NewMenu, type GraphNode, type MenuPrompt } from "./menu-schema.ts";
 
 /** More than a call may have visits. */
@@ -21,7 +21,7 @@ export const MenuTrialInput = closed(
     start: NewMenu.properties.start,
     nodes: NewMenu.properties.nodes,
     variables: optional(
-      Type.Record(Type.String(), Type.String(), {
+      mapOf(Type.String(), {
         maxProperties: 500,
         description: "The recipient's values of {{variables}}",
       }),
@@ -85,8 +85,8 @@ export const MenuTrialResponse = Type.Object(
         ),
       }),
     ),
-    collected: Type.Record(Type.String(), Type.String(), { description: "Captured digits" }),
-    lead_fields: Type.Record(Type.String(), Type.String(), {
+    collected: mapOf(Type.String(), { description: "Captured digits" }),
+    lead_fields: mapOf(Type.String(), {
       description: "Fields set on the caller's lead",
     }),
   },

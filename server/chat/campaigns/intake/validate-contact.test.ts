@@ -15,11 +15,8 @@ const anything = fc.oneof(
   fc.constant(null),
   fc.constant([]),
 );
-const variables = fc.oneof(
-  fc.dictionary(fc.string(), fc.string()),
-  fc.dictionary(fc.string(), anything),
-  anything,
-);
+const key = fc.oneof(fc.string(), fc.constantFrom("a\nb", "\r", "\u2028", "\u2029"));
+const variables = fc.oneof(fc.dictionary(key, fc.string()), fc.dictionary(key, anything), anything);
 const row = fc.oneof(
   anything,
   fc.record({ phone_number: fc.string(), variables }, { requiredKeys: [] }),
