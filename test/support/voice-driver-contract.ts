@@ -190,6 +190,15 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.ok(!(await live()).includes(dial.leg));
     });
 
+    test("a leg with an empty or malformed caller ID is refused as invalid", async () => {
+      for (const bad of ["", "anonymous"]) {
+        const dial = legTo(under.far_ends.human, { caller_id: bad });
+        const error = await failureOf(line.session.dial(dial));
+        assert.deepEqual([error?.failure, error?.ending?.outcome], ["refused", "invalid"]);
+      }
+      assert.deepEqual(await live(), []);
+    });
+
     test("an unanswered leg ends after its ring time, not before", async () => {
       const dial = legTo(under.far_ends.rings, { ring_seconds: 2 });
       const longer = legTo(under.far_ends.rings);

@@ -149,6 +149,21 @@ test("an incoming call rings the agents of the number's group, the one idle long
   assert.equal((await missed()).length, before_count);
 });
 
+test("a caller who withholds the number reaches an agent on an extension", async () => {
+  const group = await makeAgentGroup(fixture.app, fixture.account, ["204"]);
+  const number = await numberOf(fixture, { agent_group_id: group });
+  await callIn(number, "anonymous");
+  const call = await ended(fixture, number);
+  assert.deepEqual(
+    call.legs.map(({ role, status }: Record<string, string>) => [role, status]),
+    [
+      ["customer", "completed"],
+      ["transfer", "completed"],
+    ],
+  );
+  assert.deepEqual([call.to_number, call.disposition], ["", "answered"]);
+});
+
 test("a call without a free agent counts as abandoned when its caller hangs up, and is reported as missed", async () => {
   const number = await numberOf(fixture, {
     agent_group_id: await makeAgentGroup(fixture.app, fixture.account),

@@ -6,7 +6,10 @@ import { addLeg } from "../legs.ts";
 /** The call with its new legs, and the commands that dial them. */
 export type Dialed = { readonly call: Call; readonly commands: readonly Command[] };
 
-/** Dials each agent. The caller ID is the customer's number for an extension, the line's for a phone number. */
+/**
+ * Dials each agent. The caller ID is the customer's number for an extension, the line's for a phone number and for
+ * a customer who withholds the number.
+ */
 export function dialAgents(
   call: Call,
   line: Line,
@@ -19,7 +22,7 @@ export function dialAgents(
   const commands = agents.map(({ number, target }): Command => {
     const on_trunk = target.kind === "trunk";
     dialed = addLeg(dialed, { role, number, on_trunk }, at);
-    const caller_id = on_trunk ? line.caller_id : call.to_number;
+    const caller_id = on_trunk ? line.caller_id : call.to_number || line.caller_id;
     return { type: "dial", leg: dialed.legs.length, to: target, caller_id, ring_seconds };
   });
   return { call: dialed, commands };

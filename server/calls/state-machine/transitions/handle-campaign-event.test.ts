@@ -137,6 +137,28 @@ test("an inbound call is promised no callback, neither by its menu nor when no a
   assert.ok(!press(busy, "1") || busy.call.callback_at === null);
 });
 
+test("an extension is shown the number of an inbound call, and the line's caller ID if it is withheld", () => {
+  const main: MenuNode = {
+    type: "transfer",
+    prompt: null,
+    to: { agent_group_id: 1 },
+    otherwise: "bye",
+  };
+  const shown = (to_number: string) => {
+    const call: Call = {
+      ...dialed({ ...menu({ main }), recipient_id: null }),
+      direction: "inbound",
+      to_number,
+    };
+    const run: Run = { call, commands: [], menu: [] };
+    assert.ok(take(run, { type: "answered", leg: 1 }));
+    assert.ok(take(run, { type: "agent_found", to: agent("101") }));
+    return run.commands.map((command) => command.type === "dial" && command.caller_id);
+  };
+  assert.deepEqual(shown("9876543210"), ["9876543210"]);
+  assert.deepEqual(shown(""), [line.caller_id]);
+});
+
 test("plays audio once the call is answered, and hangs up when it ends", () => {
   const run = answer({
     variables: { name: "Asha" },

@@ -1,4 +1,5 @@
 // Originates a leg.
+import { checkNumber } from "../check-number.ts";
 import { VoiceError, type Dial, type Ending, type LegOutcome } from "../driver.ts";
 import { ariPath, bodyHas, responseError, type AriResponse, type AriClient } from "./ari-client.ts";
 import { idAtSwitch } from "./names.ts";
@@ -46,12 +47,6 @@ function endpointOf({ to }: Dial): string {
   return to.kind === "extension"
     ? `PJSIP/${to.endpoint}`
     : `PJSIP/${checkNumber(to.number)}@${to.endpoint}`;
-}
-
-function checkNumber(number: string): string {
-  if (!/^[0-9+*#]{1,32}$/.test(number))
-    throw refused("the number must be 1-32 digits, +, * or #", "invalid");
-  return number;
 }
 
 function refused(message: string, outcome: LegOutcome): VoiceError {

@@ -1,5 +1,6 @@
 // The sandbox's switch: legs driven by timers, bridges, recordings and CDRs, all in memory.
 import { randomUUID } from "node:crypto";
+import { checkNumber } from "../check-number.ts";
 import {
   VoiceError,
   type Dial,
@@ -110,6 +111,7 @@ export function receiveCall(at: SandboxSwitch, call: Omit<IncomingCall, "channel
 
 export function dialLeg(at: SandboxSwitch, dial: Dial): void {
   if (at.legs.has(dial.leg)) return;
+  checkNumber(dial.caller_id);
   if (at.legs.size >= live_max) {
     const ending: Ending = { outcome: "congestion", cause: 34, sip_status: 503, by: "far_end" };
     throw new VoiceError("refused", "the sandbox has reached its maximum of live legs", { ending });
@@ -139,11 +141,8 @@ export function dialLeg(at: SandboxSwitch, dial: Dial): void {
 
 function callBack(at: SandboxSwitch, { to, caller_id }: Dial): void {
   if (to.kind !== "trunk") return;
-  const call = {
-    endpoint: to.endpoint,
-    from: `+${to.number.replaceAll(/\D/g, "")}`,
-    to: caller_id,
-  };
+  const from = `+${to.number.replaceAll(/\D/g, "")}`;
+  const call = { endpoint: to.endpoint, from, to: caller_id };
   at.after(calls_back_ms, () => void receiveCall(at, call));
 }
 
