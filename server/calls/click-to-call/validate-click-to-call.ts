@@ -16,8 +16,10 @@ import { every_destination } from "../../lib/phone-destinations/phone-destinatio
 import { phoneSpellings } from "../../lib/phone-key.ts";
 import { readStart } from "../../lib/read-start.ts";
 import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
+import { isAgentNumber } from "../../telephony/agent-numbers/is-agent-number.ts";
 import {
   chooseTrunk,
+  ringsAgent,
   trunksOnNodes,
   type TrunkOnNode,
 } from "../../telephony/trunks/choose-trunk.ts";
@@ -144,12 +146,7 @@ const findReferences = statement<References>(`
     ${isGroup("groups", "$4")} as knows_to_group,
     exists (
       select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
-    exists (
-      select from agent_numbers n
-      where n.account_id = $1 and n.phone_key = ($8::text[])[1]
-    ) or exists (
-      select from agent_group_members m
-      where m.account_id = $1 and m.number = any($8)) as knows_agent_number,
+    ${isAgentNumber("$1", "$8")} as knows_agent_number,
     ${contactTimeZones("$1", "$7")} as contact_time_zones,
     (select coalesce(json_agg(t), '[]') from (${trunksOnNodes("$1", "$6")}) t) as trunks
   from accounts a where a.account_id = $1`);
@@ -188,9 +185,7 @@ function groupIdOf(text: string | null): number | null {
 function usableTrunks({ trunks, knows_extension, knows_agent_number }: References, from: string) {
   const withCallerId = trunks.filter(({ allows_caller_id }) => allows_caller_id);
   const isKnown = isExtension(from) ? knows_extension : knows_agent_number;
-  const rings = ({ driver, agent_numbers }: TrunkOnNode) =>
-    isKnown || driver === "sandbox" || (agent_numbers === "any" && !isExtension(from));
-  const usable = withCallerId.filter(rings);
+  const usable = withCallerId.filter((trunk) => ringsAgent(trunk, from, isKnown));
   const excludesAll = (before: readonly TrunkOnNode[], after: readonly TrunkOnNode[]) =>
     before.length > 0 && after.length === 0;
   return {

@@ -5,9 +5,9 @@ import type { Tx } from "../../lib/database/database.ts";
 export type MovedCalls = readonly { readonly node_id: number; readonly account_id: number }[];
 
 /**
- * Moves the node's queued calls (of one trunk, if given) to another active node of their trunk that is
- * not lost, preferably a connected one; calls without such a node stay. The caller sends `call_work` for
- * each result after the commit.
+ * Moves the node's queued calls (of one trunk, if given) to another active node of their trunk that has the
+ * same driver and is not lost, preferably a connected one; calls without such a node stay. The caller sends
+ * `call_work` for each result after the commit.
  */
 export async function moveQueuedCalls(
   tx: Tx,
@@ -19,6 +19,7 @@ export async function moveQueuedCalls(
       select distinct on (s.trunk_id) s.trunk_id, n.id as node_id
       from trunk_nodes s
       join voice_nodes n on n.id = s.node_id and n.active and n.lost_at is null and n.id <> ${node_id}
+        and n.driver = (select o.driver from voice_nodes o where o.id = ${node_id})
       where ${trunk_id}::bigint is null or s.trunk_id = ${trunk_id}
       order by s.trunk_id, n.connected_at is null, s.calls_per_second desc, n.id
     ), moved as (

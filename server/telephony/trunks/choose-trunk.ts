@@ -1,5 +1,6 @@
 // Chooses the trunk and node of a call, once, when the call is submitted.
 import type { VoiceDriverName } from "../../drivers/voice/driver.ts";
+import { isExtension } from "../agent-groups/agent-number.ts";
 import type { AgentNumberRule } from "./trunk-schema.ts";
 import { statement, type Executor } from "../../lib/database/database.ts";
 
@@ -56,6 +57,15 @@ export async function findDefaultCallerId(
 ): Promise<string | null> {
   const [found] = await findDefault(db, [accountId, trunkId]);
   return found?.caller_id ?? null;
+}
+
+/** Returns whether the trunk rings the number as an agent; `isKnown`: it is an extension or agent number of the account. */
+export function ringsAgent(
+  { driver, agent_numbers }: Pick<TrunkOnNode, "driver" | "agent_numbers">,
+  number: string,
+  isKnown: boolean,
+): boolean {
+  return isKnown || driver === "sandbox" || (agent_numbers === "any" && !isExtension(number));
 }
 
 /**
