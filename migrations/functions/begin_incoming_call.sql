@@ -31,9 +31,10 @@ begin
     returning id into v_id;
   insert into call_legs (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at, ringing_at)
     values (p_account_id, v_id, 1, 'customer', p_phone, true, 'ringing', 'ringing', p_now, p_now);
+  -- Takes the customer over from a call that is dialing them: this one is answered, and lasts longer.
   if p_phone <> '' then
     insert into live_customers (account_id, phone_key, call_id) values (p_account_id, phone_key(p_phone), v_id)
-      on conflict do nothing;
+      on conflict (account_id, phone_key) do update set call_id = excluded.call_id;
   end if;
   v_data := json_build_object('call_id', v_id, 'campaign_id', v_campaign_id, 'reference', null, 'attempt', 1,
     'from_number', p_called, 'to_number', v_number, 'status', 'ringing');

@@ -4,7 +4,12 @@ import { after, before, test } from "node:test";
 import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { openCallClient, type CallClient } from "../../../../test/support/call-client.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
-import { makeCallingAccount, setCalling } from "../../../../test/support/telephony-factory.ts";
+import {
+  makeAgentGroup,
+  makeCallingAccount,
+  makePhoneNumber,
+  setCalling,
+} from "../../../../test/support/telephony-factory.ts";
 import { makeContact } from "../../../../test/support/crm-factory.ts";
 import { makeVoiceCampaign } from "../../../../test/support/voice-factory.ts";
 
@@ -102,6 +107,37 @@ test("calls a recipient who was on another call a minute later", async () => {
   await eventually(async () => (await recipientOf(client, path)).attempts === 1);
   const { call_id } = await recipientOf(client, path);
   await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  await ended(client, path);
+});
+
+test("does not call a customer who called in during our call to them, until that call has ended", async () => {
+  const { app, sandbox, node_id } = fixture;
+  const client = await openClient();
+  // Talks until another party hangs up.
+  const [phone, called] = ["919806777900", "918000000900"];
+  await makePhoneNumber(app, client.account, called);
+  const agent_group_id = await makeAgentGroup(app, client.account, ["103"]);
+  await client.ask("PATCH", `/api/v1/phone-numbers/${called}`, { agent_group_id });
+  const outbound = await client.call({ to_number: phone.slice(2), from_number: "101" });
+  const { call_id } = await client.awaitCall(outbound, "in-progress");
+  const hangUp = (id: number) => client.ask("POST", `/api/v1/calls/${id}/hangup`);
+  const node = { id: node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+  const over = sandbox.receiveCall(node, { endpoint: "sandbox", from: `+${phone}`, to: called });
+  let inbound = 0;
+  await eventually(async () => {
+    const { body } = await client.ask("GET", "/api/v1/calls?type=incoming&status=in-progress");
+    inbound = body.data[0]?.call_id ?? 0;
+    return inbound > 0;
+  });
+  await hangUp(call_id);
+  await client.awaitCall(outbound, "completed");
+
+  const path = await launch(client, phone);
+  assert.equal((await deferred(client, path)).attempts, 0);
+  await hangUp(inbound);
+  await over;
+  fixture.api.clock.advance(60_000);
+  await eventually(async () => (await recipientOf(client, path)).attempts === 1);
   await ended(client, path);
 });
 
