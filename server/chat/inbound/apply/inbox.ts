@@ -20,27 +20,53 @@ export type StoredWebhooks = {
 const batch_rows_max = 200;
 const batch_bytes_max = 2_000_000;
 
-/** Returns all numbers with due webhooks: one index scan, which is short without a backlog. */
+/**
+ * Returns all numbers with due webhooks: one index scan, which is short without a backlog. The first number of each
+ * account comes before the second of any; among these, those with urgent webhooks first, then the longest waiting.
+ */
 export async function dueNumbers(app: App): Promise<InboxNumber[]> {
   return findDue(app.db.pool, [app.clock.now()]);
 }
 
-/** Returns the next batch of a number, in the order of application. */
-export async function readInbox(app: App, number: InboxNumber): Promise<StoredWebhooks[]> {
-  const { account_id, chat_number_id } = number;
-  const values = [account_id, chat_number_id, app.clock.now(), batch_rows_max, batch_bytes_max];
-  const rows = await readDue(app.db.pool, values);
-  return rows.map((row) => ({ ...row, body: parseJson(row.body) as unknown[] }));
+/** Returns the numbers with urgent webhooks, such as opt-outs; takes milliseconds also beside a million others. */
+export async function urgentNumbers(app: App): Promise<InboxNumber[]> {
+  return findUrgent(app.db.pool, []);
 }
 
-const findDue = statement<InboxNumber>(
-  "select distinct account_id, chat_number_id from chat_inbox where due_at <= $1 order by 1, 2",
+/** Returns the next batch of a number, in the order of application, and whether more is due. */
+export async function readInbox(
+  app: App,
+  number: InboxNumber,
+): Promise<{ readonly rows: readonly StoredWebhooks[]; readonly hasMore: boolean }> {
+  const { account_id, chat_number_id } = number;
+  const values = [account_id, chat_number_id, app.clock.now(), batch_rows_max, batch_bytes_max];
+  const found = await readDue(app.db.pool, values);
+  const rows = found.map(({ id, driver, body, received_at }) => {
+    return { id, driver, body: parseJson(body) as unknown[], received_at };
+  });
+  const due_rows = found[0]?.due_rows ?? 0;
+  return { rows, hasMore: due_rows > rows.length || due_rows === batch_rows_max };
+}
+
+const findDue = statement<InboxNumber>(`
+  select account_id, chat_number_id from (
+    select account_id, chat_number_id, min(due_at) as due_at,
+      row_number() over (partition by account_id order by min(due_at)) as place
+    from chat_inbox where due_at <= $1 group by account_id, chat_number_id
+  ) due
+  order by place, due_at, account_id`);
+
+// Not the statement above with another time: a plan for any time reads the whole table.
+const findUrgent = statement<InboxNumber>(
+  "select distinct account_id, chat_number_id from chat_inbox where due_at = '-infinity'",
 );
 
-// Always the first row, however long it is.
-const readDue = statement<Omit<StoredWebhooks, "body"> & { readonly body: string }>(`
-  select id, driver, body::text as body, received_at from (
-    select id, driver, body, received_at, due_at,
+type DueRow = Omit<StoredWebhooks, "body"> & { readonly body: string; readonly due_rows: number };
+
+// Always the first row, however long it is. due_rows: how many there are without the limit of bytes.
+const readDue = statement<DueRow>(`
+  select id, driver, body::text as body, received_at, due_rows from (
+    select id, driver, body, received_at, due_at, count(*) over () as due_rows,
       sum(octet_length(body::text)) over (order by due_at, id) - octet_length(body::text) as bytes_before
     from (
       select * from chat_inbox
