@@ -11,13 +11,17 @@ type Batch = {
 };
 
 /** A group commit of texts whose batches the test resolves; `alone` lists the items written alone. */
-function fixture(limits: Partial<GroupCommitLimits> = {}) {
+function fixture(
+  limits: Partial<GroupCommitLimits> = {},
+  groupOf: ((text: string) => string) | null = null,
+) {
   const batches: Batch[] = [];
   const alone: string[] = [];
   const group = openGroupCommit<string, string, string>({
     name: "texts",
     limits: { batch_items: 10, ...limits },
     lengthOf: (text) => text.length,
+    ...(groupOf ? { groupOf } : {}),
     write(key, items) {
       const { promise, resolve, reject } = Promise.withResolvers<readonly (string | undefined)[]>();
       const answer = (answers: readonly (string | undefined)[] = items) => resolve(answers);
@@ -89,14 +93,15 @@ test("a batch is bounded by items and by characters, and has at least one item",
 const full: readonly [string, Partial<GroupCommitLimits>, string][] = [
   ["items", { waiting_items: 2 }, "b"],
   ["characters", { waiting_characters: 4 }, "b"],
-  ["items of the key", { key_waiting_items: 2 }, "a"],
+  ["items of the group", { group_waiting_items: 2 }, "a"],
+  ["characters of the group", { group_waiting_characters: 4 }, "a"],
 ];
 for (const [name, limits, key] of full)
   test(`too many waiting ${name} are rejected at once as unavailable, and what waits is written`, async () => {
     const { commit, batches } = fixture(limits);
     const all = Promise.all([commit("a", "12"), commit("a", "34")]);
     await assert.rejects(commit(key, "5"), isUnavailable);
-    const other = "key_waiting_items" in limits ? commit("b", "6") : null;
+    const other = name.endsWith("of the group") ? commit("b", "6") : null;
     await settled();
     const again = commit(key, "7");
     for (const batch of batches) batch.answer();
@@ -106,6 +111,33 @@ for (const [name, limits, key] of full)
     assert.equal(await again, "7");
     await other;
   });
+
+test("keys of a group share its limit, and other groups find room", async () => {
+  const { commit, batches } = fixture({ group_waiting_items: 2 }, (text) => text[0]!);
+  const all = Promise.all([commit("1", "a 1"), commit("2", "a 2")]);
+  await assert.rejects(commit("3", "a 3"), isUnavailable);
+  const other = commit("4", "b 4");
+  await settled();
+  for (const batch of batches) batch.answer();
+  assert.deepEqual(await all, ["a 1", "a 2"]);
+  assert.equal(await other, "b 4");
+});
+
+test("items that are committed together are all admitted if their group has room for one, and otherwise all rejected", async () => {
+  const { commitAll, batches } = fixture({ group_waiting_items: 2 });
+  const first = Promise.all(commitAll(["1", "2", "3"].map((text) => ["a", text])));
+  const mixed = commitAll([
+    ["a", "4"],
+    ["b", "5"],
+    ["a", "6"],
+  ]);
+  await assert.rejects(mixed[0]!, isUnavailable);
+  await assert.rejects(mixed[2]!, isUnavailable);
+  await settled();
+  for (const batch of batches) batch.answer();
+  assert.deepEqual(await first, ["1", "2", "3"]);
+  assert.equal(await mixed[1], "5");
+});
 
 test("a batch that fails is written item by item, so that only the invalid item fails", async () => {
   const { commit, batches, alone } = fixture();

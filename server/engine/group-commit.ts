@@ -10,6 +10,11 @@ export type GroupCommit<Key, Item, Answer> = {
    * wait, at once, or when the database is unavailable, and otherwise as `writeAlone` does.
    */
   commit(key: Key, item: Item): Promise<Answer>;
+  /**
+   * Like `commit` for each item. Those of a group are admitted together, however many they are, if there is room for
+   * one, and otherwise rejected together.
+   */
+  commitAll(items: readonly (readonly [Key, Item])[]): Promise<Answer>[];
   /** Items that are in no batch yet. */
   waiting(): number;
 };
@@ -20,11 +25,12 @@ export type GroupCommitLimits = {
   readonly lanes?: number;
   readonly batch_items: number;
   readonly batch_characters?: number;
-  /** Of all keys together. */
+  /** Of all groups together. */
   readonly waiting_items?: number;
   readonly waiting_characters?: number;
-  /** Of one key, so that the others find room. */
-  readonly key_waiting_items?: number;
+  /** Of one group, so that the others find room. */
+  readonly group_waiting_items?: number;
+  readonly group_waiting_characters?: number;
 };
 
 export type GroupCommitOptions<Key, Item, Answer> = {
@@ -33,6 +39,8 @@ export type GroupCommitOptions<Key, Item, Answer> = {
   readonly limits: GroupCommitLimits;
   /** Characters of an item. */
   readonly lengthOf?: (item: Item) => number;
+  /** What shares the limits of a group with the item; its key if it is not given. */
+  readonly groupOf?: (item: Item) => string | number;
   /** Writes a batch, all or nothing. The answers are in the order of the items; undefined: not written. */
   readonly write: (key: Key, items: readonly Item[]) => Promise<readonly (Answer | undefined)[]>;
   /** Writes one item whose batch failed or left it out, so that it does not fail its neighbours. */
@@ -41,6 +49,7 @@ export type GroupCommitOptions<Key, Item, Answer> = {
 
 type Waiting<Item, Answer> = {
   readonly item: Item;
+  readonly group: unknown;
   /** The span that waits for it. */
   readonly cause: string | undefined;
   readonly resolve: (answer: Answer) => void;
@@ -51,15 +60,14 @@ type Waiting<Item, Answer> = {
 export function openGroupCommit<Key, Item, Answer>(
   options: GroupCommitOptions<Key, Item, Answer>,
 ): GroupCommit<Key, Item, Answer> {
-  const { name, lengthOf = () => 0 } = options;
+  const { name, lengthOf = () => 0, groupOf } = options;
   const limits = { ...unlimited, ...options.limits };
   // In the order of service: a key that was served goes to the end.
   const queues = new Map<Key, Waiting<Item, Answer>[]>();
   /** Keys with a batch in flight. */
   const busy = new Set<Key>();
+  const load = openLoad(limits);
   let lanes = 0;
-  let waiting = 0;
-  let characters = 0;
 
   const takeBatch = (): [Key, Waiting<Item, Answer>[]] | null => {
     for (const [key, queue] of queues) {
@@ -69,8 +77,7 @@ export function openGroupCommit<Key, Item, Answer>(
       const lengths = queue.slice(0, limits.batch_items).map(({ item }) => lengthOf(item));
       const batch = queue.splice(0, countWithin(lengths, limits.batch_characters));
       if (queue.length > 0) queues.set(key, queue);
-      waiting -= batch.length;
-      for (let i = 0; i < batch.length; i++) characters -= lengths[i]!;
+      for (const [i, { group }] of batch.entries()) load.add(group, -1, -lengths[i]!);
       return [key, batch];
     }
     return null;
@@ -92,29 +99,35 @@ export function openGroupCommit<Key, Item, Answer>(
     lanes--;
   };
 
+  const add = (key: Key, item: Item, group: unknown): Promise<Answer> => {
+    const queue = queues.get(key);
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const entry = { item, group, cause: traceparent(), resolve, reject };
+    if (queue) queue.push(entry);
+    else queues.set(key, [entry]);
+    load.add(group, 1, lengthOf(item));
+    if (!queue && !busy.has(key) && lanes < limits.lanes) {
+      lanes++;
+      // After this iteration of the event loop, so that items that arrive in it share a batch.
+      setImmediate(() => void runLane());
+    }
+    return promise;
+  };
+
+  const commitAll = (items: readonly (readonly [Key, Item])[]): Promise<Answer>[] => {
+    const groups = items.map(([key, item]) => groupOf?.(item) ?? key);
+    const full = new Set<unknown>(groups.filter((group) => load.isFull(group)));
+    return items.map(([key, item], i) =>
+      full.has(groups[i])
+        ? Promise.reject(unavailable(new Error(`too many ${name} wait for the database`)))
+        : add(key, item, groups[i]),
+    );
+  };
+
   return {
-    commit(key, item) {
-      const queue = queues.get(key);
-      const isFull =
-        waiting >= limits.waiting_items ||
-        characters >= limits.waiting_characters ||
-        (queue?.length ?? 0) >= limits.key_waiting_items;
-      if (isFull)
-        return Promise.reject(unavailable(new Error(`too many ${name} wait for the database`)));
-      const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-      const entry = { item, cause: traceparent(), resolve, reject };
-      if (queue) queue.push(entry);
-      else queues.set(key, [entry]);
-      waiting++;
-      characters += lengthOf(item);
-      if (!queue && !busy.has(key) && lanes < limits.lanes) {
-        lanes++;
-        // After this iteration of the event loop, so that items that arrive in it share a batch.
-        setImmediate(() => void runLane());
-      }
-      return promise;
-    },
-    waiting: () => waiting,
+    commit: (key, item) => commitAll([[key, item]])[0]!,
+    commitAll,
+    waiting: load.items,
   };
 }
 
@@ -123,8 +136,36 @@ const unlimited = {
   batch_characters: Infinity,
   waiting_items: Infinity,
   waiting_characters: Infinity,
-  key_waiting_items: Infinity,
+  group_waiting_items: Infinity,
+  group_waiting_characters: Infinity,
 };
+
+/** Counts the waiting items and their characters, of all and of each group. */
+function openLoad(limits: Required<GroupCommitLimits>) {
+  const all = { items: 0, characters: 0 };
+  const groups = new Map<unknown, typeof all>();
+  return {
+    items: () => all.items,
+    add(group: unknown, items: number, characters: number): void {
+      const own = groups.get(group) ?? { items: 0, characters: 0 };
+      for (const load of [all, own]) {
+        load.items += items;
+        load.characters += characters;
+      }
+      if (own.items > 0) groups.set(group, own);
+      else groups.delete(group);
+    },
+    isFull(group: unknown): boolean {
+      const own = groups.get(group) ?? { items: 0, characters: 0 };
+      return (
+        all.items >= limits.waiting_items ||
+        all.characters >= limits.waiting_characters ||
+        own.items >= limits.group_waiting_items ||
+        own.characters >= limits.group_waiting_characters
+      );
+    },
+  };
+}
 
 /** Returns how many of the first lengths sum to at most `max`, and at least 1. */
 function countWithin(lengths: readonly number[], max: number): number {

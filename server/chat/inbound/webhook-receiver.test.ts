@@ -29,6 +29,8 @@ after(async () => {
 
 const sentHook = (of = number) => statusHook(of, [{ id: unique("wamid"), status: "sent" }]);
 
+const take = (body: string) => api.app.webhookReceiver.take("whatsapp", body);
+
 /** Ids of the messages whose statuses are stored. */
 async function storedIds(of: TestAccount): Promise<string[]> {
   const { rows } = await admin.query<{ id: string }>(
@@ -61,6 +63,48 @@ test("while the database is busy a bounded number waits, the rest is 503, and wh
   const stored = (await storedIds(account)).filter((id) => !before_ids.has(id));
   assert.deepEqual(stored.toSorted(), ids.toSorted());
 });
+
+/** Two accounts whose numbers the receiver knows, and which have one stored webhook each. */
+async function makeNeighbors() {
+  const [busy, other] = [await makeAccount(api.app), await makeAccount(api.app)];
+  const numbers = [
+    await makeChatNumber(api.app, busy, { driver: "whatsapp" }),
+    await makeChatNumber(api.app, other, { driver: "whatsapp" }),
+  ] as const;
+  await Promise.all(numbers.map((of) => take(sentHook(of))));
+  return { busy, other, numbers };
+}
+
+/** A body with as many changes. */
+function sentHooks(of: TestChatNumber, count: number): string {
+  const { entry } = JSON.parse(sentHook(of)) as { entry: { id: string; changes: unknown[] }[] };
+  const { id, changes } = entry[0]!;
+  return JSON.stringify({ entry: [{ id, changes: Array(count).fill(changes[0]) }] });
+}
+
+const stopHook = (of: TestChatNumber) =>
+  messageHook(of, [{ id: unique("in"), from: "919812345678", text: "STOP" }]);
+
+const floods: readonly [title: string, bodies: number, changes: number, stored: number][] = [
+  ["an account that fills its queue leaves room for an opt-out of another", 6, 1_000, 5_000],
+  ["a body beyond the limit of its account is stored whole, and leaves such room", 2, 6_000, 6_000],
+];
+for (const [title, bodies, changes, stored] of floods)
+  test(title, async (t) => {
+    const { busy, other, numbers } = await makeNeighbors();
+    await admin.query("begin; lock table chat_inbox in access exclusive mode");
+    t.after(() => admin.query("rollback"));
+    const taken = Array.from({ length: bodies }, () => take(sentHooks(numbers[0], changes)));
+    const outcomes = Promise.allSettled(taken);
+    // Nothing can be stored yet, so that the first to settle is the one that is refused.
+    await assert.rejects(Promise.race(taken), { type: "unavailable" });
+    const stop = take(stopHook(numbers[1]));
+    await Promise.all([stop, admin.query("commit")]);
+    const refused = (await outcomes).filter(({ status }) => status === "rejected");
+    assert.equal(refused.length, 1);
+    assert.equal((await storedIds(busy)).length, 1 + stored);
+    assert.equal((await storedIds(other)).length, 2);
+  });
 
 test("webhooks that arrive together share a row, replies have one of their own, and the number is notified", async () => {
   const notified: string[] = [];

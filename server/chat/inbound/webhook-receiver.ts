@@ -4,8 +4,8 @@ import { webhookReaderOf, type ChatDriverName } from "../../drivers/chat/driver.
 import type { App } from "../../engine/app.ts";
 import { frozenAccount } from "../../lib/errors.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import { openInboxWriter } from "./receive/inbox-writer.ts";
-import { openChatRoutes } from "./receive/route-cache.ts";
+import { openInboxWriter, type RoutedPiece } from "./receive/inbox-writer.ts";
+import { openChatRoutes, type ChatRoutes } from "./receive/route-cache.ts";
 import { splitWebhook, type WebhookPiece } from "./receive/split-webhook.ts";
 
 export type WebhookReceiver = {
@@ -34,18 +34,36 @@ export function openWebhookReceiver(
       if (!reader) throw new Error(`a webhook came for ${driver}, which is not configured`);
       const { pieces, ignored } = splitWebhook(reader, body);
       if (ignored > 0) count("ignored", ignored);
-      const frozen: WebhookPiece[] = [];
-      const stored = pieces.map(async (piece) => {
-        const route = await routes.find(driver, piece);
+      const routed: RoutedPiece[] = [];
+      let isFrozen = false;
+      for (const { route, pieces: own } of await findRoutes(routes, driver, pieces)) {
         const isOthers = only_account_id !== null && route?.account_id !== only_account_id;
-        if (!route || isOthers) return count("unknown");
-        if (route.frozen) return void frozen.push(piece);
-        if (!(await inbox.store(driver, route, piece))) return count("ignored");
-        count(piece.unread ? "unread" : "stored");
+        if (!route || isOthers) count("unknown", own.length);
+        else if (route.frozen) isFrozen = true;
+        else routed.push(...own.map((piece) => ({ driver, route, piece })));
+      }
+      const stored = inbox.store(routed).map(async (answer, i) => {
+        if (!(await answer)) count("ignored");
+        else count(routed[i]!.piece.unread ? "unread" : "stored");
       });
       await Promise.all(stored);
       // The provider repeats the whole webhook; what is stored twice is applied once.
-      if (frozen.length > 0) throw frozenAccount();
+      if (isFrozen) throw frozenAccount();
     },
   };
+}
+
+/** Returns the pieces by their routes; asks once for each, however many changes a body has. */
+async function findRoutes(
+  routes: ChatRoutes,
+  driver: ChatDriverName,
+  pieces: readonly WebhookPiece[],
+) {
+  const groups = Map.groupBy(pieces, ({ kind, provider_id }) => `${kind}:${provider_id}`);
+  return Promise.all(
+    Array.from(groups.values(), async (own) => ({
+      route: await routes.find(driver, own[0]!),
+      pieces: own,
+    })),
+  );
 }

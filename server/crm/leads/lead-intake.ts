@@ -44,7 +44,7 @@ const limits = {
   batch_items: 128,
   waiting_items: 5_000,
   // A single connection can pipeline thousands of requests.
-  key_waiting_items: 4_000,
+  group_waiting_items: 4_000,
 } as const satisfies GroupCommitLimits;
 
 /** Opens the group commit of leads, with one queue per account. */

@@ -5,19 +5,20 @@ import { statement } from "../../../lib/database/database.ts";
 import type { ChatRoute } from "./route-cache.ts";
 import type { WebhookPiece } from "./split-webhook.ts";
 
-export type InboxWriter = {
-  /**
-   * Resolves true when the piece is committed, false when PostgreSQL cannot hold it; 503 when the
-   * database is unavailable or too many pieces wait.
-   */
-  store(driver: string, route: ChatRoute, piece: WebhookPiece): Promise<boolean>;
-};
-
 /** A piece and the number it is stored for. */
-type Item = {
+export type RoutedPiece = {
   readonly driver: string;
   readonly route: ChatRoute;
   readonly piece: WebhookPiece;
+};
+
+export type InboxWriter = {
+  /**
+   * Each resolves true when the piece is committed, false when PostgreSQL cannot hold it; 503 when the database is
+   * unavailable, or at once, for all pieces of an account, when too many waited before them. Their own number does not
+   * count: a body that is repeated would be refused again.
+   */
+  store(pieces: readonly RoutedPiece[]): Promise<boolean>[];
 };
 
 /** By number: one statement at a time for each. */
@@ -25,16 +26,21 @@ const limits = {
   lanes: 4,
   batch_items: 500,
   batch_characters: 1_000_000,
-  waiting_items: 5_000,
+  // More than one account can fill, also by a body of 3 MB with the shortest changes.
+  waiting_items: 50_000,
   waiting_characters: 64_000_000,
+  // An account is a group.
+  group_waiting_items: 5_000,
+  group_waiting_characters: 16_000_000,
 } as const satisfies GroupCommitLimits;
 
 /** Opens the group commit of webhooks, by number. */
 export function openInboxWriter(app: App): InboxWriter {
-  const pieces = openGroupCommit<string, Item, boolean>({
+  const pieces = openGroupCommit<string, RoutedPiece, boolean>({
     name: "webhooks",
     limits,
     lengthOf: ({ piece }) => piece.body.length,
+    groupOf: ({ route }) => route.account_id,
     async write(_number, batch) {
       await insertPieces(app, batch);
       return batch.map(() => true);
@@ -50,17 +56,18 @@ export function openInboxWriter(app: App): InboxWriter {
     },
   });
   return {
-    store: (driver, route, piece) =>
-      pieces.commit(`${driver}:${route.account_id}:${route.chat_number_id}`, {
-        driver,
-        route,
-        piece,
-      }),
+    store: (routed) =>
+      pieces.commitAll(
+        routed.map((one) => {
+          const { driver, route } = one;
+          return [`${driver}:${route.account_id}:${route.chat_number_id}`, one] as const;
+        }),
+      ),
   };
 }
 
 /** Stores pieces of one number and notifies its applier. */
-async function insertPieces(app: App, items: readonly Item[]): Promise<void> {
+async function insertPieces(app: App, items: readonly RoutedPiece[]): Promise<void> {
   const { driver, route } = items[0]!;
   const { account_id, chat_number_id } = route;
   const statuses = items.flatMap(({ piece }) => (piece.urgent ? [] : piece.body));
