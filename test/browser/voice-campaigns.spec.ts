@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, launchCalls, test } from "./console-fixture.ts";
 
 test("a menu campaign is composed, checked by a dry run, called and watched until its keys are counted", async ({
@@ -41,6 +42,11 @@ test("a menu campaign is composed, checked by a dry run, called and watched unti
   const recipients = page.getByRole("table", { name: "Recipients" });
   await expect(recipients).toContainText("+919876777404");
   await expect(recipients).not.toContainText("+919876777701");
+  const exported = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Export" }).click();
+  const file = await readFile(await (await exported).path(), "utf8");
+  expect(file).toContain("9876777404");
+  expect(file).not.toContain("9876777701");
   await not_reached.getByRole("button", { name: "Retry" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
   await expect(page.getByText("1 people are called again")).toBeVisible();

@@ -110,6 +110,7 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
           {total > 0 && (
             <ExportLink
               path={`/api/v1/voice/campaigns/${id}/recipients/export`}
+              filter={filter}
               permission="voice.campaigns.export"
             />
           )}
