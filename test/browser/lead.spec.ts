@@ -72,3 +72,25 @@ test("hidden columns stay hidden in this browser", async ({ openPage, page, serv
   await expect(page.getByRole("columnheader", { name: "Priority" })).toBeVisible();
   await expect(page.getByRole("columnheader", { name: "Source" })).toBeHidden();
 });
+
+test("a collaborator is chosen with the keyboard and added by the button only", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await createLead(service, { phone: "9876500064", name: "Evelyn Granville" });
+  const writes: string[] = [];
+  page.on("request", (request) => request.method() === "PUT" && writes.push(request.url()));
+  await openPage(`/leads/${id}?workspace=1`);
+  const select = page.getByRole("combobox", { name: "Add a collaborator" });
+  await select.focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(select).not.toHaveValue("");
+  const add = page.getByRole("button", { name: "Add", exact: true });
+  await expect(add).toBeEnabled();
+  expect(writes).toEqual([]);
+  await add.click();
+  await expect(page.getByRole("button", { name: /^Remove / })).toHaveCount(1);
+  expect(problems).toEqual([]);
+});

@@ -45,6 +45,7 @@ test("leads that are ticked get a status and an agent at once, and a refused num
     .check();
   await expect(page.getByText("2 selected")).toBeVisible();
   await page.getByRole("combobox", { name: "Change status" }).selectOption("Contacted");
+  await page.getByRole("button", { name: "Apply to 2 leads" }).click();
   await expect(page.getByRole("row", { name: /Gladys West.*Contacted/ })).toBeVisible();
   await expect(page.getByRole("row", { name: /Mary Golda Ross.*Contacted/ })).toBeVisible();
   await page.getByRole("button", { name: "New lead" }).click();
@@ -81,5 +82,44 @@ test("a form shows the curl command of its own request, which together with the 
   expect(lead.name).toBe("Sinéad O'Connor");
   await page.getByRole("button", { name: "Create lead" }).click();
   await expect(page).toHaveURL(new RegExp(`/leads/${lead.id}\\b`));
+  expect(problems).toEqual([]);
+});
+
+test("ticked leads are changed by the button only, to active agents only, and not when another filter hides them", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500063", name: "Thelma Estrin" });
+  const writes: string[] = [];
+  page.on("request", (request) => request.method() === "PATCH" && writes.push(request.url()));
+  await page.route("**/crm/workspaces/1/agents?*", async (route) => {
+    const response = await route.fetch();
+    const page_of = await response.json();
+    const one = { ...page_of.data[0], id: 999_999, name: "Former agent", active: false };
+    await route.fulfill({ response, json: { ...page_of, data: [...page_of.data, one] } });
+  });
+  await openPage("/leads?q=9876500063");
+  const tick = page.getByRole("row", { name: /Thelma Estrin/ }).getByRole("checkbox");
+  await tick.check();
+  const apply = page.getByRole("button", { name: "Apply to 1 lead" });
+  await expect(apply).toBeDisabled();
+  const status = page.getByRole("combobox", { name: "Change status" });
+  await status.focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(status).not.toHaveValue("");
+  await expect(apply).toBeEnabled();
+  expect(writes).toEqual([]);
+  // Filters show who was active once.
+  const assigned = page.getByRole("combobox", { name: "Assigned to" });
+  await expect(assigned.getByRole("option", { name: "Former agent" })).toHaveCount(1);
+  const assign = page.getByRole("combobox", { name: "Assign to", exact: true });
+  await expect(assign.getByRole("option", { name: "Former agent" })).toHaveCount(0);
+  await page.getByRole("combobox", { name: "Status", exact: true }).selectOption("Contacted");
+  await expect(page.getByText("No lead matches these filters")).toBeVisible();
+  await expect(page.getByText("1 selected")).toHaveCount(0);
+  await page.goBack();
+  await expect(tick).not.toBeChecked();
   expect(problems).toEqual([]);
 });

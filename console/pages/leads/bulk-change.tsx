@@ -1,4 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Answer, Row } from "../../api/answer.ts";
 import { changeLeads } from "../../api/lead.ts";
 import { Button } from "../../ui/button.tsx";
@@ -11,7 +12,9 @@ import { optionsOf } from "./lead-options.ts";
 /** As many as one request takes. */
 const leads_max = 500;
 
-/** What can be done to the leads that are ticked. */
+type Patch = Omit<Parameters<typeof changeLeads>[1], "ids">;
+
+/** What can be done to the leads that are ticked. A choice is applied by a button: arrow keys choose as they pass. */
 export function BulkChange({
   workspace,
   ids,
@@ -25,8 +28,9 @@ export function BulkChange({
   readonly agents: readonly Row<"listAgents">[];
   readonly onDone: () => void;
 }) {
+  const [chosen, setChosen] = useState<Patch>({});
   const change = useMutation({
-    mutationFn: async (patch: Omit<Parameters<typeof changeLeads>[1], "ids">) => {
+    mutationFn: async (patch: Patch) => {
       let updated = 0;
       for (let at = 0; at < ids.length; at += leads_max)
         updated += await changeLeads(workspace, { ...patch, ids: ids.slice(at, at + leads_max) });
@@ -45,17 +49,27 @@ export function BulkChange({
       <FilterSelect
         label="Change status"
         all="Change status…"
-        value={undefined}
+        value={chosen.statusId}
         options={optionsOf(picklists?.status ?? [])}
-        onChange={(statusId) => statusId !== undefined && change.mutate({ statusId })}
+        onChange={(statusId) => setChosen({ ...chosen, statusId })}
       />
       <FilterSelect
         label="Assign to"
         all="Assign to…"
-        value={undefined}
-        options={agents.map(({ id, name }) => ({ value: id, label: name }))}
-        onChange={(id) => id !== undefined && change.mutate({ assignedAgentId: id })}
+        value={chosen.assignedAgentId ?? undefined}
+        options={agents
+          .filter(({ active }) => active)
+          .map(({ id, name }) => ({ value: id, label: name }))}
+        onChange={(assignedAgentId) => setChosen({ ...chosen, assignedAgentId })}
       />
+      <Button
+        kind="primary"
+        busy={change.isPending}
+        disabled={chosen.statusId === undefined && chosen.assignedAgentId === undefined}
+        onClick={() => change.mutate(chosen)}
+      >
+        Apply to {formatCount(ids.length)} {ids.length === 1 ? "lead" : "leads"}
+      </Button>
       <Button busy={change.isPending} onClick={() => change.mutate({ assignedAgentId: null })}>
         Unassign
       </Button>

@@ -1,8 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
+import { useState } from "react";
 import type { Answer } from "../../api/answer.ts";
 import { addCollaborator, removeCollaborator } from "../../api/lead.ts";
 import { agentsQuery } from "../../api/leads.ts";
+import { Button } from "../../ui/button.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -14,7 +16,11 @@ export function Collaborators({ lead }: { readonly lead: Answer<"readLead"> }) {
   const place = { workspaceId, leadId };
   const { data: agents = [] } = useQuery(agentsQuery(workspaceId));
   const may_change = useMay("crm.write");
-  const add = useMutation({ mutationFn: (user: number) => addCollaborator(place, user) });
+  const [chosen, setChosen] = useState<number>();
+  const add = useMutation({
+    mutationFn: (user: number) => addCollaborator(place, user),
+    onSuccess: () => setChosen(undefined),
+  });
   const remove = useMutation({ mutationFn: (user: number) => removeCollaborator(place, user) });
   const others = agents.filter(
     ({ id, active }) => active && !collaborators.some((each) => each.id === id),
@@ -47,13 +53,22 @@ export function Collaborators({ lead }: { readonly lead: Answer<"readLead"> }) {
       )}
       <FormError error={add.error ?? remove.error} />
       {may_change && others.length > 0 && (
-        <FilterSelect
-          label="Add a collaborator"
-          all="Add a collaborator…"
-          value={undefined}
-          options={others.map(({ id, name }) => ({ value: id, label: name }))}
-          onChange={(user) => user !== undefined && add.mutate(user)}
-        />
+        <div className="flex flex-wrap gap-2">
+          <FilterSelect
+            label="Add a collaborator"
+            all="Add a collaborator…"
+            value={chosen}
+            options={others.map(({ id, name }) => ({ value: id, label: name }))}
+            onChange={setChosen}
+          />
+          <Button
+            busy={add.isPending}
+            disabled={chosen === undefined}
+            onClick={() => chosen !== undefined && add.mutate(chosen)}
+          >
+            Add
+          </Button>
+        </div>
       )}
     </Panel>
   );

@@ -102,7 +102,7 @@ function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
   const { data: picklists } = useQuery(picklistsQuery(workspace));
   const { data: agents = no_agents } = useQuery(agentsQuery(workspace));
   const own = useColumnChoice("leads");
-  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
+  const { selected, onChange: setSelected } = useSelection(JSON.stringify(filter));
   const mayChange = useMay("crm.write");
   const columns = useMemo(() => columnsOf(agents), [agents]);
   const choices = columns.slice(1).map(({ header }) => header);
@@ -140,6 +140,17 @@ function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
       />
     </>
   );
+}
+
+/** The leads that are ticked in the list of a filter; another filter begins without any, because it may not show them. */
+function useSelection(filter: string): Selection {
+  const [selected, onChange] = useState<ReadonlySet<number>>(new Set());
+  const [shown, setShown] = useState(filter);
+  if (shown !== filter) {
+    setShown(filter);
+    onChange(new Set());
+  }
+  return { selected, onChange };
 }
 
 const no_agents: readonly Row<"listAgents">[] = [];
