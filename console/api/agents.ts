@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { reloadMe } from "./me.ts";
@@ -10,9 +11,8 @@ export type Extension = Row<"listExtensions">;
 
 export const agentGroupsQuery = queryOptions({
   queryKey: ["agent-groups"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/agent-groups", { params: { query: { limit: 200 } }, signal })))
-      .data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/agent-groups", { params: { query }, signal }))),
 });
 
 /** The members in the order in which they are rung; a group has at most 200. */
@@ -47,8 +47,8 @@ export async function updateOwnAvailability(away: boolean): Promise<void> {
 
 export const extensionsQuery = queryOptions({
   queryKey: ["extensions"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/extensions", { params: { query: { limit: 200 } }, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/extensions", { params: { query }, signal }))),
 });
 
 /** Creates an extension, or changes one. */

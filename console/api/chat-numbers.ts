@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Answer, Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
@@ -32,12 +33,10 @@ export async function syncChatNumber(id: number): Promise<void> {
 /** The accounts of the installation with a credential of their own. */
 export const credentialsQuery = queryOptions({
   queryKey: ["chat-numbers", "credentials"],
-  queryFn: async ({ signal }) =>
-    (
-      await body(
-        api.GET("/api/v1/whatsapp-credentials", { params: { query: { limit: 200 } }, signal }),
-      )
-    ).data,
+  queryFn: ({ signal }) =>
+    allRows((query) =>
+      body(api.GET("/api/v1/whatsapp-credentials", { params: { query }, signal })),
+    ),
 });
 
 export async function updateCredential(

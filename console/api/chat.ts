@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Answer, Row } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { pageWithRows } from "./page-with-rows.ts";
@@ -114,16 +115,14 @@ export const recipientRepliesQuery = (id: number, { id: recipient_id, phone_numb
 
 export const templatesQuery = queryOptions({
   queryKey: ["chat-templates"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/chat/templates", { params: { query: { limit: 200 } }, signal })))
-      .data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/chat/templates", { params: { query }, signal }))),
 });
 
 export type Template = Row<"listChatTemplates">;
 
 export const numbersQuery = queryOptions({
   queryKey: ["chat-numbers"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/chat/numbers", { params: { query: { limit: 200 } }, signal })))
-      .data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/chat/numbers", { params: { query }, signal }))),
 });

@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
@@ -20,8 +21,8 @@ const refresh = () => queryClient.invalidateQueries({ queryKey: ["chat-flows"] }
 export const chatFlowsQuery = queryOptions({
   queryKey: ["chat-flows"],
   queryFn: async ({ signal }) => {
-    const { data } = await body(
-      api.GET("/api/v1/chat/flows", { params: { query: { limit: 200 } }, signal }),
+    const rows = await allRows((query) =>
+      body(api.GET("/api/v1/chat/flows", { params: { query }, signal })),
     );
     return data as unknown as readonly ChatFlow[];
   },

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Answer, Row } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
@@ -10,8 +11,8 @@ export type MemberImport = Answer<"importGroupMembers">;
 
 export const groupsQuery = queryOptions({
   queryKey: ["groups"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/groups", { params: { query: { limit: 200 } }, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/groups", { params: { query }, signal }))),
 });
 
 export const groupListQuery = infiniteQueryOptions({

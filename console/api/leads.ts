@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { pageWithRows } from "./page-with-rows.ts";
@@ -15,10 +16,8 @@ export type LeadFilter = {
 /** Every workspace, also those that are inactive. */
 export const allWorkspacesQuery = queryOptions({
   queryKey: ["workspaces"],
-  queryFn: async ({ signal }) => {
-    const params = { query: { limit: 200 } };
-    return (await body(api.GET("/api/v1/crm/workspaces", { params, signal }))).data;
-  },
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/crm/workspaces", { params: { query }, signal }))),
 });
 
 /** The workspaces that have leads. */
@@ -58,12 +57,11 @@ export const picklistsQuery = (workspaceId: number) =>
 export const agentsQuery = (workspaceId: number) =>
   queryOptions({
     queryKey: ["agents", workspaceId],
-    queryFn: async ({ signal }) => {
-      const params = { path: { workspaceId }, query: { limit: 200 } };
-      return (
-        await body(api.GET("/api/v1/crm/workspaces/{workspaceId}/agents", { params, signal }))
-      ).data;
-    },
+    queryFn: ({ signal }) =>
+      allRows((query) => {
+        const params = { path: { workspaceId }, query };
+        return body(api.GET("/api/v1/crm/workspaces/{workspaceId}/agents", { params, signal }));
+      }),
     staleTime: 60_000,
   });
 

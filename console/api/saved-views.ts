@@ -1,18 +1,19 @@
 import { queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
 
 export type SavedView = Row<"listSavedViews">;
 
-/** A user sees at most some hundreds: the own ones and those that are shared. */
+/** The own ones and those that are shared. */
 export const savedViewsQuery = (page: string) =>
   queryOptions({
     queryKey: ["saved-views", page],
-    queryFn: async ({ signal }) => {
-      const params = { query: { page, limit: 200 } };
-      return (await body(api.GET("/api/v1/saved-views", { params, signal }))).data;
-    },
+    queryFn: ({ signal }) =>
+      allRows((at) =>
+        body(api.GET("/api/v1/saved-views", { params: { query: { page, ...at } }, signal })),
+      ),
   });
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["saved-views"] });

@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
@@ -9,14 +10,12 @@ export type VoiceNode = Row<"listVoiceNodes">;
 export type Trunk = Row<"listTrunks">;
 export type NumberAssignment = Row<"listNumberAssignments">;
 
-const all = { params: { query: { limit: 200 } } } as const;
-
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["telephony"] });
 
 export const phoneNumbersQuery = queryOptions({
   queryKey: ["telephony", "phone-numbers"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/phone-numbers", { ...all, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/phone-numbers", { params: { query }, signal }))),
 });
 
 /** Sends a number's incoming calls to a menu, to a group of agents, or nowhere. */
@@ -30,8 +29,8 @@ export async function routeNumber(number: string, target: Sent<"routePhoneNumber
 
 export const agentNumbersQuery = queryOptions({
   queryKey: ["telephony", "agent-numbers"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/agent-numbers", { ...all, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/agent-numbers", { params: { query }, signal }))),
 });
 
 export async function addAgentNumber(json: Sent<"addAgentNumber">): Promise<void> {
@@ -47,8 +46,8 @@ export async function removeAgentNumber(number: string): Promise<void> {
 /** Of the whole installation. No event reports their state, so it is read again. */
 export const voiceNodesQuery = queryOptions({
   queryKey: ["telephony", "nodes"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/voice-nodes", { ...all, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/voice-nodes", { params: { query }, signal }))),
   refetchInterval: 5_000,
 });
 
@@ -69,7 +68,8 @@ export async function deleteNode(id: number): Promise<void> {
 
 export const trunksQuery = queryOptions({
   queryKey: ["telephony", "trunks"],
-  queryFn: async ({ signal }) => (await body(api.GET("/api/v1/trunks", { ...all, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/trunks", { params: { query }, signal }))),
 });
 
 /** A whole trunk: what creates one and what changes one. */
@@ -90,8 +90,8 @@ export async function deleteTrunk(id: number): Promise<void> {
 
 export const numberAssignmentsQuery = queryOptions({
   queryKey: ["telephony", "assignments"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/number-assignments", { ...all, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/number-assignments", { params: { query }, signal }))),
 });
 
 export async function assignNumber(json: Sent<"assignPhoneNumber">): Promise<void> {

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 
@@ -23,17 +24,23 @@ export const usersQuery = infiniteQueryOptions({
   getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
 });
 
+/** Every user, for selects and names. */
+export const allUsersQuery = queryOptions({
+  queryKey: ["users", "all"],
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/users", { params: { query }, signal }))),
+});
+
 export const rolesQuery = queryOptions({
   queryKey: ["roles"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/roles", { params: { query: { limit: 200 } }, signal }))).data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/roles", { params: { query }, signal }))),
 });
 
 export const invitationsQuery = queryOptions({
   queryKey: ["invitations"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/invitations", { params: { query: { limit: 200 } }, signal })))
-      .data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/invitations", { params: { query }, signal }))),
 });
 
 export const sessionsQuery = queryOptions({

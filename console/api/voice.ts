@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { allRows } from "./all-rows.ts";
 import type { Answer, Row, Sent } from "./answer.ts";
 import type { MenuGraph } from "../../server/voice/menus/menu-schema.ts";
 import { api, body } from "./client.ts";
@@ -124,9 +125,8 @@ export type VoiceFile = Row<"listVoiceFiles">;
 
 export const voiceFilesQuery = queryOptions({
   queryKey: ["voice-files"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/voice/files", { params: { query: { limit: 200 } }, signal })))
-      .data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/voice/files", { params: { query }, signal }))),
 });
 
 const processing_ms = 1_000;
@@ -145,8 +145,9 @@ export type Menu = Omit<Answer<"readVoiceMenu">, "nodes"> & Pick<MenuGraph, "nod
 export const menusQuery = queryOptions({
   queryKey: ["voice-menus"],
   queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/voice/menus", { params: { query: { limit: 200 } }, signal })))
-      .data as unknown as readonly Menu[],
+    (await allRows((query) =>
+      body(api.GET("/api/v1/voice/menus", { params: { query }, signal })),
+    )) as unknown as readonly Menu[],
 });
 
 export type AiAgent = Row<"listAiAgents">;
@@ -160,9 +161,8 @@ export const aiAgentQuery = (id: number) =>
 
 export const aiAgentsQuery = queryOptions({
   queryKey: ["ai-agents"],
-  queryFn: async ({ signal }) =>
-    (await body(api.GET("/api/v1/voice/agents", { params: { query: { limit: 200 } }, signal })))
-      .data,
+  queryFn: ({ signal }) =>
+    allRows((query) => body(api.GET("/api/v1/voice/agents", { params: { query }, signal }))),
 });
 
 /** Returns the URL of the audio of a text with a recipient's values; revoke it. */

@@ -211,3 +211,25 @@ test("every pasted number is a recipient, however numbers are written and separa
     await expect(numbers).toHaveAccessibleDescription(text);
   }
 });
+
+test("a template beyond the first page of the list can be sent", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await page.route("**/api/v1/chat/templates?*", async (route) => {
+    const second = new URL(route.request().url()).searchParams.get("cursor") === "second";
+    const response = await route.fetch({ url: route.request().url().replace("cursor=second", "") });
+    const [template] = (await response.json()).data;
+    await route.fulfill({
+      response,
+      json: second
+        ? { data: [{ ...template, id: 999_999, name: "newest" }], next_cursor: null }
+        : { data: [template], next_cursor: "second" },
+    });
+  });
+  await openPage("/chat/campaigns/new");
+  const newest = page.getByLabel("Template").getByRole("option", { name: /newest/ });
+  await expect(newest).toHaveCount(1);
+  expect(problems).toEqual([]);
+});

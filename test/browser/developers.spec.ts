@@ -42,6 +42,23 @@ test("a token is created for one purpose, works, is rotated, and is refused once
   expect(problems).toEqual([]);
 });
 
+test("a token can act as a user beyond the first page of users", async ({ openPage, page }) => {
+  await page.route("**/api/v1/users?*", async (route) => {
+    const second = new URL(route.request().url()).searchParams.get("cursor") === "second";
+    const response = await route.fetch({ url: route.request().url().replace("cursor=second", "") });
+    const [user] = (await response.json()).data;
+    const last = { ...user, id: 999_999, name: "Last of many", active: true, is_owner: false };
+    await route.fulfill({
+      response,
+      json: second ? { data: [last], next_cursor: null } : { data: [user], next_cursor: "second" },
+    });
+  });
+  await openPage("/developers/tokens");
+  await page.getByRole("button", { name: "New token" }).click();
+  const acts_as = page.getByRole("dialog").getByLabel("It acts as");
+  await expect(acts_as.getByRole("option", { name: "Last of many" })).toHaveCount(1);
+});
+
 test("an endpoint that fails shows what was sent and why, is sent again, and replays what it missed", async ({
   openPage,
   page,

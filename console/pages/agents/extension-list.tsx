@@ -1,9 +1,8 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { extensionsQuery, saveExtension, type Extension } from "../../api/agents.ts";
 import { api } from "../../api/client.ts";
-import { pagedRows } from "../../api/paged-rows.ts";
 import { queryClient } from "../../api/query-client.ts";
-import { usersQuery } from "../../api/users.ts";
+import { allUsersQuery } from "../../api/users.ts";
 import { Button } from "../../ui/button.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
@@ -16,10 +15,12 @@ import { RowActions } from "../../ui/row-actions.tsx";
 export function ExtensionList() {
   const may = useMay("agents.manage");
   const maySeeUsers = useMay("users.read");
-  const query = useInfiniteQuery({ ...usersQuery, enabled: may && maySeeUsers });
-  const users = pagedRows(query).rows;
+  const { data: users = [], isSuccess } = useQuery({
+    ...allUsersQuery,
+    enabled: may && maySeeUsers,
+  });
   // A select drops a value for which it has no option yet.
-  const isReady = may && (!maySeeUsers || query.isSuccess);
+  const isReady = may && (!maySeeUsers || isSuccess);
   const fields = fieldsOf(maySeeUsers ? users : null);
   return (
     <ListSection

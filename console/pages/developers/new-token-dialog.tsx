@@ -1,11 +1,10 @@
-import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
-import { pagedRows } from "../../api/paged-rows.ts";
-import { permissionsQuery, usersQuery, type Permissions } from "../../api/users.ts";
+import { allUsersQuery, permissionsQuery, type Permissions } from "../../api/users.ts";
 import { Button } from "../../ui/button.tsx";
 import { CheckList } from "../../ui/check-list.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -137,8 +136,8 @@ function TokenForm({ onDone }: { readonly onDone: () => void }) {
 /** Who may be chosen; no one without the permission to see users. */
 function useUserOptions(): readonly Option[] {
   const may = useMay("users.read");
-  const { rows } = pagedRows(useInfiniteQuery({ ...usersQuery, enabled: may }));
-  return rows
+  const { data: users = [] } = useQuery({ ...allUsersQuery, enabled: may });
+  return users
     .filter(({ active, is_owner }) => active && !is_owner)
     .map(({ id, name }) => ({ value: id, label: name }));
 }

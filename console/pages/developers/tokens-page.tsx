@@ -1,7 +1,7 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { tokensQuery, type Token } from "../../api/tokens.ts";
-import { usersQuery } from "../../api/users.ts";
+import { allUsersQuery } from "../../api/users.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { buttonClass } from "../../ui/button.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -50,7 +50,7 @@ export function TokensPage() {
   const tokens = useInfiniteQuery(tokensQuery);
   const table = pagedRows(tokens);
   const mayReadUsers = useMay("users.read");
-  const users = pagedRows(useInfiniteQuery({ ...usersQuery, enabled: mayReadUsers })).rows;
+  const { data: users = [] } = useQuery({ ...allUsersQuery, enabled: mayReadUsers });
   return (
     <Page
       title="API tokens"

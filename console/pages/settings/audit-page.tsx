@@ -1,9 +1,9 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { auditQuery, type AuditEntry, type AuditFilter } from "../../api/account.ts";
 import { audit_actions } from "../../from-server.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
-import { usersQuery } from "../../api/users.ts";
+import { allUsersQuery } from "../../api/users.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { DayFilter } from "../../ui/day-filter.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -61,7 +61,7 @@ export function AuditPage() {
   const navigate = route.useNavigate();
   const entries = useInfiniteQuery(auditQuery(filter));
   const mayReadUsers = useMay("users.read");
-  const users = pagedRows(useInfiniteQuery({ ...usersQuery, enabled: mayReadUsers })).rows;
+  const { data: users = [] } = useQuery({ ...allUsersQuery, enabled: mayReadUsers });
   const table = pagedRows(entries);
   const change = (changed: AuditFilter) => void navigate({ search: { ...filter, ...changed } });
   return (
