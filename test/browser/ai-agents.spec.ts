@@ -119,3 +119,29 @@ test("an AI agent is written, corrected at its fields, saved, changed and delete
   await expect(page.getByRole("link", { name: "Front office" })).toHaveCount(0);
   expect(problems).toEqual([]);
 });
+
+test("a limit of an AI agent is typed anew, and an empty one is the default", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/agents/new");
+  await page.getByLabel("Name", { exact: true }).fill("Patient");
+  const silence = page.getByLabel("Seconds of silence that end it");
+  await silence.fill("30");
+  await page.getByRole("button", { name: "Create agent" }).click();
+  await expect(page.getByRole("heading", { name: "Patient" })).toBeFocused();
+  await expect(silence).toHaveValue("30");
+  await silence.press("End");
+  await silence.press("Backspace");
+  await silence.press("Backspace");
+  await expect(silence).toHaveValue("");
+  await silence.pressSequentially("5");
+  await expect(silence).toHaveValue("5");
+  await silence.fill("");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved for campaigns launched from now on").last()).toBeVisible();
+  await page.reload();
+  await expect(silence).toHaveValue("10");
+  expect(problems).toEqual([]);
+});

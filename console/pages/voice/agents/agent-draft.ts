@@ -10,6 +10,9 @@ export type AgentDraft = Sent<"updateAiAgent"> & {
 export type AgentRule = NonNullable<AgentDraft["rules"]>[number];
 export type AgentField = NonNullable<AgentDraft["fields"]>[number];
 
+/** What an empty field means. */
+export const default_limits = { silence_seconds: 10, max_seconds: 600 } as const;
+
 export const new_agent: AgentDraft = {
   name: "",
   driver: "scripted",
@@ -29,14 +32,17 @@ export function draftOfAgent(agent: AiAgent): AgentDraft {
   return draft as unknown as AgentDraft;
 }
 
-/** Returns the body that saves it: without words and steps that are being typed. */
+/** Returns the body that saves it: with every limit, and without words and steps that are being typed. */
 export function bodyOfAgent({ rules, rehearsals, ...draft }: AgentDraft): AgentDraft {
   const whole = rules?.map((rule) => ({
     ...rule,
     keywords: (rule.keywords ?? []).map((word) => word.trim()).filter((word) => word !== ""),
   }));
+  const { silence_seconds, max_seconds } = default_limits;
   return {
     ...draft,
+    silence_seconds: draft.silence_seconds ?? silence_seconds,
+    max_seconds: draft.max_seconds ?? max_seconds,
     ...(whole ? { rules: whole } : {}),
     ...(rehearsals ? { rehearsals: rehearsals.map(finished) } : {}),
   };

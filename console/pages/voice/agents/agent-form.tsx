@@ -18,7 +18,13 @@ import { UnsavedChanges } from "../../../ui/unsaved-changes.tsx";
 import { SpeechPreview } from "../content/speech-preview.tsx";
 import { TalkPanel } from "./talk/talk-panel.tsx";
 import { TransferFields } from "../menus/transfer-fields.tsx";
-import { bodyOfAgent, draftOfAgent, new_agent, type AgentDraft } from "./agent-draft.ts";
+import {
+  bodyOfAgent,
+  default_limits,
+  draftOfAgent,
+  new_agent,
+  type AgentDraft,
+} from "./agent-draft.ts";
 import { QuestionsFields } from "./questions-fields.tsx";
 import { withRehearsal } from "./rehearsals/rehearsal-steps.ts";
 import { RehearsalsPanel } from "./rehearsals/rehearsals-panel.tsx";
@@ -226,19 +232,19 @@ function Instructions({ form: { draft, change, errorOf } }: { readonly form: For
 
 function Limits({ form: { draft, change, errorOf } }: { readonly form: Form }) {
   const fields = [
-    ["silence_seconds", "Seconds of silence that end it", "10"],
-    ["max_seconds", "Longest conversation in seconds", "600"],
+    ["silence_seconds", "Seconds of silence that end it"],
+    ["max_seconds", "Longest conversation in seconds"],
   ] as const;
   return (
     <Panel title="Limits">
       <div className="grid items-start gap-4 sm:grid-cols-2">
-        {fields.map(([name, label, placeholder]) => (
+        {fields.map(([name, label]) => (
           <TextField
             key={name}
             label={label}
             name={name}
             type="number"
-            placeholder={placeholder}
+            placeholder={String(default_limits[name])}
             value={draft[name] ?? ""}
             error={errorOf(name)}
             onValueChange={(value) => change({ [name]: Number(value || placeholder) })}
