@@ -3,10 +3,12 @@ import { useEffect } from "react";
 
 /** Keeps the browser's title and the focus with the page that is shown. */
 export function Root() {
-  const title = useMatches().findLast((match) => match.staticData.title)?.staticData.title;
+  const shown = useMatches().findLast((match) => match.staticData.title);
+  const title = shown?.staticData.title;
   useEffect(() => {
     document.title = title ? `${title} · Trunkline` : "Trunkline";
     document.querySelector<HTMLElement>("h1")?.focus();
-  }, [title]);
+    // From one call to another only the path changes.
+  }, [title, shown?.pathname]);
   return <Outlet />;
 }

@@ -97,6 +97,15 @@ test("a person is reached from a lead, and erased when the number is typed", asy
   await page.getByRole("button", { name: "Erase for good" }).click();
   await expect(page.getByText(/^Erased: leads 1, contacts 1/)).toBeVisible();
   await expect(page.getByText("Christine Darden")).toHaveCount(0);
+  // The erasure is theirs alone.
+  await createLead(service, { phone: "9876500025", name: "Raye Montague" });
+  await page.keyboard.press("Control+K");
+  await page.getByRole("combobox", { name: "Number, name or email" }).fill("9876500025");
+  await expect(page.getByRole("option", { name: /Raye Montague/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "+919876500025" })).toBeFocused();
+  await expect(page.getByRole("list", { name: "Timeline" })).toContainText("Raye Montague");
+  await expect(page.getByText(/^Erased: /)).toHaveCount(0);
   expect(problems).toEqual([]);
 });
 

@@ -32,6 +32,11 @@ const route = getRouteApi("/shell/people/$phone");
 
 export function PersonPage() {
   const { phone } = route.useParams();
+  // Another person's page begins anew: an erasure belongs to the person before.
+  return <Person key={phone} phone={phone} />;
+}
+
+function Person({ phone }: { readonly phone: string }) {
   const [erasure, setErasure] = useState<number | null>(null);
   const { data: person } = useQuery(personQuery(phone));
   useRefresh(changes, ["person", phone]);
