@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { keyed } from "./keyed.ts";
 import { reloadMe } from "./me.ts";
 import { queryClient } from "./query-client.ts";
 
@@ -55,10 +56,14 @@ export const extensionsQuery = queryOptions({
 export async function saveExtension(
   id: number | null,
   json: Omit<Sent<"createExtension">, "endpoint">,
+  key: string,
 ): Promise<void> {
   await (id === null
-    ? api.POST("/api/v1/extensions", { body: json })
-    : api.PATCH("/api/v1/extensions/{id}", { params: { path: { id } }, body: json }));
+    ? api.POST("/api/v1/extensions", { params: keyed(key), body: json })
+    : api.PATCH("/api/v1/extensions/{id}", {
+        params: { path: { id }, ...keyed(key) },
+        body: json,
+      }));
   await queryClient.invalidateQueries({ queryKey: ["extensions"] });
 }
 
@@ -66,9 +71,13 @@ export async function saveExtension(
 export async function saveAgentGroup(
   id: number | null,
   json: Sent<"createAgentGroup">,
+  key: string,
 ): Promise<void> {
   await (id === null
-    ? api.POST("/api/v1/agent-groups", { body: json })
-    : api.PATCH("/api/v1/agent-groups/{id}", { params: { path: { id } }, body: json }));
+    ? api.POST("/api/v1/agent-groups", { params: keyed(key), body: json })
+    : api.PATCH("/api/v1/agent-groups/{id}", {
+        params: { path: { id }, ...keyed(key) },
+        body: json,
+      }));
   await queryClient.invalidateQueries({ queryKey: ["agent-groups"] });
 }

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { allRows } from "./all-rows.ts";
 import type { Answer, Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { keyed } from "./keyed.ts";
 import { queryClient } from "./query-client.ts";
 
 export type ChatNumber = Row<"listChatNumbers">;
@@ -9,8 +10,8 @@ export type Credential = Row<"listWhatsappCredentials">;
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["chat-numbers"] });
 
-export async function createChatNumber(json: Sent<"createChatNumber">): Promise<void> {
-  await api.POST("/api/v1/chat/numbers", { body: json });
+export async function createChatNumber(json: Sent<"createChatNumber">, key: string): Promise<void> {
+  await api.POST("/api/v1/chat/numbers", { params: keyed(key), body: json });
   await refresh();
 }
 
@@ -58,6 +59,6 @@ export async function deleteCredential(account_id: number): Promise<void> {
 }
 
 /** Sends one message at once; returns what became of it. */
-export function sendTest(json: Sent<"sendChatTest">): Promise<Answer<"sendChatTest">> {
-  return body(api.POST("/api/v1/chat/campaigns/test", { body: json }));
+export function sendTest(json: Sent<"sendChatTest">, key: string): Promise<Answer<"sendChatTest">> {
+  return body(api.POST("/api/v1/chat/campaigns/test", { params: keyed(key), body: json }));
 }

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { keyed } from "./keyed.ts";
 import { queryClient } from "./query-client.ts";
 
 /** How a flow begins. The document says no more than that it is an object. */
@@ -24,12 +25,12 @@ export const chatFlowsQuery = queryOptions({
     const rows = await allRows((query) =>
       body(api.GET("/api/v1/chat/flows", { params: { query }, signal })),
     );
-    return data as unknown as readonly ChatFlow[];
+    return rows as unknown as readonly ChatFlow[];
   },
 });
 
-export async function createChatFlow(json: Sent<"createChatFlow">): Promise<void> {
-  await api.POST("/api/v1/chat/flows", { body: json });
+export async function createChatFlow(json: Sent<"createChatFlow">, key: string): Promise<void> {
+  await api.POST("/api/v1/chat/flows", { params: keyed(key), body: json });
   await refresh();
 }
 

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { allRows } from "./all-rows.ts";
 import type { Answer, Row } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { keyed } from "./keyed.ts";
 import { queryClient } from "./query-client.ts";
 import { upload } from "./upload.ts";
 
@@ -47,8 +48,8 @@ export const membersQuery = (id: number, phone_number: string | undefined) =>
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["groups"] });
 
 /** Creates a group; returns its ID. */
-export async function createGroup(name: string): Promise<number> {
-  const { id } = await body(api.POST("/api/v1/groups", { body: { name } }));
+export async function createGroup(name: string, key: string): Promise<number> {
+  const { id } = await body(api.POST("/api/v1/groups", { params: keyed(key), body: { name } }));
   await refresh();
   return id;
 }

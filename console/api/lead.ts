@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { keyed } from "./keyed.ts";
 import { queryClient } from "./query-client.ts";
 
 /** Where a lead is, as the paths of the API name it. */
@@ -40,7 +41,7 @@ export async function createLead(
 ): Promise<number> {
   const { id } = await body(
     api.POST("/api/v1/crm/workspaces/{workspaceId}/leads/create", {
-      params: { path: { workspaceId }, header: { "idempotency-key": key } },
+      params: { path: { workspaceId }, ...keyed(key) },
       body: lead,
     }),
   );
@@ -75,9 +76,9 @@ export async function changeLead(place: LeadPlace, patch: Sent<"updateLead">): P
   refreshLead(place);
 }
 
-export async function addNote(place: LeadPlace, text: string): Promise<void> {
+export async function addNote(place: LeadPlace, text: string, key: string): Promise<void> {
   await api.POST("/api/v1/crm/workspaces/{workspaceId}/leads/{leadId}/notes", {
-    params: { path: place },
+    params: { path: place, ...keyed(key) },
     body: { text },
   });
   refreshLead(place);

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { keyed } from "./keyed.ts";
 import { pageWithRows } from "./page-with-rows.ts";
 import { queryClient } from "./query-client.ts";
 
@@ -32,11 +33,12 @@ export type Workspace = Row<"listWorkspaces">;
 export async function saveWorkspace(
   workspaceId: number | null,
   json: Sent<"createWorkspace"> & { readonly active: boolean },
+  key: string,
 ): Promise<void> {
   await (workspaceId === null
-    ? api.POST("/api/v1/crm/workspaces", { body: json })
+    ? api.POST("/api/v1/crm/workspaces", { params: keyed(key), body: json })
     : api.PATCH("/api/v1/crm/workspaces/{workspaceId}", {
-        params: { path: { workspaceId } },
+        params: { path: { workspaceId }, ...keyed(key) },
         body: json,
       }));
   await queryClient.invalidateQueries({ queryKey: ["workspaces"] });

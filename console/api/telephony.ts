@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
+import { keyed } from "./keyed.ts";
 import { queryClient } from "./query-client.ts";
 
 export type PhoneNumber = Row<"listPhoneNumbers">;
@@ -33,8 +34,8 @@ export const agentNumbersQuery = queryOptions({
     allRows((query) => body(api.GET("/api/v1/agent-numbers", { params: { query }, signal }))),
 });
 
-export async function addAgentNumber(json: Sent<"addAgentNumber">): Promise<void> {
-  await api.POST("/api/v1/agent-numbers", { body: json });
+export async function addAgentNumber(json: Sent<"addAgentNumber">, key: string): Promise<void> {
+  await api.POST("/api/v1/agent-numbers", { params: keyed(key), body: json });
   await refresh();
 }
 
@@ -51,8 +52,8 @@ export const voiceNodesQuery = queryOptions({
   refetchInterval: 5_000,
 });
 
-export async function createNode(json: Sent<"createVoiceNode">): Promise<void> {
-  await api.POST("/api/v1/voice-nodes", { body: json });
+export async function createNode(json: Sent<"createVoiceNode">, key: string): Promise<void> {
+  await api.POST("/api/v1/voice-nodes", { params: keyed(key), body: json });
   await refresh();
 }
 
@@ -76,10 +77,14 @@ export const trunksQuery = queryOptions({
 export type TrunkBody = Required<Sent<"updateTrunk">>;
 
 /** Creates a trunk, which needs all of it, or changes one. */
-export async function saveTrunk(id: number | null, json: Partial<TrunkBody>): Promise<void> {
+export async function saveTrunk(
+  id: number | null,
+  json: Partial<TrunkBody>,
+  key: string,
+): Promise<void> {
   await (id === null
-    ? api.POST("/api/v1/trunks", { body: json as TrunkBody })
-    : api.PATCH("/api/v1/trunks/{id}", { params: { path: { id } }, body: json }));
+    ? api.POST("/api/v1/trunks", { params: keyed(key), body: json as TrunkBody })
+    : api.PATCH("/api/v1/trunks/{id}", { params: { path: { id }, ...keyed(key) }, body: json }));
   await refresh();
 }
 
@@ -94,8 +99,8 @@ export const numberAssignmentsQuery = queryOptions({
     allRows((query) => body(api.GET("/api/v1/number-assignments", { params: { query }, signal }))),
 });
 
-export async function assignNumber(json: Sent<"assignPhoneNumber">): Promise<void> {
-  await api.POST("/api/v1/number-assignments", { body: json });
+export async function assignNumber(json: Sent<"assignPhoneNumber">, key: string): Promise<void> {
+  await api.POST("/api/v1/number-assignments", { params: keyed(key), body: json });
   await refresh();
 }
 

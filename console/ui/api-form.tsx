@@ -14,6 +14,7 @@ import {
   type FormValues,
 } from "./form-fields.tsx";
 import { FormActions } from "./form-actions.tsx";
+import { useKeyedWrite } from "./use-keyed-write.ts";
 
 export type ApiFormProps = {
   readonly fields: readonly FormField[];
@@ -21,8 +22,11 @@ export type ApiFormProps = {
   readonly known?: object;
   /** The words of the button that saves. */
   readonly action: string;
-  /** Sends the object that the fields say, or only what differs from what they showed at first. */
-  readonly save: (json: FormValues, changed: FormValues) => Promise<unknown>;
+  /**
+   * Sends the object that the fields say, or only what differs from what they showed at first. The key is an
+   * Idempotency-Key, for what must not be created twice.
+   */
+  readonly save: (json: FormValues, changed: FormValues, key: string) => Promise<unknown>;
 };
 
 /** A form that creates or changes one thing of the API. */
@@ -40,10 +44,12 @@ export function ApiForm({
     defaultValues: initial,
   });
   const [formError, setFormError] = useState<Error | null>(null);
+  const write = useKeyedWrite();
   const save = useMutation({
     mutationFn: (values: FormValues) => {
       const json = jsonOf(values, fields);
-      return send(json, changedParts(jsonOf(initial, fields), json));
+      const changed = changedParts(jsonOf(initial, fields), json);
+      return write(json, (key) => send(json, changed, key));
     },
     onMutate: () => setFormError(null),
     onSuccess: () => onDone?.(),

@@ -17,7 +17,7 @@ export function RowActions({
     readonly fields: readonly FormField[];
     readonly known: object;
     /** Gets what was changed, and all of it. */
-    readonly save: (changed: FormValues, json: FormValues) => Promise<unknown>;
+    readonly save: (changed: FormValues, json: FormValues, key: string) => Promise<unknown>;
   };
   readonly remove?: {
     /** What follows from it. */
@@ -35,8 +35,8 @@ export function RowActions({
         <FormDialog
           fields={change.fields}
           known={change.known}
-          save={async (json, changed) => {
-            if (Object.keys(changed).length > 0) await change.save(changed, json);
+          save={async (json, changed, key) => {
+            if (Object.keys(changed).length > 0) await change.save(changed, json, key);
           }}
           title={`Change ${name}`}
           action="Save"

@@ -1,4 +1,4 @@
-import { createLead, expect, test } from "./console-fixture.ts";
+import { createLead, expect, loseAnswer, test } from "./console-fixture.ts";
 
 test("a chat number is added, made inactive and deleted, and a test message is sent from another", async ({
   openPage,
@@ -175,4 +175,29 @@ test("a template gets the picture that campaigns send with it, and defaults of i
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("1 (has a default)")).toBeVisible();
   expect(problems).toEqual([]);
+});
+
+test("a test message whose answer is lost is sent once, however often the button is pressed", async ({
+  openPage,
+  page,
+}) => {
+  await loseAnswer(page, "**/api/v1/chat/campaigns/test");
+  await openPage("/chat/templates/1");
+  await page.getByRole("button", { name: "Send a test" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("To").fill("919876500073");
+  await dialog.getByLabel("{{1}}").fill("Ada");
+  await dialog.getByRole("button", { name: "Send the message" }).click();
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  const repeated = page.waitForResponse("**/api/v1/chat/campaigns/test");
+  await dialog.getByRole("button", { name: "Send the message" }).click();
+  expect((await repeated).headers()["idempotency-replayed"]).toBe("true");
+  await expect(page.getByText("Sent", { exact: true })).toBeVisible();
+  // After an answer, the same message is another one.
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await dialog.getByLabel("To").fill("919876500073");
+  await dialog.getByLabel("{{1}}").fill("Ada");
+  const another = page.waitForResponse("**/api/v1/chat/campaigns/test");
+  await dialog.getByRole("button", { name: "Send the message" }).click();
+  expect((await another).headers()["idempotency-replayed"]).toBeUndefined();
 });

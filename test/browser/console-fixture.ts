@@ -167,6 +167,27 @@ export async function follow(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => history.pushState(null, "", to), path);
 }
 
+/** Loses the answer to the next write to a path, which the service carries out. */
+export async function loseAnswer(page: Page, path: string): Promise<void> {
+  let isLost = false;
+  await page.route(path, async (route) => {
+    if (isLost || route.request().method() !== "POST") return route.continue();
+    isLost = true;
+    await route.fetch();
+    await route.abort();
+  });
+}
+
+/** Holds the requests of a method to a path until the returned function is called. */
+export async function holdRequests(page: Page, method: string, path: string): Promise<() => void> {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await page.route(path, async (route) => {
+    if (route.request().method() === method) await released;
+    await route.continue();
+  });
+  return release;
+}
+
 /** Creates a lead in the demo's workspace, as a form on a website does; returns its ID. */
 export async function createLead(
   { url, demo }: Service,

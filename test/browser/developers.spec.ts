@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
-import { createLead, expect, test } from "./console-fixture.ts";
+import { createLead, expect, loseAnswer, test } from "./console-fixture.ts";
 
 test("a token is created for one purpose, works, is rotated, and is refused once it is revoked", async ({
   openPage,
@@ -119,6 +119,24 @@ test("events appear as they happen, until they are paused", async ({
   await page.getByLabel("Event", { exact: true }).selectOption("credit.low");
   await expect(page.getByText("Paused", { exact: true })).toBeVisible();
   expect(problems).toEqual([]);
+});
+
+test("an endpoint whose answer is lost is created once, however often the button is pressed", async ({
+  openPage,
+  page,
+}) => {
+  const url = `http://127.0.0.1:${await closedPort()}/once`;
+  await loseAnswer(page, "**/api/v1/callbacks/endpoints");
+  await openPage("/developers/callbacks");
+  await page.getByRole("button", { name: "New endpoint" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("URL").fill(url);
+  await dialog.getByRole("button", { name: "Create endpoint" }).click();
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  await dialog.getByRole("button", { name: "Create endpoint" }).click();
+  // Its secret is on its page.
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByRole("link", { name: url })).toHaveCount(1);
 });
 
 async function closedPort(): Promise<number> {

@@ -1,4 +1,4 @@
-import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
+import { createCampaign, createLead, expect, holdRequests, loseAnswer, test } from "./console-fixture.ts";
 
 test("a lead opens from the list, is edited field by field, and its timeline shows it", async ({
   openPage,
@@ -93,4 +93,32 @@ test("a collaborator is chosen with the keyboard and added by the button only", 
   await add.click();
   await expect(page.getByRole("button", { name: /^Remove / })).toHaveCount(1);
   expect(problems).toEqual([]);
+});
+
+test("a note whose answer is lost is added once, and the next one is not wiped when it is saved", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const id = await createLead(service, { phone: "9876500065", name: "Melba Roy Mouton" });
+  await openPage(`/leads/${id}?workspace=1`);
+  const note = page.getByLabel("Note", { exact: true });
+  const add = page.getByRole("button", { name: "Add note" });
+  await loseAnswer(page, "**/notes");
+  await note.fill("Call on Monday");
+  await add.click();
+  await expect(page.getByRole("alert")).toBeVisible();
+  await expect(note).toHaveValue("Call on Monday");
+  const release = await holdRequests(page, "POST", "**/notes");
+  await add.click();
+  await note.fill("Bring the contract");
+  release();
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  await expect(timeline).toContainText("Call on Monday");
+  await expect(add).not.toHaveAttribute("aria-busy", "true");
+  await expect(note).toHaveValue("Bring the contract");
+  await add.click();
+  await expect(timeline).toContainText("Bring the contract");
+  await expect(timeline.getByText("Call on Monday")).toHaveCount(1);
+  await expect(note).toHaveValue("");
 });

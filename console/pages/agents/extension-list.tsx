@@ -70,8 +70,8 @@ const fieldsOf = (
   },
 ];
 
-const save = (id: number | null) => (json: FormValues) =>
-  saveExtension(id, json as Parameters<typeof saveExtension>[1]);
+const save = (id: number | null) => (json: FormValues, _: FormValues, key: string) =>
+  saveExtension(id, json as Parameters<typeof saveExtension>[1], key);
 
 const columns: readonly Column<Extension>[] = [
   { header: "Extension", cell: ({ extension }) => extension },

@@ -19,8 +19,8 @@ export function GroupNameDialog({
       fields={fields}
       known={group ?? {}}
       action={group ? "Rename" : "Create group"}
-      save={(json) =>
-        saveAgentGroup(group?.id ?? null, json as Parameters<typeof saveAgentGroup>[1])
+      save={(json, _, key) =>
+        saveAgentGroup(group?.id ?? null, json as Parameters<typeof saveAgentGroup>[1], key)
       }
       trigger={trigger}
     />

@@ -3,6 +3,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import type { Sent } from "../../api/answer.ts";
 import type { CallDetail } from "../../api/call-records.ts";
 import { api, body } from "../../api/client.ts";
+import { keyed } from "../../api/keyed.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
@@ -10,6 +11,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField } from "../../ui/form-fields.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 
 const shell = getRouteApi("/shell");
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["calls"] });
@@ -26,6 +28,7 @@ export function phoneOfCall({ legs, to_number }: CallDetail, country_code: strin
 export function CallActions({ call }: { readonly call: CallDetail }) {
   const may = useMay("calls.manage");
   const navigate = useNavigate();
+  const write = useKeyedWrite();
   const { country_code } = shell.useRouteContext().me.account;
   const { call_id: id, type, status, ended_at, ended_reason, answered_at, legs } = call;
   if (!may) return null;
@@ -33,7 +36,6 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
   const isSuppressed = ended_reason === "suppressed";
   const canRetry =
     type === "click_to_call" && ended_at !== null && answered_at === null && !isSuppressed;
-  const params = { path: { id } };
   return (
     <>
       {status === "in-progress" && <TransferDialog id={id} />}
@@ -55,11 +57,14 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
           kind="primary"
           trigger={<Button>Call again</Button>}
           act={async () => {
-            const made = await body(
-              api.POST("/api/v1/calls/{id}/retry", {
-                params,
-                body: { leg: hasAgent ? "customer" : "agent" },
-              }),
+            const json = { leg: hasAgent ? "customer" : "agent" } as const;
+            const made = await write({ id, ...json }, (key) =>
+              body(
+                api.POST("/api/v1/calls/{id}/retry", {
+                  params: { path: { id }, ...keyed(key) },
+                  body: json,
+                }),
+              ),
             );
             await refresh();
             await navigate({ to: "/calls/$id", params: { id: made.call_id } });

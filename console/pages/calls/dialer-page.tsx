@@ -40,10 +40,10 @@ export function DialerPage() {
     user.agent_numbers.length > 0
       ? "What is assigned to you is filled in."
       : `None is assigned to you yet: an administrator assigns extensions under Agents.${sandbox ? " The sandbox takes any two to six digits, such as 101." : ""}`;
-  const place = async (json: FormValues) => {
+  const place = async (json: FormValues, _: FormValues, key: string) => {
     const asked = json as Parameters<typeof placeCall>[0];
     const to_number = tenDigits(asked.to_number, account.country_code) ?? asked.to_number;
-    const placed = await placeCall({ ...asked, to_number });
+    const placed = await placeCall({ ...asked, to_number }, key);
     keepOwnPhone(user, asked.from_number);
     await queryClient.invalidateQueries({ queryKey: ["calls"] });
     await navigate({ search: { to: to_number, campaign_id: placed } });

@@ -3,6 +3,7 @@ import { useState, type ReactElement } from "react";
 import { useForm } from "react-hook-form";
 import { eventTypesQuery, type Endpoint } from "../../api/callbacks.ts";
 import { api, body } from "../../api/client.ts";
+import { keyed } from "../../api/keyed.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
@@ -12,6 +13,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 
 /** Creates an endpoint, or changes one. */
 export function EndpointDialog({
@@ -36,8 +38,12 @@ export function EndpointDialog({
 
 type Values = { url: string; description: string; all: boolean; types: string[] };
 
-/** Returns the secret of a new endpoint. */
-async function saveEndpoint(endpoint: Endpoint | null, values: Values): Promise<string | null> {
+/** Returns the secret of a new endpoint; null where its first answer was lost: the endpoint's page shows it. */
+async function saveEndpoint(
+  endpoint: Endpoint | null,
+  values: Values,
+  key: string,
+): Promise<string | null> {
   const { url, description, all, types } = values;
   const json = { url, description, types: all ? null : types };
   if (endpoint) {
@@ -45,7 +51,8 @@ async function saveEndpoint(endpoint: Endpoint | null, values: Values): Promise<
     await api.PATCH("/api/v1/callbacks/endpoints/{id}", { params, body: json });
     return null;
   }
-  return (await body(api.POST("/api/v1/callbacks/endpoints", { body: json }))).secret;
+  const params = keyed(key);
+  return (await body(api.POST("/api/v1/callbacks/endpoints", { params, body: json }))).secret;
 }
 
 function EndpointForm({
@@ -64,8 +71,9 @@ function EndpointForm({
     },
   });
   const [formError, setFormError] = useState<Error | null>(null);
+  const write = useKeyedWrite();
   const save = useMutation({
-    mutationFn: (values: Values) => saveEndpoint(endpoint, values),
+    mutationFn: (values: Values) => write(values, (key) => saveEndpoint(endpoint, values, key)),
     onMutate: () => setFormError(null),
     onSuccess: async (secret) => {
       await queryClient.invalidateQueries({ queryKey: ["callback-endpoints"] });

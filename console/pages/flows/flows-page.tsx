@@ -30,7 +30,9 @@ export function FlowsPage() {
             fields={new_flow_fields}
             known={{ active: true }}
             action="Create flow"
-            save={(json) => createChatFlow(flowOf(json) as Parameters<typeof createChatFlow>[0])}
+            save={(json, _, key) =>
+              createChatFlow(flowOf(json) as Parameters<typeof createChatFlow>[0], key)
+            }
             trigger={<Button kind="primary">New chat flow</Button>}
           />
         )

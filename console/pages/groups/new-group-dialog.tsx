@@ -3,12 +3,14 @@ import { useState } from "react";
 import { createGroup } from "../../api/groups.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 import { GroupNameForm } from "./group-name-form.tsx";
 
 /** Creates a group and goes to its page. */
 export function NewGroupDialog() {
   const [open, setOpen] = useState(false);
   const navigate = useNavigate();
+  const write = useKeyedWrite();
   return (
     <Dialog
       title="New group"
@@ -20,7 +22,7 @@ export function NewGroupDialog() {
         name=""
         action="Create group"
         save={async (name) => {
-          const id = await createGroup(name);
+          const id = await write(name, (key) => createGroup(name, key));
           await navigate({ to: "/groups/$id", params: { id } });
         }}
         onCancel={() => setOpen(false)}

@@ -17,6 +17,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
 import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
+import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 import { EntryLink } from "../people/entry-link.tsx";
 
 type LeadEntry = Row<"listLeadTimeline">;
@@ -103,11 +104,15 @@ function itemOf(entry: LeadEntry, names: Names) {
 function NoteForm({ place }: { readonly place: LeadPlace }) {
   const form = useRef<HTMLFormElement>(null);
   const [isWritten, setIsWritten] = useState(false);
+  const write = useKeyedWrite();
+  const textOf = () => new FormData(form.current!).get("text") as string;
   const add = useMutation({
-    mutationFn: () => addNote(place, new FormData(form.current!).get("text") as string),
-    onSuccess: () => {
+    mutationFn: (text: string) => write(text, (key) => addNote(place, text, key)),
+    onSuccess: (_done, text) => {
+      // The next note may have been begun meanwhile.
+      if (!form.current || textOf() !== text) return;
       setIsWritten(false);
-      form.current?.reset();
+      form.current.reset();
     },
   });
   return (
@@ -116,7 +121,7 @@ function NoteForm({ place }: { readonly place: LeadPlace }) {
       className="flex flex-col items-start gap-2 *:first:w-full *:last:w-full"
       onSubmit={(event) => {
         event.preventDefault();
-        add.mutate();
+        add.mutate(textOf());
       }}
     >
       <TextAreaField
@@ -132,7 +137,7 @@ function NoteForm({ place }: { readonly place: LeadPlace }) {
       <FormActions
         align="start"
         submit={async () => {
-          if (form.current!.reportValidity()) await add.mutateAsync();
+          if (form.current!.reportValidity()) await add.mutateAsync(textOf());
         }}
       >
         <Button type="submit" busy={add.isPending}>

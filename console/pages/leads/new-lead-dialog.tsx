@@ -13,6 +13,7 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 import { optionsOf } from "./lead-options.ts";
 
 const shell = getRouteApi("/shell");
@@ -44,8 +45,7 @@ function NewLeadForm({
   const navigate = useNavigate();
   const { country_code } = shell.useRouteContext().me.account;
   const [error, setError] = useState<Error | null>(null);
-  // One key for the dialog, so that a second press or a lost answer creates one lead.
-  const [key, setKey] = useState(() => crypto.randomUUID());
+  const write = useKeyedWrite();
   const { data: picklists } = useQuery(picklistsQuery(workspace));
   const form = useForm({ defaultValues: empty });
   const { register, handleSubmit, formState, watch, setError: setFieldError } = form;
@@ -59,15 +59,12 @@ function NewLeadForm({
         ...(email === "" ? {} : { email }),
         ...(sourceId === "" ? {} : { sourceId: Number(sourceId) }),
       };
-      const id = await createLead(workspace, lead, key);
+      const id = await write(lead, (key) => createLead(workspace, lead, key));
       const params = { leadId: String(id) };
       await navigate({ to: "/leads/$leadId", params, search: { workspace } });
     } catch (caught) {
       const fields = Object.keys(empty) as (keyof typeof empty)[];
-      const rest = showFieldErrors(caught as Error, fields, setFieldError);
-      setError(rest);
-      // A refused body was not stored: the corrected one is another request.
-      if (rest === null) setKey(crypto.randomUUID());
+      setError(showFieldErrors(caught as Error, fields, setFieldError));
     }
   });
   return (

@@ -46,8 +46,8 @@ const of_whatsapp: readonly FormField[] = [
 
 const active: FormField = { name: "active", label: "Campaigns may use it", kind: "check" };
 
-const create = (driver: ChatNumber["driver"]) => (json: FormValues) =>
-  createChatNumber({ driver, ...json } as Parameters<typeof createChatNumber>[0]);
+const create = (driver: ChatNumber["driver"]) => (json: FormValues, _: FormValues, key: string) =>
+  createChatNumber({ driver, ...json } as Parameters<typeof createChatNumber>[0], key);
 
 /** The numbers that messages are sent from. */
 export function ChatNumbersPage() {

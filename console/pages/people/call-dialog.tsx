@@ -31,9 +31,9 @@ export function CallDialog({ number }: Props) {
       fields={fields}
       known={{ from_number: ownPhone(user) }}
       action="Call"
-      save={async (json) => {
+      save={async (json, _, key) => {
         const call = { ...json, to_number: number } as Parameters<typeof placeCall>[0];
-        const campaign_id = await placeCall(call);
+        const campaign_id = await placeCall(call, key);
         keepOwnPhone(user, call.from_number);
         if (may_see) return navigate({ to: "/calls/new", search: { to: number, campaign_id } });
         toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });

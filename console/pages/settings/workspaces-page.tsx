@@ -16,8 +16,8 @@ const fields: readonly FormField[] = [
   { name: "active", label: "Active: its leads can be seen and created", kind: "check" },
 ];
 
-const save = (id: number | null) => (json: FormValues) =>
-  saveWorkspace(id, json as Parameters<typeof saveWorkspace>[1]);
+const save = (id: number | null) => (json: FormValues, _: FormValues, key: string) =>
+  saveWorkspace(id, json as Parameters<typeof saveWorkspace>[1], key);
 
 const columns: readonly Column<Workspace>[] = [
   {

@@ -34,7 +34,9 @@ export function AgentNumbers() {
             title="Add an agent's phone"
             fields={fieldsOf(any)}
             action="Add the phone"
-            save={(json) => addAgentNumber(json as Parameters<typeof addAgentNumber>[0])}
+            save={(json, _, key) =>
+              addAgentNumber(json as Parameters<typeof addAgentNumber>[0], key)
+            }
             trigger={<Button>Add a phone</Button>}
           />
         )

@@ -34,7 +34,7 @@ export function NumberAssignments() {
           title="Assign a phone number"
           fields={fields}
           action="Assign the number"
-          save={(json) => assignNumber(json as Parameters<typeof assignNumber>[0])}
+          save={(json, _, key) => assignNumber(json as Parameters<typeof assignNumber>[0], key)}
           trigger={<Button>Assign a number</Button>}
         />
       }

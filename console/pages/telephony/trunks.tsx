@@ -43,7 +43,7 @@ export function Trunks() {
             fields={trunkFields(nodes, known)}
             known={new_trunk}
             action="Add the trunk"
-            save={(json) => save(null, trunkOf(json, nodes), trunkOf(json, nodes))}
+            save={(json, _, key) => save(null, trunkOf(json, nodes), trunkOf(json, nodes), key)}
             trigger={<Button>Add a trunk</Button>}
           />
         )
@@ -56,9 +56,9 @@ export function Trunks() {
   );
 }
 
-async function save(id: number | null, trunk: TrunkBody, changed: Partial<TrunkBody>) {
+async function save(id: number | null, trunk: TrunkBody, changed: Partial<TrunkBody>, key: string) {
   try {
-    await saveTrunk(id, changed);
+    await saveTrunk(id, changed, key);
   } catch (error) {
     throw error instanceof ApiProblem ? nodeFieldsOfErrors(error, trunk.nodes) : error;
   }
@@ -110,8 +110,8 @@ const actionsOf = (nodes: readonly VoiceNode[], trunks: readonly Trunk[]): Colum
           trunks.filter(({ id }) => id !== trunk.id),
         ),
         known: changedTrunk(trunk),
-        save: (changed, json) =>
-          save(trunk.id, trunkOf(json, nodes), changesOf(changed, trunkOf(json, nodes))),
+        save: (changed, json, key) =>
+          save(trunk.id, trunkOf(json, nodes), changesOf(changed, trunkOf(json, nodes)), key),
       }}
       remove={{
         text: "A trunk with queued or live calls cannot be deleted: change it to take no new calls, and wait until they end. Voice campaigns that use it are paused.",

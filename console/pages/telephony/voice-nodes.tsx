@@ -72,8 +72,8 @@ const fieldsOf = ({ driver }: VoiceNode): readonly FormField[] => [
   active,
 ];
 
-const create = (driver: VoiceNode["driver"]) => (json: FormValues) =>
-  createNode({ driver, ...json } as Parameters<typeof createNode>[0]);
+const create = (driver: VoiceNode["driver"]) => (json: FormValues, _: FormValues, key: string) =>
+  createNode({ driver, ...json } as Parameters<typeof createNode>[0], key);
 
 const added = { calls_per_second: 20, calls_max: 200, active: true };
 

@@ -30,7 +30,7 @@ export function TestDialog({ template }: { readonly template: Template }) {
       fields={fieldsOf(template, own, any)}
       known={{ chat_number_id: own[0]!.id, variables: template.variable_defaults }}
       action="Send the message"
-      save={(json) => send(template.id, json, country_code)}
+      save={(json, _, key) => send(template.id, json, country_code, key)}
       trigger={<Button>Send a test</Button>}
     />
   );
@@ -60,10 +60,15 @@ const fieldsOf = (
   })),
 ];
 
-async function send(template_id: number, json: FormValues, country_code: string): Promise<void> {
+async function send(
+  template_id: number,
+  json: FormValues,
+  country_code: string,
+  key: string,
+): Promise<void> {
   const message = { ...json, template_id } as Parameters<typeof sendTest>[0];
   const phone_number = nationalPhone(message.phone_number, country_code) ?? message.phone_number;
-  const { outcome, error } = await sendTest({ ...message, phone_number });
+  const { outcome, error } = await sendTest({ ...message, phone_number }, key);
   if (outcome === "failed") throw new Error(reasonOf(recipient_reasons, error ?? "unknown").text);
   toasts.add({
     title: outcome === "accepted" ? "Sent" : "It may have been sent",

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useForm } from "react-hook-form";
 import { useState } from "react";
 import { api, body } from "../../../api/client.ts";
+import { keyed } from "../../../api/keyed.ts";
 import type { CallType } from "../../../api/voice.ts";
 import { Button } from "../../../ui/button.tsx";
 import { tenDigits } from "../../../from-server.ts";
@@ -12,6 +13,7 @@ import { usePhoneFormats } from "../../../ui/phone-formats.ts";
 import { FormActions } from "../../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { TextField } from "../../../ui/text-field.tsx";
+import { useKeyedWrite } from "../../../ui/use-keyed-write.ts";
 
 const shell = getRouteApi("/shell");
 
@@ -31,18 +33,19 @@ export function TestCall({
   const { country_code } = shell.useRouteContext().me.account;
   const { register, handleSubmit, setError, formState } = useForm<Values>();
   const [formError, setFormError] = useState<Error | null>(null);
+  const write = useKeyedWrite();
   const call = useMutation({
-    mutationFn: ({ number }: Values) =>
-      body(
-        api.POST("/api/v1/voice/campaigns/test-call", {
-          body: {
-            voice_file_id: file_id,
-            call_type,
-            number: tenDigits(number, country_code) ?? number,
-            variables: { ...variables },
-          },
-        }),
-      ),
+    mutationFn: ({ number }: Values) => {
+      const json = {
+        voice_file_id: file_id,
+        call_type,
+        number: tenDigits(number, country_code) ?? number,
+        variables: { ...variables },
+      };
+      return write(json, (key) =>
+        body(api.POST("/api/v1/voice/campaigns/test-call", { params: keyed(key), body: json })),
+      );
+    },
     onMutate: () => setFormError(null),
     onError: (error) => setFormError(showFieldErrors(error, ["number"], setError)),
   });
