@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { ApiProblem } from "../api/problem.ts";
 
 /**
@@ -8,9 +8,22 @@ import { ApiProblem } from "../api/problem.ts";
 export function useInlineEdit<Value>(saved: Value, save: (value: Value) => Promise<unknown>) {
   const [draft, setDraft] = useState<{ readonly value: Value }>();
   const [error, setError] = useState<string>();
+  const pending = useRef<Promise<void>>(undefined);
   const discard = () => {
     setDraft(undefined);
     setError(undefined);
+  };
+  const send = async (sent: { readonly value: Value }, earlier: Promise<void> | undefined) => {
+    // One after the other, so that what was committed last is what stays.
+    await earlier;
+    try {
+      await save(sent.value);
+      setError(undefined);
+      // What was committed or typed meanwhile stays.
+      setDraft((now) => (now === sent ? undefined : now));
+    } catch (caught) {
+      setError(reasonOf(caught));
+    }
   };
   return {
     value: draft ? draft.value : saved,
@@ -18,14 +31,13 @@ export function useInlineEdit<Value>(saved: Value, save: (value: Value) => Promi
     change: (value: Value) => setDraft({ value }),
     discard,
     commit: async (value: Value) => {
-      if (JSON.stringify(value) === JSON.stringify(saved)) return discard();
-      setDraft({ value });
-      try {
-        await save(value);
-        discard();
-      } catch (caught) {
-        setError(reasonOf(caught));
-      }
+      if (!pending.current && JSON.stringify(value) === JSON.stringify(saved)) return discard();
+      const sent = { value };
+      setDraft(sent);
+      const sending = send(sent, pending.current);
+      pending.current = sending;
+      await sending;
+      if (pending.current === sending) pending.current = undefined;
     },
   };
 }

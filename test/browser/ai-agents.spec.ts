@@ -1,4 +1,4 @@
-import { expect, test } from "./console-fixture.ts";
+import { expect, holdRequests, test } from "./console-fixture.ts";
 
 test("one talks to an AI agent that is not saved, by the microphone, keys and typing, and sees what a call would do", async ({
   openPage,
@@ -144,4 +144,23 @@ test("a limit of an AI agent is typed anew, and an empty one is the default", as
   await page.reload();
   await expect(silence).toHaveValue("10");
   expect(problems).toEqual([]);
+});
+
+test("what is changed of an AI agent while it is saved is not counted as saved", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/voice/agents/new");
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("Receptionist");
+  await page.getByRole("button", { name: "Create agent" }).click();
+  await expect(page.getByRole("heading", { name: "Receptionist" })).toBeFocused();
+  const release = await holdRequests(page, "PATCH", "**/api/v1/voice/agents/*");
+  await name.fill("Front desk");
+  await page.getByRole("button", { name: "Save" }).click();
+  await name.fill("Front desk at night");
+  release();
+  await expect(page.getByRole("heading", { name: "Front desk" })).toBeVisible();
+  await page.getByRole("link", { name: "Menus" }).click();
+  await expect(page.getByRole("dialog", { name: "Discard your changes?" })).toBeVisible();
 });

@@ -1,4 +1,4 @@
-import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
+import { createCampaign, createLead, expect, holdRequests, test } from "./console-fixture.ts";
 
 test("a reply appears live, is answered, and who is angry is suppressed from there", async ({
   openPage,
@@ -105,4 +105,27 @@ test("a file of numbers to suppress offers its columns, and can be removed again
     "Row 3: Mobile must be a phone number",
   );
   expect(problems).toEqual([]);
+});
+
+test("an answer that is begun while another one is sent stays in the field", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/chat/replies");
+  await createCampaign(service, "Answered twice", ["919814777005"]);
+  const people = page.getByRole("list", { name: "People who replied" });
+  await people.getByRole("link", { name: "+919814777005" }).click();
+  const release = await holdRequests(page, "POST", "**/answers");
+  const answer = page.getByLabel("Answer");
+  await answer.fill("first");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await answer.fill("next");
+  release();
+  await expect(page.getByRole("list", { name: "Messages" })).toContainText("first");
+  await expect(page.getByRole("button", { name: "Send answer" })).not.toHaveAttribute(
+    "aria-busy",
+    "true",
+  );
+  await expect(answer).toHaveValue("next");
 });

@@ -1,4 +1,11 @@
-import { createCampaign, createLead, expect, holdRequests, loseAnswer, test } from "./console-fixture.ts";
+import {
+  createCampaign,
+  createLead,
+  expect,
+  holdRequests,
+  loseAnswer,
+  test,
+} from "./console-fixture.ts";
 
 test("a lead opens from the list, is edited field by field, and its timeline shows it", async ({
   openPage,
@@ -121,4 +128,54 @@ test("a note whose answer is lost is added once, and the next one is not wiped w
   await expect(timeline).toContainText("Bring the contract");
   await expect(timeline.getByText("Call on Monday")).toHaveCount(1);
   await expect(note).toHaveValue("");
+});
+
+test("what is typed or ticked while a field is saved stays, and is saved after it", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const fields = `${service.url}/api/v1/crm/workspaces/1/custom-fields`;
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["account"]}`,
+    "content-type": "application/json",
+  };
+  const json = { key: "roof", label: "Roof", type: "multiselect", options: ["Flat", "Tiled"] };
+  const made = await fetch(fields, { method: "POST", headers, body: JSON.stringify(json) });
+  const field = (await made.json()) as { id: number };
+  const id = await createLead(service, { phone: "9876500066", name: "Dana Ulery" });
+  const path = `**/leads/${id}`;
+  await openPage(`/leads/${id}?workspace=1`);
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  const email = page.getByLabel("Email");
+  const release = await holdRequests(page, "PATCH", path);
+  await email.fill("dana@example.com");
+  await email.press("Enter");
+  await email.fill("dana.ulery@example.com");
+  release();
+  await expect(timeline).toContainText("Email changed");
+  await expect(email).toHaveValue("dana.ulery@example.com");
+  await email.press("Enter");
+  await expect(timeline.getByText("Email changed")).toHaveCount(2);
+  await page.unroute(path);
+
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let patches = 0;
+  await page.route(path, async (route) => {
+    if (route.request().method() === "PATCH") await gates[patches++]!.promise;
+    await route.continue();
+  });
+  const roof = page.getByRole("group", { name: "Roof" });
+  await roof.getByLabel("Flat").check();
+  await roof.getByLabel("Tiled").check();
+  gates[0]!.resolve();
+  await expect(timeline.getByText("Roof changed")).toHaveCount(1);
+  await expect(roof.getByLabel("Tiled")).toBeChecked();
+  gates[1]!.resolve();
+  await expect(timeline.getByText("Roof changed")).toHaveCount(2);
+  await page.reload();
+  await expect(email).toHaveValue("dana.ulery@example.com");
+  await expect(roof.getByLabel("Flat")).toBeChecked();
+  await expect(roof.getByLabel("Tiled")).toBeChecked();
+  await fetch(`${fields}/${field.id}`, { method: "DELETE", headers });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "./console-fixture.ts";
+import { expect, holdRequests, test } from "./console-fixture.ts";
 
 test("a menu is built, tried on the page, launched, and its keys are counted on it", async ({
   openPage,
@@ -124,4 +124,24 @@ test("a menu of content is kept, and one without is deleted", async ({
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await expect(page.getByRole("heading", { name: "Menus" })).toBeFocused();
   await expect(page.getByRole("link", { name: "Short menu" })).toHaveCount(0);
+});
+
+test("what is changed of a menu while it is saved is not counted as saved", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/voice/menus/new");
+  const name = page.getByLabel("Name of the menu");
+  await name.fill("Hotline");
+  await page.getByRole("button", { name: "Create menu" }).click();
+  await expect(page.getByRole("heading", { name: "Hotline" })).toBeFocused();
+  const release = await holdRequests(page, "PATCH", "**/api/v1/voice/menus/*");
+  await name.fill("Hotline by day");
+  const save = page.getByRole("button", { name: "Save" });
+  await save.click();
+  await name.fill("Hotline at night");
+  release();
+  await expect(page.getByRole("heading", { name: "Hotline by day" })).toBeVisible();
+  await expect(save).not.toHaveAttribute("aria-busy", "true");
+  await expect(save).toBeEnabled();
 });

@@ -8,6 +8,7 @@ import { useMay } from "../../ui/permission.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
+import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
 
 /** The field for an answer, or why none can be sent and what can. */
@@ -41,16 +42,15 @@ function Notice({ text, children }: { readonly text: string; readonly children?:
 
 function OpenForm({ id, left }: { readonly id: number; readonly left: string }) {
   const [error, setError] = useState<Error | null>(null);
-  // One key per text, so that a double click or a retry after a lost response sends it once.
-  const [key, setKey] = useState(() => crypto.randomUUID());
+  const write = useKeyedWrite();
   const form = useForm({ defaultValues: { text: "" } });
-  const { register, handleSubmit, formState, reset, setError: setFieldError } = form;
+  const { register, handleSubmit, formState, reset, getValues, setError: setFieldError } = form;
   const submit = handleSubmit(async ({ text }) => {
     setError(null);
     try {
-      await answerReply(id, text, key);
-      reset();
-      setKey(crypto.randomUUID());
+      await write(text, (key) => answerReply(id, text, key));
+      // The next answer may have been begun meanwhile.
+      if (getValues("text") === text) reset();
     } catch (caught) {
       setError(showFieldErrors(caught as Error, ["text"], setFieldError));
     }
@@ -61,7 +61,8 @@ function OpenForm({ id, left }: { readonly id: number; readonly left: string }) 
       onSubmit={(event) => void submit(event)}
     >
       <TextAreaField
-        {...register("text", { onChange: () => setKey(crypto.randomUUID()) })}
+        {...register("text")}
+        dir="auto"
         label="Answer"
         rows={3}
         hint={`${left}. After that, WhatsApp takes templates only. An answer costs 1 message credit.`}

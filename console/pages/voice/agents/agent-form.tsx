@@ -34,21 +34,21 @@ import { RulesFields } from "./rules-fields.tsx";
 function useAgentForm(agent: AiAgent | null) {
   const navigate = useNavigate();
   const [draft, setDraft] = useState<AgentDraft>(() => (agent ? draftOfAgent(agent) : new_agent));
-  const [isChanged, setIsChanged] = useState(false);
+  const [saved, setSaved] = useState(draft);
   const [talkErrors, setTalkErrors] = useState<readonly FieldError[]>([]);
   const save = useMutation({
     onMutate: () => setTalkErrors([]),
-    mutationFn: () =>
+    mutationFn: (sent: AgentDraft) =>
       body(
         agent
           ? api.PATCH("/api/v1/voice/agents/{id}", {
               params: { path: { id: agent.id } },
-              body: bodyOfAgent(draft),
+              body: bodyOfAgent(sent),
             })
-          : api.POST("/api/v1/voice/agents", { body: bodyOfAgent(draft) }),
+          : api.POST("/api/v1/voice/agents", { body: bodyOfAgent(sent) }),
       ),
-    onSuccess: async ({ id }) => {
-      setIsChanged(false);
+    onSuccess: async ({ id }, sent) => {
+      setSaved(sent);
       toasts.add({ title: "Saved for campaigns launched from now on" });
       await queryClient.invalidateQueries({ queryKey: ["ai-agents"] });
       if (!agent) await navigate({ to: "/voice/agents/$id", params: { id }, ignoreBlocker: true });
@@ -58,11 +58,9 @@ function useAgentForm(agent: AiAgent | null) {
   const errors = [...saveErrors, ...talkErrors];
   return {
     draft,
-    isChanged,
-    change(changed: Partial<AgentDraft>) {
-      setIsChanged(true);
-      setDraft((old) => ({ ...old, ...changed }));
-    },
+    /** Also by what was changed while a save was under way. */
+    isChanged: draft !== saved,
+    change: (changed: Partial<AgentDraft>) => setDraft((old) => ({ ...old, ...changed })),
     save,
     errors,
     setTalkErrors,
@@ -88,7 +86,7 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
         className="flex flex-col gap-6"
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate();
+          save.mutate(draft);
         }}
       >
         <Basics form={form} />
@@ -127,7 +125,7 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
           />
         )}
         {(errors.length === 0 || errorOf("name") === undefined) && <FormError error={save.error} />}
-        <FormActions submit={() => save.mutateAsync()} align="start">
+        <FormActions submit={() => save.mutateAsync(draft)} align="start">
           <Button kind="primary" type="submit" busy={save.isPending}>
             {agent ? "Save" : "Create agent"}
           </Button>
@@ -247,7 +245,7 @@ function Limits({ form: { draft, change, errorOf } }: { readonly form: Form }) {
             placeholder={String(default_limits[name])}
             value={draft[name] ?? ""}
             error={errorOf(name)}
-            onValueChange={(value) => change({ [name]: Number(value || placeholder) })}
+            onValueChange={(value) => change({ [name]: value === "" ? undefined : Number(value) })}
           />
         ))}
       </div>

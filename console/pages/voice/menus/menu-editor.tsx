@@ -130,7 +130,7 @@ function SavePanel({
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        save.mutate();
+        save.mutate(draft);
       }}
     >
       <Panel title="Save">
@@ -148,7 +148,7 @@ function SavePanel({
           </p>
         )}
         {!isAtField && <FormError error={save.error} />}
-        <FormActions submit={() => save.mutateAsync()} align="start">
+        <FormActions submit={() => save.mutateAsync(draft)} align="start">
           <Button
             kind="primary"
             type="submit"

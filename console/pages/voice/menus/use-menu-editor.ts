@@ -13,11 +13,10 @@ import { draftOf, new_menu, type MenuDraft } from "./menu-draft.ts";
 export function useMenuEditor(menu: Menu | null) {
   const navigate = useNavigate();
   const [draft, setDraft] = useState<MenuDraft>(() => (menu ? draftOf(menu) : new_menu));
-  const [isChanged, setIsChanged] = useState(false);
+  const [saved, setSaved] = useState(draft);
   const change = (changed: MenuDraft) => {
     setDraft(changed);
-    setIsChanged(true);
-    save.reset();
+    if (!save.isPending) save.reset();
   };
   const trial = useTrial(draft);
   // Errors of a step wait until the focus is elsewhere or someone tries to save: writing is not interrupted.
@@ -25,10 +24,10 @@ export function useMenuEditor(menu: Menu | null) {
   const names = Object.keys(draft.nodes);
   const checkAll = () => setChecked(new Set(names.keys()));
   const save = useMutation({
-    mutationFn: () => saveMenu(menu?.id ?? null, draft),
+    mutationFn: (sent: MenuDraft) => saveMenu(menu?.id ?? null, sent),
     onMutate: checkAll,
-    onSuccess: async ({ id }) => {
-      setIsChanged(false);
+    onSuccess: async ({ id }, sent) => {
+      setSaved(sent);
       toasts.add({ title: "Saved for campaigns launched from now on" });
       await queryClient.invalidateQueries({ queryKey: ["voice-menus"] });
       if (!menu) await navigate({ to: "/voice/menus/$id", params: { id }, ignoreBlocker: true });
@@ -45,7 +44,8 @@ export function useMenuEditor(menu: Menu | null) {
   return {
     draft,
     change,
-    isChanged,
+    /** Also by what was changed while a save was under way. */
+    isChanged: draft !== saved,
     save,
     trial,
     /** Shows the errors of a step, by its place, from now on. */
