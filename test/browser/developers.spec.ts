@@ -139,6 +139,41 @@ test("an endpoint whose answer is lost is created once, however often the button
   await expect(page.getByRole("link", { name: url })).toHaveCount(1);
 });
 
+test("a delivery stays open while newer ones push its row away, and its button has the focus again", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/developers/callbacks");
+  await page.getByRole("button", { name: "New endpoint" }).first().click();
+  const dialog = page.getByRole("dialog");
+  const url = `http://127.0.0.1:${await closedPort()}/busy`;
+  await dialog.getByLabel("URL").fill(url);
+  await dialog.getByRole("button", { name: "Create endpoint" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("link", { name: url }).click();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  const row = page
+    .getByRole("table", { name: "Deliveries" })
+    .getByRole("button", { name: "callback.test" });
+  await row.click();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await expect(row).toBeFocused();
+  await row.click();
+  await expect(dialog.getByRole("group", { name: "What was sent" })).toBeVisible();
+  await page.route("**/api/v1/callbacks/deliveries?*", async (route) => {
+    const response = await route.fetch();
+    const { data, next_cursor } = await response.json();
+    const newer = Array.from({ length: 200 }, (_, at) => ({
+      ...data[0],
+      id: 1_000_000 - at,
+      type: "lead.created",
+    }));
+    await route.fulfill({ response, json: { data: [...newer, ...data], next_cursor } });
+  });
+  await expect(page.locator("tr[data-index='0']")).toContainText("lead.created");
+  await expect(dialog.getByRole("group", { name: "What was sent" })).toBeVisible();
+});
+
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import {
   deliveriesQuery,
   eventTypesQuery,
@@ -26,8 +27,20 @@ const tones: Readonly<Record<Delivery["state"], Tone>> = {
   failed: "bad",
 };
 
-const columns: readonly Column<Delivery>[] = [
-  { header: "Event", cell: (delivery) => <DeliveryDialog delivery={delivery} /> },
+const columnsOf = (onOpen: (delivery: Delivery) => void): readonly Column<Delivery>[] => [
+  {
+    header: "Event",
+    cell: (delivery) => (
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        className="cursor-pointer text-left font-mono text-xs wrap-anywhere hover:underline"
+        onClick={() => onOpen(delivery)}
+      >
+        {delivery.type}
+      </button>
+    ),
+  },
   {
     header: "State",
     cell: ({ state }) => (
@@ -51,6 +64,7 @@ export function Deliveries({ id }: { readonly id: number }) {
   const navigate = route.useNavigate();
   const deliveries = useInfiniteQuery(deliveriesQuery(id, filter));
   const { data: types = [] } = useQuery(eventTypesQuery);
+  const [opened, setOpened] = useState<Delivery | null>(null);
   const table = pagedRows(deliveries);
   const change = (changed: DeliveryFilter) =>
     void navigate({ search: { ...filter, ...changed }, resetScroll: false });
@@ -84,8 +98,15 @@ export function Deliveries({ id }: { readonly id: number }) {
           text="Events appear here as they are sent. Send a test to try the endpoint."
         />
       ) : (
-        <DataTable label="Deliveries" columns={columns} {...table} keyOf={(one) => one.id} />
+        <DataTable
+          label="Deliveries"
+          columns={columnsOf(setOpened)}
+          {...table}
+          keyOf={(one) => one.id}
+        />
       )}
+      {/* Not in the row, which leaves the page when newer deliveries push it out of view. */}
+      {opened && <DeliveryDialog delivery={opened} onClose={() => setOpened(null)} />}
     </section>
   );
 }

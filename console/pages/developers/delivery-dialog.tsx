@@ -1,5 +1,4 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { deliveryQuery, type Delivery, type DeliveryDetail } from "../../api/callbacks.ts";
 import { api } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
@@ -10,23 +9,16 @@ import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
 import { JsonText } from "./json-text.tsx";
 
-/** The type of an event, which opens what was sent and what was replied. */
-export function DeliveryDialog({ delivery: { id, type } }: { readonly delivery: Delivery }) {
-  const [open, setOpen] = useState(false);
+/** What was sent of an event and what was replied. */
+export function DeliveryDialog({
+  delivery: { id, type },
+  onClose,
+}: {
+  readonly delivery: Delivery;
+  readonly onClose: () => void;
+}) {
   return (
-    <Dialog
-      title={type}
-      trigger={
-        <button
-          type="button"
-          className="cursor-pointer text-left font-mono text-xs wrap-anywhere hover:underline"
-        >
-          {type}
-        </button>
-      }
-      open={open}
-      onOpenChange={setOpen}
-    >
+    <Dialog title={type} open onOpenChange={onClose}>
       <Content id={id} />
     </Dialog>
   );
