@@ -1,4 +1,4 @@
-import { expect, holdRequests, test } from "./console-fixture.ts";
+import { expect, holdRequests, signInByLink, test } from "./console-fixture.ts";
 
 test("one talks to an AI agent that is not saved, by the microphone, keys and typing, and sees what a call would do", async ({
   openPage,
@@ -163,4 +163,33 @@ test("what is changed of an AI agent while it is saved is not counted as saved",
   await expect(page.getByRole("heading", { name: "Front desk" })).toBeVisible();
   await page.getByRole("link", { name: "Menus" }).click();
   await expect(page.getByRole("dialog", { name: "Discard your changes?" })).toBeVisible();
+});
+
+test("a callback that an AI agent promises is in the account's time zone", async ({
+  browser,
+  service,
+}) => {
+  const context = await browser.newContext({ timezoneId: "Europe/Berlin" });
+  const page = await context.newPage();
+  await page.route("**/api/v1/me", async (route) => {
+    const response = await route.fetch();
+    const me = await response.json();
+    me.account.time_zone = "Asia/Kolkata";
+    await route.fulfill({ response, json: me });
+  });
+  await page.routeWebSocket("**/api/v1/voice/agents/talk", (socket) => {
+    socket.onMessage((message) => {
+      if (typeof message !== "string" || JSON.parse(message).type !== "start") return;
+      socket.send(JSON.stringify({ type: "ready" }));
+      socket.send(JSON.stringify({ type: "said", who: "agent", text: "Until then." }));
+      const tool = { name: "schedule_callback", at: "2030-01-15T10:00:00Z" };
+      socket.send(JSON.stringify({ type: "tool", tool }));
+    });
+  });
+  await signInByLink(page, service, service.demo.tokens["account"]!);
+  await page.goto(`${service.url}/voice/agents/new`);
+  await page.getByRole("button", { name: "Start talking" }).click();
+  const outcome = page.getByRole("region", { name: "What a call would do" });
+  await expect(outcome).toContainText(/It calls back at Jan 15, 2030, 3:30\sPM\./);
+  await context.close();
 });

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { expect, launchCalls, test } from "./console-fixture.ts";
+import { expect, launchCalls, signInByLink, test } from "./console-fixture.ts";
 
 test("a menu campaign is composed, checked by a dry run, called and watched until its keys are counted", async ({
   openPage,
@@ -142,4 +142,33 @@ test("a running campaign is paused, resumed and cancelled, and its content is tr
   await page.getByRole("link", { name: "Look at it" }).click();
   await expect(heading).toContainText("Completed");
   expect(problems).toEqual([]);
+});
+
+test("people of an unknown place are callable from a time in the account's zone", async ({
+  browser,
+  service,
+}) => {
+  const context = await browser.newContext({ timezoneId: "Europe/Berlin" });
+  const page = await context.newPage();
+  await page.route("**/api/v1/me", async (route) => {
+    const response = await route.fetch();
+    const me = await response.json();
+    me.account.time_zone = "Asia/Kolkata";
+    await route.fulfill({ response, json: me });
+  });
+  await page.route("**/api/v1/voice/campaigns/preview", async (route) => {
+    const response = await route.fetch();
+    const preview = await response.json();
+    const zones = [{ ...preview.zones[0], time_zones: [], callable_from: "2030-01-15T10:00:00Z" }];
+    await route.fulfill({ response, json: { ...preview, zones } });
+  });
+  await signInByLink(page, service, service.demo.tokens["account"]!);
+  await page.goto(`${service.url}/voice/campaigns/new`);
+  await page.getByLabel("Campaign name").fill("Anywhere");
+  await page.getByLabel("Content").selectOption("Demo message");
+  await page.getByLabel("Numbers").fill("9876777801");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  const places = page.getByRole("region", { name: "Where they are" });
+  await expect(places).toContainText(/in an unknown place, from Tue 03:30\sPM/);
+  await context.close();
 });

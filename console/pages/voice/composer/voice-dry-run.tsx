@@ -82,6 +82,7 @@ function leftOut({ rejected, duplicates, rejects, suppressed, suppressed_samples
 
 /** When people may be called by the clocks where they are. */
 function LocalHours({ zones }: Pick<Preview, "zones">) {
+  const { time_zone } = shell.useRouteContext().me.account;
   if (zones.length === 0) return null;
   return (
     <section aria-label="Where they are" className="flex flex-col gap-1">
@@ -95,7 +96,7 @@ function LocalHours({ zones }: Pick<Preview, "zones">) {
               ,{" "}
               {callable_from === null
                 ? "never callable at these hours"
-                : `from ${localTime(callable_from, time_zones[0])}`}
+                : `from ${localTime(callable_from, time_zones[0], time_zone)}`}
             </span>
           </li>
         ))}
@@ -137,7 +138,7 @@ function NightWarning({
           kind="primary"
           onClick={() => check({ scheduled_at: timeIn(time_zone, daytime_from) })}
         >
-          Begin on {localTime(daytime_from, night[0]!.time_zones[0])}
+          Begin on {localTime(daytime_from, night[0]!.time_zones[0], time_zone)}
         </Button>
       )}
     </section>
@@ -154,13 +155,13 @@ function timeIn(timeZone: string, at: string): string {
   return format.format(new Date(at)).replace(" ", "T");
 }
 
-/** A time by a clock in a zone. */
-function localTime(at: string, timeZone: string | undefined): string {
+/** A time by a clock where the people are, or, if that is unknown, by the account's. */
+function localTime(at: string, there: string | undefined, accountZone: string): string {
   const format = new Intl.DateTimeFormat(undefined, {
     weekday: "short",
     hour: "2-digit",
     minute: "2-digit",
-    ...(timeZone === undefined ? {} : { timeZone }),
+    timeZone: there ?? accountZone,
   });
-  return `${format.format(new Date(at))}${timeZone === undefined ? "" : " there"}`;
+  return `${format.format(new Date(at))}${there === undefined ? "" : " there"}`;
 }

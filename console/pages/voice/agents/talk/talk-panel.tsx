@@ -5,6 +5,7 @@ import { Button } from "../../../../ui/button.tsx";
 import { Keypad } from "../../../../ui/keypad.tsx";
 import { Panel } from "../../../../ui/panel.tsx";
 import { TextField } from "../../../../ui/text-field.tsx";
+import { useTimeFormat } from "../../../../ui/time.tsx";
 import type { AgentDraft } from "../agent-draft.ts";
 import { stepsOfTalk, type Rehearsal } from "../rehearsals/rehearsal-steps.ts";
 import { Transcript } from "./transcript.tsx";
@@ -108,6 +109,7 @@ function variablesOf({ greeting, instructions, fallback, closing, rules, fields 
 /** What a call would have done. */
 function Outcome({ state: { fields, tools } }: { readonly state: TalkState }) {
   const kept = Object.entries(fields);
+  const timeOf = useTimeFormat();
   return (
     <section aria-label="What a call would do" className="flex flex-col gap-2">
       <h3 className="font-medium">What a call would do</h3>
@@ -124,14 +126,14 @@ function Outcome({ state: { fields, tools } }: { readonly state: TalkState }) {
       )}
       <ul>
         {tools.map((tool, at) => (
-          <li key={at}>{wordsOf(tool)}</li>
+          <li key={at}>{wordsOf(tool, timeOf)}</li>
         ))}
       </ul>
     </section>
   );
 }
 
-function wordsOf(tool: TalkState["tools"][number]): string {
+function wordsOf(tool: TalkState["tools"][number], timeOf: (at: string) => string): string {
   switch (tool.name) {
     case "end_call":
       return "It ends the call.";
@@ -140,7 +142,7 @@ function wordsOf(tool: TalkState["tools"][number]): string {
     case "opt_out":
       return "It suppresses the number for calls.";
     case "schedule_callback":
-      return `It calls back at ${new Date(tool.at).toLocaleString()}.`;
+      return `It calls back at ${timeOf(tool.at)}.`;
   }
 }
 
