@@ -1,4 +1,4 @@
-import { expect, test } from "./console-fixture.ts";
+import { expect, holdRequests, test } from "./console-fixture.ts";
 
 test("a group of agents is made, ordered by keyboard and renamed, and an extension is added to it", async ({
   openPage,
@@ -67,4 +67,33 @@ test("a group of agents is made, ordered by keyboard and renamed, and an extensi
   await dialog.getByRole("button", { name: "Delete" }).click();
   await expect(page.getByRole("table", { name: "Extensions" })).not.toContainText("Night phone");
   expect(problems).toEqual([]);
+});
+
+test("two members of a group that are moved quickly both keep their new places", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const groups = `${service.url}/api/v1/agent-groups`;
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["account"]}`,
+    "content-type": "application/json",
+  };
+  const post = async (url: string, json: object) =>
+    (await fetch(url, { method: "POST", headers, body: JSON.stringify(json) })).json();
+  const { id } = (await post(groups, { name: "Four phones" })) as { id: number };
+  for (const digit of [1, 2, 3, 4])
+    await post(`${groups}/${id}/members`, { number: `98765001${digit}0` });
+  const release = await holdRequests(page, "PATCH", `**/api/v1/agent-groups/${id}/members/*`);
+  await openPage("/agents");
+  const group = page.getByRole("region", { name: "Four phones" });
+  await group.getByRole("button", { name: /^Move .*9876500110 down$/ }).click();
+  await group.getByRole("button", { name: /^Move .*9876500130 down$/ }).click();
+  const list = group.getByRole("list");
+  await expect(list).toHaveText(/500120.*500110.*500140.*500130/);
+  release();
+  await expect(list).not.toHaveAttribute("aria-busy", "true");
+  await page.reload();
+  await expect(list).toHaveText(/500120.*500110.*500140.*500130/);
+  await fetch(`${groups}/${id}`, { method: "DELETE", headers });
 });

@@ -21,17 +21,22 @@ import { GroupNameDialog } from "./group-name-dialog.tsx";
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["agent-groups"] });
 
+/** One member has another place. */
+type Move = { readonly before: readonly AgentMember[]; readonly ordered: readonly AgentMember[] };
+
 /** A group of agents in the order in which they are rung, with who is on a call. */
 export function GroupPanel({ group }: { readonly group: AgentGroup }) {
   const { id, name } = group;
   const { data: members = [], error } = useQuery(agentMembersQuery(id));
   const may = useMay("agents.manage");
   const order = useMutation({
-    mutationFn: async (ordered: readonly AgentMember[]) => {
-      const moved = ordered.findIndex((member, at) => member.id !== members[at]?.id);
+    // Moves are stored one after the other: each is relative to the one before.
+    scope: { id: `agent-group-${id}` },
+    mutationFn: async ({ before, ordered }: Move) => {
+      const moved = ordered.findIndex((member, at) => member.id !== before[at]?.id);
       // One was moved: backward, it stands where the first difference is; forward, its old place does.
-      const isForward = ordered[moved]?.id === members[moved + 1]?.id;
-      const member = isForward ? members[moved]! : ordered[moved]!;
+      const isForward = ordered[moved]?.id === before[moved + 1]?.id;
+      const member = isForward ? before[moved]! : ordered[moved]!;
       const position = ordered.indexOf(member) + 1;
       await api.PATCH("/api/v1/agent-groups/{id}/members/{memberId}", {
         params: { path: { id, memberId: member.id } },
@@ -40,6 +45,7 @@ export function GroupPanel({ group }: { readonly group: AgentGroup }) {
       await refresh();
     },
   });
+  const shown = order.isPending ? order.variables.ordered : members;
   return (
     <Panel title={name} actions={may && <GroupActions group={group} />}>
       <FormError error={error ?? order.error} />
@@ -47,11 +53,11 @@ export function GroupPanel({ group }: { readonly group: AgentGroup }) {
       {may ? (
         <SortableList
           label={`Members of ${name}`}
-          items={order.isPending ? order.variables : members}
+          items={shown}
           keyOf={(member) => member.id}
           nameOf={({ number }) => number}
           busy={order.isPending}
-          onOrder={(ordered) => order.mutate(ordered)}
+          onOrder={(ordered) => order.mutate({ before: shown, ordered })}
         >
           {(member) => <Member group_id={id} member={member} />}
         </SortableList>
