@@ -128,4 +128,9 @@ test("an answer that is begun while another one is sent stays in the field", asy
     "true",
   );
   await expect(answer).toHaveValue("next");
+  // Hebrew and Arabic read from right to left.
+  await answer.fill("שלום");
+  await expect(answer).toHaveCSS("direction", "rtl");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await expect(page.getByText("שלום").last()).toHaveCSS("direction", "rtl");
 });

@@ -70,9 +70,17 @@ export function TemplateBubble({
             {media_words[format] ?? format}
           </p>
         )}
-        {header !== null && <p className="font-semibold">{header}</p>}
-        <p>{body}</p>
-        {footer !== null && <p className="text-muted mt-1 text-xs">{footer}</p>}
+        {header !== null && (
+          <p dir="auto" className="font-semibold">
+            {header}
+          </p>
+        )}
+        <p dir="auto">{body}</p>
+        {footer !== null && (
+          <p dir="auto" className="text-muted mt-1 text-xs">
+            {footer}
+          </p>
+        )}
       </div>
       {buttons.map(({ type, text = "Copy code" }, index) =>
         onPress && type === "QUICK_REPLY" ? (

@@ -15,7 +15,9 @@ import { replyText } from "./reply-text.ts";
 export function ReplyBubble({ reply }: { readonly reply: Reply }) {
   return (
     <div className="bg-hover max-w-[85%] self-start rounded-2xl rounded-bl-none px-4 py-2.5">
-      <p className="wrap-anywhere whitespace-pre-wrap">{replyText(reply)}</p>
+      <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
+        {replyText(reply)}
+      </p>
       <p className="text-muted mt-1 text-xs">
         <Time at={reply.received_at} />
         {reply.opted_out && <span className="text-danger"> · Opted out</span>}
@@ -29,7 +31,9 @@ export function AnswerBubble({ answer }: { readonly answer: Reply["answers"][num
   const { text, outcome, error, sent_at, status } = answer;
   return (
     <OwnBubble at={sent_at} state={status ?? outcome} error={error}>
-      <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>
+      <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
+        {text}
+      </p>
     </OwnBubble>
   );
 }

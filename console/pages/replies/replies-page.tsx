@@ -122,7 +122,9 @@ function Person({ reply }: { readonly reply: Reply }) {
           </Link>
         )}
         {name !== number && <span className="text-muted text-xs tabular-nums"> {number}</span>}
-        <p className="text-muted line-clamp-2 wrap-anywhere">{replyText(reply)}</p>
+        <p dir="auto" className="text-muted line-clamp-2 wrap-anywhere">
+          {replyText(reply)}
+        </p>
       </div>
       <div className="text-muted flex flex-wrap items-center gap-3 text-xs">
         {reply.opted_out ? (
