@@ -114,8 +114,8 @@ function listenTo(types: readonly string[]): void {
 
 /** Streams as soon as no other tab does, until this one is hidden. */
 function holdStream(): void {
-  const isHeard = [...listeners.values()].some(({ size }) => size > 0);
-  if (holding || document.hidden || !isHeard) return;
+  const hasListeners = [...listeners.values()].some(({ size }) => size > 0);
+  if (holding || document.hidden || !hasListeners) return;
   holding = new AbortController();
   const { signal } = holding;
   const ended = new Promise<void>((resolve) => {

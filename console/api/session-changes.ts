@@ -1,4 +1,4 @@
-// Signs that nobody is signed in any more, or somebody else than this tab shows: a 401, or a sign-in in another tab.
+// Signs that the session has ended, or that another user is signed in than this tab shows: a 401, or a sign-in in another tab.
 const channel = new BroadcastChannel("trunkline-session");
 let check = () => {};
 

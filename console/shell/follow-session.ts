@@ -12,7 +12,7 @@ export function followSession(): void {
 
 async function checkSession(): Promise<void> {
   const shown = queryClient.getQueryData(meQuery.queryKey);
-  // Nobody was signed in, or another answer is being looked into.
+  // There was no session, or it is being checked already.
   if (!shown) return;
   queryClient.removeQueries(meQuery);
   try {

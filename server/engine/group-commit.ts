@@ -49,6 +49,7 @@ export type GroupCommitOptions<Key, Item, Answer> = {
 
 type Waiting<Item, Answer> = {
   readonly item: Item;
+  readonly length: number;
   readonly group: unknown;
   /** The span that waits for it. */
   readonly cause: string | undefined;
@@ -74,10 +75,9 @@ export function openGroupCommit<Key, Item, Answer>(
       if (busy.has(key)) continue;
       busy.add(key);
       queues.delete(key);
-      const lengths = queue.slice(0, limits.batch_items).map(({ item }) => lengthOf(item));
-      const batch = queue.splice(0, countWithin(lengths, limits.batch_characters));
+      const batch = queue.splice(0, countBatch(queue, limits));
       if (queue.length > 0) queues.set(key, queue);
-      for (const [i, { group }] of batch.entries()) load.add(group, -1, -lengths[i]!);
+      for (const { group, length } of batch) load.add(group, -1, -length);
       return [key, batch];
     }
     return null;
@@ -87,8 +87,7 @@ export function openGroupCommit<Key, Item, Answer>(
     let next = takeBatch();
     while (next) {
       const [key, batch] = next;
-      const place = jointCause(batch.map(({ cause }) => cause));
-      const settle = await traced(`write ${name}`, place, () => writeBatch(options, key, batch));
+      const settle = await writeTraced(options, key, batch);
       busy.delete(key);
       next = takeBatch();
       // The next batch is sent first: rendering the responses of 30 leads takes a millisecond, during
@@ -102,10 +101,10 @@ export function openGroupCommit<Key, Item, Answer>(
   const add = (key: Key, item: Item, group: unknown): Promise<Answer> => {
     const queue = queues.get(key);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const entry = { item, group, cause: traceparent(), resolve, reject };
+    const entry = { item, length: lengthOf(item), group, cause: traceparent(), resolve, reject };
     if (queue) queue.push(entry);
     else queues.set(key, [entry]);
-    load.add(group, 1, lengthOf(item));
+    load.add(group, 1, entry.length);
     if (!queue && !busy.has(key) && lanes < limits.lanes) {
       lanes++;
       // After this iteration of the event loop, so that items that arrive in it share a batch.
@@ -167,11 +166,24 @@ function openLoad(limits: Required<GroupCommitLimits>) {
   };
 }
 
-/** Returns how many of the first lengths sum to at most `max`, and at least 1. */
-function countWithin(lengths: readonly number[], max: number): number {
+/** Returns how many of the first items form a batch: at least one. */
+function countBatch(
+  queue: readonly { readonly length: number }[],
+  { batch_items, batch_characters }: Required<GroupCommitLimits>,
+): number {
   let sum = 0;
-  const end = lengths.findIndex((length, i) => (sum += length) > max && i > 0);
-  return end < 0 ? lengths.length : end;
+  const first = queue.slice(0, batch_items);
+  const end = first.findIndex(({ length }, i) => (sum += length) > batch_characters && i > 0);
+  return end < 0 ? first.length : end;
+}
+
+function writeTraced<Key, Item, Answer>(
+  options: GroupCommitOptions<Key, Item, Answer>,
+  key: Key,
+  batch: readonly Waiting<Item, Answer>[],
+): Promise<() => void> {
+  const place = jointCause(batch.map(({ cause }) => cause));
+  return traced(`write ${options.name}`, place, () => writeBatch(options, key, batch));
 }
 
 /** Writes a batch and returns a function that settles its items. Never throws. */

@@ -31,7 +31,7 @@ test("the end of the session leads to the sign-in and back to the page", async (
   await expect(page.getByRole("heading", { name: "Calls" })).toBeFocused();
 });
 
-test("the end of the session asks before it leaves a page with unsaved changes", async ({
+test("the end of the session asks first on a page with unsaved changes", async ({
   openPage,
   page,
 }) => {

@@ -17,7 +17,7 @@ export async function parseUpload<Body>(
   const released = Promise.withResolvers<void>();
   const closed = receiveUpload(caller.account.id, request, expected, async (upload) => {
     const isKeyed = request.headers["idempotency-key"] !== undefined;
-    // An invalid form is no repetition of a valid one, and its rejected parts are not in the upload.
+    // An invalid form never repeats a valid one, and its rejected parts are not in the upload.
     const isValid = upload.violations.length === 0;
     const fingerprint =
       isKeyed && isValid ? await digestOfForm(upload.fields, upload.file?.fd ?? null) : undefined;
