@@ -1,6 +1,7 @@
 -- Returns how often a customer's phone, in any spelling, was rung in the last 24 hours. Legs that were withdrawn
--- before they were dialed do not count. A call is queued at most a month before it is placed. Laterals with a
--- limit: as a join, a plan made for empty tables read all of the account's calls (100 ms with 800 calls).
+-- before they were dialed, or never reached the switch, do not count. A call is queued at most a month before it is
+-- placed. Laterals with a limit: as a join, a plan made for empty tables read all of the account's calls (100 ms with
+-- 800 calls).
 create or replace function customer_attempts(p_account_id bigint, p_phone text, p_now timestamptz) returns int
 language plpgsql stable as $$
 declare
@@ -19,7 +20,7 @@ begin
         select from call_legs l
         where l.account_id = p_account_id and l.call_id = c.id and l.role = 'customer'
           and l.initiated_at > p_now - interval '24 hours'
-          and (l.outcome is distinct from 'canceled' or l.ringing_at is not null)
+          and (l.outcome is null or l.outcome not in ('canceled', 'unplaced') or l.ringing_at is not null)
         limit 100) l);
   end loop;
   return v_attempts;

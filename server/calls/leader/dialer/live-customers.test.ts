@@ -95,6 +95,19 @@ test("never has two calls with one customer at once, across campaigns, click-to-
   await other.awaitCall(theirs, "completed");
 });
 
+test("does not count a leg that was never dialed toward the limit of a day", async () => {
+  const client = await openClient(1);
+  const place = () => client.call({ to_number: "9807777404", from_number: "101" });
+  await client.awaitCall(await place(), "failed");
+  await fixture.app.db.pool.query(
+    "update call_legs set outcome = 'unplaced' where account_id = $1 and role = 'customer'",
+    [client.account.account_id],
+  );
+  await client.awaitCall(await place(), "failed");
+  const { ended_reason } = await client.awaitCall(await place(), "canceled");
+  assert.equal(ended_reason, "calls_per_customer_day");
+});
+
 test("calls a recipient who was on another call a minute later", async () => {
   const client = await openClient();
   const talking = await client.call({ to_number: "9801777900", from_number: "101" });
