@@ -5,22 +5,28 @@ import { queryClient } from "./query-client.ts";
 
 export type Erasure = Answer<"readErasure">;
 
+const refresh_ms = 1_000;
+
 /** An erasure, read again each second until it is done. */
 export const erasureQuery = (id: number) =>
   queryOptions({
     queryKey: ["erasure", id],
     queryFn: ({ signal }) =>
       body(api.GET("/api/v1/erasures/{id}", { params: { path: { id } }, signal })),
-    refetchInterval: ({ state }) => (state.data?.state === "done" ? false : 1_000),
+    refetchInterval: ({ state }) => (state.data?.state === "done" ? false : refresh_ms),
   });
 
-/** Newest first. */
+/** Newest first, read again each second until all are done. */
 export const erasuresQuery = infiniteQueryOptions({
   queryKey: ["erasures"],
   queryFn: ({ pageParam: cursor, signal }) =>
     body(api.GET("/api/v1/erasures", { params: { query: { limit: 50, cursor } }, signal })),
   initialPageParam: undefined as string | undefined,
   getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  refetchInterval: ({ state }) => {
+    const shown = state.data?.pages.flatMap(({ data }) => data) ?? [];
+    return shown.some((erasure) => erasure.state !== "done") ? refresh_ms : false;
+  },
 });
 
 /** Requests the erasure of everything known about a person; returns its ID. */

@@ -134,3 +134,30 @@ test("a person is found and suppressed by keyboard alone", async ({ openPage, pa
   );
   await expect(suppress).toBeFocused();
 });
+
+test("the list of erasures shows that one is done without a reload", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await fetch(`${service.url}/api/v1/erasures`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ phone_number: "9876500026" }),
+  });
+  let isDone = false;
+  await page.route("**/api/v1/erasures?*", async (route) => {
+    const response = await route.fetch();
+    const { data, next_cursor } = await response.json();
+    const pending = data.map((one: object) => ({ ...one, state: "pending", finished_at: null }));
+    await route.fulfill({ response, json: { data: isDone ? data : pending, next_cursor } });
+  });
+  await openPage("/settings/erasures");
+  const row = page.getByRole("row", { name: /\*26 / });
+  await expect(row).toContainText("In progress");
+  isDone = true;
+  await expect(row).not.toContainText("In progress");
+});
