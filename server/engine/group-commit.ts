@@ -123,11 +123,7 @@ export function openGroupCommit<Key, Item, Answer>(
     );
   };
 
-  return {
-    commit: (key, item) => commitAll([[key, item]])[0]!,
-    commitAll,
-    waiting: load.items,
-  };
+  return { commit: (key, item) => commitAll([[key, item]])[0]!, commitAll, waiting: load.items };
 }
 
 const unlimited = {

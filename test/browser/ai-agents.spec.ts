@@ -120,7 +120,7 @@ test("an AI agent is written, corrected at its fields, saved, changed and delete
   expect(problems).toEqual([]);
 });
 
-test("a limit of an AI agent is typed anew, and an empty one is the default", async ({
+test("a limit of an AI agent is typed again, and an empty one is the default", async ({
   openPage,
   page,
   problems,
@@ -156,11 +156,11 @@ test("what is changed of an AI agent while it is saved is not counted as saved",
   await page.getByRole("button", { name: "Create agent" }).click();
   await expect(page.getByRole("heading", { name: "Receptionist" })).toBeFocused();
   const release = await holdRequests(page, "PATCH", "**/api/v1/voice/agents/*");
-  await name.fill("Front desk");
+  await name.fill("Reception");
   await page.getByRole("button", { name: "Save" }).click();
-  await name.fill("Front desk at night");
+  await name.fill("Reception at night");
   release();
-  await expect(page.getByRole("heading", { name: "Front desk" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Reception" })).toBeVisible();
   await page.getByRole("link", { name: "Menus" }).click();
   await expect(page.getByRole("dialog", { name: "Discard your changes?" })).toBeVisible();
 });

@@ -21,8 +21,9 @@ export const due_webhooks = [
 ];
 
 /**
- * Runs one iteration: applies the due webhooks of numbers without an applier elsewhere, a batch of each number in turn,
- * for 10 s at most. Returns how many webhooks were applied; a failing number is logged and retried in the next iteration.
+ * Runs one iteration: applies the due webhooks of numbers without an applier elsewhere, one batch of each number after
+ * the other, for 10 s at most. Returns how many webhooks were applied; a failing number is logged and retried in the
+ * next iteration.
  */
 export async function applyWebhooks(
   app: App,

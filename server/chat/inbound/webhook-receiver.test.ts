@@ -85,26 +85,28 @@ function sentHooks(of: TestChatNumber, count: number): string {
 const stopHook = (of: TestChatNumber) =>
   messageHook(of, [{ id: unique("in"), from: "919812345678", text: "STOP" }]);
 
-const floods: readonly [title: string, bodies: number, changes: number, stored: number][] = [
-  ["an account that fills its queue leaves room for an opt-out of another", 6, 1_000, 5_000],
-  ["a body beyond the limit of its account is stored whole, and leaves such room", 2, 6_000, 6_000],
-];
-for (const [title, bodies, changes, stored] of floods)
-  test(title, async () => {
-    const { busy, other, numbers } = await makeNeighbors();
-    await admin.query("begin; lock table chat_inbox in access exclusive mode");
-    const taken = Array.from({ length: bodies }, () => take(sentHooks(numbers[0], changes)));
-    const outcomes = Promise.allSettled(taken);
-    // Nothing can be stored yet, so that the first to settle is the one that is refused.
-    const first = await Promise.race(taken).catch((error: unknown) => error);
-    const stop = take(stopHook(numbers[1]));
-    await Promise.all([stop, admin.query("commit")]);
-    assert.ok(first instanceof Refusal && first.type === "unavailable", String(first));
-    const refused = (await outcomes).filter(({ status }) => status === "rejected");
-    assert.equal(refused.length, 1);
-    assert.equal((await storedIds(busy)).length, 1 + stored);
-    assert.equal((await storedIds(other)).length, 2);
-  });
+/** Takes as many bodies of one account while nothing can be stored, the last of which is refused, and an opt-out of another. */
+async function flood(bodies: number, changes: number, stored: number): Promise<void> {
+  const { busy, other, numbers } = await makeNeighbors();
+  await admin.query("begin; lock table chat_inbox in access exclusive mode");
+  const taken = Array.from({ length: bodies }, () => take(sentHooks(numbers[0], changes)));
+  const outcomes = Promise.allSettled(taken);
+  // Nothing can be stored yet, so that the first to settle is the one that is refused.
+  const first = await Promise.race(taken).catch((error: unknown) => error);
+  const stop = take(stopHook(numbers[1]));
+  await Promise.all([stop, admin.query("commit")]);
+  assert.ok(first instanceof Refusal && first.type === "unavailable", String(first));
+  const refused = (await outcomes).filter(({ status }) => status === "rejected");
+  assert.equal(refused.length, 1);
+  assert.equal((await storedIds(busy)).length, 1 + stored);
+  assert.equal((await storedIds(other)).length, 2);
+}
+
+test("while an account's queue is full, an opt-out of another is taken", () =>
+  flood(6, 1_000, 5_000));
+
+test("a body beyond the limit of its account is stored whole, and an opt-out of another with it", () =>
+  flood(2, 6_000, 6_000));
 
 test("webhooks that arrive together share a row, replies have one of their own, and the number is notified", async () => {
   const notified: string[] = [];

@@ -219,7 +219,7 @@ function handleResponseCreated(
   if (isRequested && isCallerSpeaking(state)) interrupt(state, playback, { next: false });
 }
 
-/** Lets the next response begin with a greeting that was canceled before the caller heard any of it. */
+/** Lets the next response begin with a greeting that was canceled before any of it was played. */
 function remindOfGreeting(state: RealtimeConversation): void {
   const reminder = state.isGreetingDue ? greetingReminder(state.plan) : null;
   state.isGreetingDue = false;
