@@ -97,7 +97,8 @@ async function receive(
   let field_characters = 0;
   try {
     // The parser would wait forever for a body whose client is gone.
-    if (request.raw.destroyed) throw new Error("the client disconnected before its body was read");
+    if (request.raw.destroyed && !request.raw.complete)
+      throw new Error("the client disconnected before its body was read");
     const limits = { files: 4, fields: 20, fileSize: bytes_max, fieldSize };
     for await (const part of request.parts({ limits })) {
       const name = part.fieldname as string | undefined;
