@@ -24,6 +24,10 @@ async function upload(of: TestAccount): Promise<number> {
   return (await api.send("POST", path(of), { token: of.token, raw })).status;
 }
 
+const half =
+  '--b\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nphone\r\n987';
+const other_half = "6543210\r\n--b--\r\n";
+
 /** An upload that stalls in the middle of its file. */
 const halfUpload = (of: TestAccount) =>
   stallRequest(api.url, `POST ${path(of)}`, {
@@ -31,9 +35,8 @@ const halfUpload = (of: TestAccount) =>
       authorization: `Bearer ${of.token}`,
       "content-type": "multipart/form-data; boundary=b",
     },
-    bytes: 100_000,
-    beginning:
-      '--b\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nphone\r\n987',
+    bytes: half.length + other_half.length,
+    beginning: half,
   });
 
 test("three uploads of one account arrive at once, 16 wait, the next are 503, and other accounts are not affected", async () => {
@@ -50,6 +53,15 @@ test("three uploads of one account arrive at once, 16 wait, the next are 503, an
   }
   // Those that waited are gone, too.
   await eventually(async () => (await upload(slow)) === 202);
+});
+
+test("an upload that arrived while it waited takes no place of its account once its client is gone", async () => {
+  const of = await makeAccount(api.app);
+  const stalled = Array.from({ length: 20 }, () => halfUpload(of));
+  await Promise.race(stalled.map(({ socket }) => once(socket, "data")));
+  for (const { socket } of stalled) socket.write(other_half, () => socket.destroy());
+  await Promise.all(stalled.map(({ answer }) => answer));
+  await eventually(async () => (await upload(of)) === 202);
 });
 
 test("a body that goes on after its last part does not delay the next request of its connection", async () => {

@@ -97,7 +97,7 @@ async function receive(
   let field_characters = 0;
   try {
     // The parser would wait forever for a body whose client is gone.
-    if (request.raw.destroyed && !request.raw.complete)
+    if (request.raw.destroyed && !request.raw.readableEnded)
       throw new Error("the client disconnected before its body was read");
     const limits = { files: 4, fields: 20, fileSize: bytes_max, fieldSize };
     for await (const part of request.parts({ limits })) {
