@@ -21,7 +21,7 @@ before(async () => {
   api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
 });
 after(() => api.close());
-beforeEach(() => api.app.db.pool.query("delete from chat_inbox"));
+beforeEach(() => api.app.db.pool.query("truncate chat_inbox"));
 
 async function makeNumbers(count: number): Promise<[TestAccount, TestChatNumber[]]> {
   const account = await makeAccount(api.app);
