@@ -1,6 +1,7 @@
 // Creates calls in memory, as a node leader holds them.
 import { blank_call } from "../../server/calls/state-machine/internal/blank-call.ts";
 import type { Call, Leg } from "../../server/calls/state-machine/call.ts";
+import type { VoiceCall } from "../../server/calls/state-machine/voice-plan.ts";
 import { readCall } from "../../server/calls/state-machine/read-call.ts";
 import type { App } from "../../server/engine/app.ts";
 
@@ -19,6 +20,22 @@ export function callValue(
     ...rest,
     plan: { ...blank_call.plan, ...plan },
     settings: { ...blank_call.settings, ...settings },
+  };
+}
+
+/** Returns the content of a campaign's call, for its first recipient. */
+export function voiceValue(more: Pick<VoiceCall, "content"> & Partial<VoiceCall>): VoiceCall {
+  return {
+    opt_out_key: null,
+    answering_machine: "off",
+    recipient_id: 1,
+    variables: {},
+    audio: null,
+    attempts_max: 1,
+    callbacks: 0,
+    retry_after_minutes: 5,
+    crm_workspace_id: null,
+    ...more,
   };
 }
 

@@ -1,6 +1,7 @@
 // Calls with AI agents and menus on the sandbox, whose AI agent, text-to-speech or caller goes away.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { talking_agent } from "../../../test/support/ai-agent-plan.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { leadNodes, openCallClient, type CallClient } from "../../../test/support/call-client.ts";
 import { checkCalls, checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
@@ -115,24 +116,9 @@ beforeEach(() => {
   onSwitchEvent = () => {};
 });
 
-const agent: AiAgentPlan = {
-  driver: "realtime",
-  language: "en",
-  greeting: "Hello",
-  instructions: "You sell tea.",
-  model: null,
-  voice: null,
-  rules: [],
-  fallback: "",
-  closing: "",
-  fields: [],
-  may_transfer: false,
-  silence_seconds: 100,
-  max_seconds: 600,
-};
 const talk = (more: Partial<AiAgentPlan> = {}): VoiceContent => ({
   call_type: "ai_bot",
-  agent: { ...agent, ...more },
+  agent: { ...talking_agent, ...more },
   transfer_to: null,
 });
 

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import pino from "pino";
 import { makeAccount } from "../../../../test/support/account-factory.ts";
+import { talking_agent } from "../../../../test/support/ai-agent-plan.ts";
 import { startApi, type TestApi } from "../../../../test/support/api.ts";
-import { callValue } from "../../../../test/support/call-values.ts";
+import { callValue, voiceValue } from "../../../../test/support/call-values.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import { startRealtimeStub, type RealtimeStub } from "../../../../test/support/realtime-stub.ts";
 import { toneSpeech } from "../../../../test/support/tone-speech.ts";
@@ -54,21 +55,7 @@ after(async () => {
 
 const content: VoiceContent = {
   call_type: "ai_bot",
-  agent: {
-    driver: "realtime",
-    language: "en",
-    greeting: "Hello",
-    instructions: "You sell tea.",
-    model: null,
-    voice: null,
-    rules: [],
-    fallback: "",
-    closing: "",
-    fields: [],
-    may_transfer: true,
-    silence_seconds: 100,
-    max_seconds: 600,
-  },
+  agent: { ...talking_agent, may_transfer: true },
   transfer_to: { extension: "101" },
 };
 
@@ -76,18 +63,7 @@ const content: VoiceContent = {
 function lead(account_id: number, more: Partial<Record<keyof Leader, unknown>> = {}) {
   const call = callValue({
     account_id,
-    voice: {
-      content,
-      opt_out_key: null,
-      answering_machine: "off",
-      recipient_id: 1,
-      variables: {},
-      audio: null,
-      attempts_max: 1,
-      callbacks: 0,
-      retry_after_minutes: 5,
-      crm_workspace_id: null,
-    },
+    voice: voiceValue({ content }),
   });
   const live = { call, prepared: null, conversation: null, dialing: new Map() } as LiveCall;
   let now_ms = 0;

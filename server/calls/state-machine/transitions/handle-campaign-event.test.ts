@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { nextUnreservedPulse } from "../credit.ts";
 import { test } from "node:test";
 import fc from "fast-check";
-import { callValue } from "../../../../test/support/call-values.ts";
+import { callValue, voiceValue } from "../../../../test/support/call-values.ts";
 import { runTransition } from "../../../../test/support/run-transition.ts";
 import { messageName, playbackName, stages, type Call, type Line } from "../call.ts";
 import { allBusyTexts } from "../agents-busy.ts";
@@ -36,19 +36,10 @@ function dialed(voice: Partial<VoiceCall>): Call {
     status: "ringing",
     reserved: 1,
     initiated_at: at(0),
-    voice: {
+    voice: voiceValue({
       content: { call_type: "obd_voice_call", prompt: say("hello") },
-      opt_out_key: null,
-      answering_machine: "off",
-      recipient_id: 1,
-      variables: {},
-      audio: null,
-      attempts_max: 1,
-      callbacks: 0,
-      retry_after_minutes: 5,
-      crm_workspace_id: null,
       ...voice,
-    },
+    }),
   });
   return addLeg(call, { role: "customer", number: call.to_phone, on_trunk: true }, at(0));
 }
