@@ -1,4 +1,4 @@
-import { expect, holdRequests, signInByLink, test } from "./console-fixture.ts";
+import { expect, holdRequests, openAway, signInByLink, test } from "./console-fixture.ts";
 
 test("one talks to an AI agent that is not saved, by the microphone, keys and typing, and sees what a call would do", async ({
   openPage,
@@ -169,14 +169,7 @@ test("a callback that an AI agent promises is in the account's time zone", async
   browser,
   service,
 }) => {
-  const context = await browser.newContext({ timezoneId: "Europe/Berlin" });
-  const page = await context.newPage();
-  await page.route("**/api/v1/me", async (route) => {
-    const response = await route.fetch();
-    const me = await response.json();
-    me.account.time_zone = "Asia/Kolkata";
-    await route.fulfill({ response, json: me });
-  });
+  const page = await openAway(browser);
   await page.routeWebSocket("**/api/v1/voice/agents/talk", (socket) => {
     socket.onMessage((message) => {
       if (typeof message !== "string" || JSON.parse(message).type !== "start") return;
@@ -191,5 +184,5 @@ test("a callback that an AI agent promises is in the account's time zone", async
   await page.getByRole("button", { name: "Start talking" }).click();
   const outcome = page.getByRole("region", { name: "What a call would do" });
   await expect(outcome).toContainText(/It calls back at Jan 15, 2030, 3:30\sPM\./);
-  await context.close();
+  await page.context().close();
 });

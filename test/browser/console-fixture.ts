@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { test as base, type Page, type Request } from "@playwright/test";
+import { test as base, type Browser, type Page, type Request } from "@playwright/test";
 import { startOidcStub, type OidcStub } from "../support/oidc-stub.ts";
 
 export { expect } from "@playwright/test";
@@ -262,4 +262,17 @@ export async function launchCalls(
   });
   if (answer.status !== 201) throw new Error(await answer.text());
   return ((await answer.json()) as { campaignId: number }).campaignId;
+}
+
+/** Opens a page in Berlin whose account is in India; close its context. */
+export async function openAway(browser: Browser): Promise<Page> {
+  const context = await browser.newContext({ timezoneId: "Europe/Berlin" });
+  const page = await context.newPage();
+  await page.route("**/api/v1/me", async (route) => {
+    const response = await route.fetch();
+    const me = await response.json();
+    me.account.time_zone = "Asia/Kolkata";
+    await route.fulfill({ response, json: me });
+  });
+  return page;
 }

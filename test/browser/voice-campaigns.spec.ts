@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { expect, launchCalls, signInByLink, test } from "./console-fixture.ts";
+import { expect, launchCalls, openAway, signInByLink, test } from "./console-fixture.ts";
 
 test("a menu campaign is composed, checked by a dry run, called and watched until its keys are counted", async ({
   openPage,
@@ -148,14 +148,7 @@ test("people of an unknown place are callable from a time in the account's zone"
   browser,
   service,
 }) => {
-  const context = await browser.newContext({ timezoneId: "Europe/Berlin" });
-  const page = await context.newPage();
-  await page.route("**/api/v1/me", async (route) => {
-    const response = await route.fetch();
-    const me = await response.json();
-    me.account.time_zone = "Asia/Kolkata";
-    await route.fulfill({ response, json: me });
-  });
+  const page = await openAway(browser);
   await page.route("**/api/v1/voice/campaigns/preview", async (route) => {
     const response = await route.fetch();
     const preview = await response.json();
@@ -170,5 +163,5 @@ test("people of an unknown place are callable from a time in the account's zone"
   await page.getByRole("button", { name: "Check with a dry run" }).click();
   const places = page.getByRole("region", { name: "Where they are" });
   await expect(places).toContainText(/in an unknown place, from Tue 03:30\sPM/);
-  await context.close();
+  await page.context().close();
 });
