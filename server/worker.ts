@@ -8,6 +8,7 @@ import { applyWebhooks, due_webhooks } from "./chat/inbound/apply-webhooks.ts";
 import { due_senders, openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
 import { open_imports, runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import { openAccountPlaces, type AccountPlaces } from "./engine/account-places.ts";
+import { analyzeNewTables } from "./engine/analyze-new-tables.ts";
 import type { App } from "./engine/app.ts";
 import { recordWorker } from "./engine/database-identity.ts";
 import type { LeasedWorkers } from "./engine/leased-workers.ts";
@@ -214,6 +215,11 @@ function seldomLoops(app: App): Loop[] {
       poll_ms: 5_000,
       restMs,
       iterate: () => moveStrandedCampaigns(app),
+    }),
+    runLoop(app, {
+      name: "new-tables",
+      poll_ms: 10_000,
+      iterate: () => analyzeNewTables(app),
     }),
     runLoop(app, {
       name: "report-counts",
