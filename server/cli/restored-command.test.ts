@@ -210,6 +210,27 @@ test("restored also holds recipients who were queued again and those behind supp
   );
 });
 
+test("restored holds from --since what a replaced node may have lost, though the database itself was not restored", async () => {
+  const other = await makeAccount(api.app);
+  await makeCredits(api.app, other, { chat: 1_000 });
+  const number = await makeChatNumber(api.app, other, { rate_per_second: 1 });
+  const template_id = await makeChatTemplate(api.app, other, number);
+  const people = Array.from({ length: 200 }, (_, i) => ({ phone: String(919_800_000_000 + i) }));
+  const campaign = await makeChatCampaign(api.app, other, number, template_id, people);
+  await recognizeDatabase(api.app.db, new Date());
+  await query("update database_identity set seen_at = $1", [secondsAgo(15)]);
+  const [since, until] = [secondsAgo(60), secondsAgo(30)].map((time) => time.toISOString());
+  const { code, stderr } = await run("--since", since!, "--until", until!);
+  assert.equal(code, 0, stderr);
+  const [held] = await query(
+    `select count(*)::int from chat_recipients
+     where account_id = $1 and campaign_id = $2 and state = 'dispatching'`,
+    [other.account_id, campaign],
+  );
+  // One a second in 30 s and the margin of 5 s.
+  assert.equal(held.count, 35);
+});
+
 test("restored refuses while a worker runs, a time that the database knows, and one in the future", async () => {
   await restoreDatabase("timeline", secondsAgo(60));
   const lease = await acquireLease(api.app, account.account_id, "chat_sender:7");
@@ -219,6 +240,8 @@ test("restored refuses while a worker runs, a time that the database knows, and 
   for (const until of [secondsAgo(90), secondsAgo(-90)])
     assert.equal((await run("--until", until.toISOString())).code, 2);
   assert.equal((await run("--until", "noon")).code, 2);
+  const late = await run("--since", secondsAgo(30).toISOString());
+  assert.deepEqual([late.code, /--since must not be after .* knows/.test(late.stderr)], [2, true]);
   assert.equal(await recordWorker(api.app), false);
   assert.equal((await run("--nothing-lost")).code, 0);
   assert.equal(await recordWorker(api.app), true);

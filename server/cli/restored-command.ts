@@ -19,6 +19,11 @@ export const restoredCommand: Command = {
   summary:
     "After a restore or failover of the database: hold what may have been sent meanwhile, then let the workers start",
   options: {
+    since: {
+      value: "time",
+      about:
+        "When the lost time began, if a node of Citus was replaced; without it, what the database knows",
+    },
     until: {
       value: "time",
       about: "When the service last ran on the lost database; without it, now",
@@ -43,18 +48,26 @@ const worker_seen_ms = 10_000;
 
 async function restored(session: Session, words: Words): Promise<Outcome> {
   const now = session.now();
-  const until = readUntil(words.option("until"), now);
+  const until = readPast("until", words, now) ?? now;
+  const given_since = readPast("since", words, now);
   const db = await session.migratedDatabase();
   const confirm = await openConfirmation(db);
   if (words.flag("nothing-lost")) {
     await db.query.transaction().execute((tx) => confirm(tx, now));
     return { json: { nothing_lost: true }, text: "Nothing is held. The workers start." };
   }
-  const { seen_at: since, changed_at } = await readKnownDatabase(db);
+  const { seen_at, changed_at } = await readKnownDatabase(db);
+  if (given_since !== null && given_since > seen_at)
+    throw new UsageError(
+      `--since must not be after ${seen_at.toISOString()}, which the database knows`,
+    );
+  const since = given_since ?? seen_at;
   if (until < since)
-    throw new UsageError(`--until must be after ${since.toISOString()}, which the database knows`);
+    throw new UsageError(
+      `--until must not be before ${since.toISOString()}, when the lost time began`,
+    );
   // An idle worker holds no lease, and records every 2 s that it runs.
-  if (changed_at === null && now.getTime() - since.getTime() < worker_seen_ms) throw workerRuns();
+  if (changed_at === null && now.getTime() - seen_at.getTime() < worker_seen_ms) throw workerRuns();
   await awaitNoLeases(db, session.config().lease_seconds);
   const held = await db.query.transaction().execute(async (tx) => {
     await refuseLeases(tx);
@@ -70,12 +83,13 @@ async function restored(session: Session, words: Words): Promise<Outcome> {
   return { json: { lost, held }, text: describe(lost, held) };
 }
 
-function readUntil(text: string | undefined, now: Date): Date {
-  if (text === undefined) return now;
-  const until = parseTime(text, "UTC");
-  if (typeof until === "string") throw new UsageError(`--until ${until}`);
-  if (until > now) throw new UsageError("--until must not be in the future");
-  return until;
+function readPast(name: "since" | "until", words: Words, now: Date): Date | null {
+  const text = words.option(name);
+  if (text === undefined) return null;
+  const time = parseTime(text, "UTC");
+  if (typeof time === "string") throw new UsageError(`--${name} ${time}`);
+  if (time > now) throw new UsageError(`--${name} must not be in the future`);
+  return time;
 }
 
 const findLeases = statement<{ name: string }>(
