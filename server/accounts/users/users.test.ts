@@ -9,6 +9,7 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { startSlowWrite } from "../../../test/support/slow-write.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -202,6 +203,25 @@ test("a deactivated user's token is refused from the next request on, and works 
   assert.equal(await status(), 200);
   await patch(user_id, { role_id: null });
   assert.equal(await status(), 403);
+});
+
+test("a write whose body arrives after its user got another role is refused", async () => {
+  const user_id = await makeUser(api.app, account, ["users.read", "users.manage"]);
+  const token = await makeToken(api.app, account, { kind: "agent", user_id });
+  const { body: other } = await create(newUser({}));
+  const slow = startSlowWrite(`${api.url}/api/v1/users/${other.id}`, {
+    method: "PATCH",
+    token,
+    json: { name: "Renamed" },
+  });
+  // By then the server has read the headers of the first.
+  await api.send("GET", "/api/v1/users", { token });
+  assert.equal((await patch(user_id, { role_id: await createRole(["users.read"]) })).status, 200);
+  assert.equal(await slow.finish(), 403);
+  const { body: read } = await api.send("GET", `/api/v1/users/${other.id}`, {
+    token: account.token,
+  });
+  assert.equal(read.name, other.name);
 });
 
 test("refuses to give a user more permissions than the grantor's, by role or by reactivation", async () => {

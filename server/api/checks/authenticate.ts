@@ -81,16 +81,19 @@ export function guard(
 }
 
 /**
- * Throws 503 for a write if the account is frozen by now: its body may have come long after its token was checked. What is
- * known of the token is at most five seconds old, which an export waits for (drain-account.ts).
+ * Makes these checks of a write again and sets its caller anew: its body may have come long after its token was checked, and
+ * the caller may have another role by now, or the account be frozen. What is known of the token is at most five seconds old,
+ * which an export waits for (drain-account.ts).
  */
-export async function recheckFrozen(
+export async function recheckWrite(
   app: ApiApp,
   request: FastifyRequest,
-  { frozen_too }: GuardedRoute,
+  { access, frozen_too }: GuardedRoute,
 ): Promise<void> {
-  if (request.method === "GET" || frozen_too) return;
-  refuseFrozenWrite(request, await authenticate(app, request));
+  if (request.method === "GET") return;
+  request.caller = await authenticate(app, request);
+  authorize(access, request.caller, request);
+  if (!frozen_too) refuseFrozenWrite(request, request.caller);
 }
 
 function refuseFrozenWrite({ method }: FastifyRequest, { account }: Caller): void {

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
-import { recheckFrozen } from "./authenticate.ts";
+import { recheckWrite } from "./authenticate.ts";
 import { findStoredResponse, keyedRequest, readKey } from "./idempotency.ts";
 import { contextFactory, type Writing } from "./request-context.ts";
 import type { GuardedRoute, ParsedBody, PublicContext, PublicRoute, Route } from "../route.ts";
@@ -33,9 +33,9 @@ export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute):
   return async (request, reply) => {
     const account_id = request.caller!.account.id;
     const serveFrom = async (body: unknown, readsFrom = app) => {
+      await recheckWrite(app, request, route);
       const context = contextOf(request, reply, body, readsFrom);
       await validateRequest(route, context);
-      await recheckFrozen(app, request, route);
       return route.handle(context);
     };
     const serve = async (body: unknown) => {
@@ -66,8 +66,8 @@ export async function findReplay(
   route: Route,
   request: FastifyRequest,
 ): Promise<boolean> {
-  const isKeyed = route.access !== "public" && !route.parse && !route.multipart;
-  if (!isKeyed || route.method === "GET") return false;
+  if (route.access === "public" || route.parse || route.multipart) return false;
+  if (route.method === "GET") return false;
   return findAnswerFor(app, route, request, request.body);
 }
 
@@ -105,7 +105,7 @@ async function parseBody(
 
 async function findAnswerFor(
   app: ApiApp,
-  route: Route,
+  route: GuardedRoute,
   request: FastifyRequest,
   fingerprint: unknown,
 ): Promise<boolean> {
@@ -115,8 +115,10 @@ async function findAnswerFor(
   const endpoint = route.is_own ? `${route.id} of user ${user_id}` : route.id;
   const named = { account_id: account.id, endpoint, key };
   request.keyed = keyedRequest(request, named, fingerprint);
-  request.stored = await findStoredResponse(app.db, request.keyed);
-  return request.stored !== null;
+  const stored = await findStoredResponse(app.db, request.keyed);
+  if (stored !== null) await recheckWrite(app, request, route);
+  request.stored = stored;
+  return stored !== null;
 }
 
 /** A retry is not refused for what the first request used up or changed: it gets the first answer. */

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { request, type IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
 import {
   makeAccount,
@@ -20,6 +18,7 @@ import { makeCall } from "../../../test/support/call-factory.ts";
 import { makePhoneNumber } from "../../../test/support/telephony-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { test_secret_key } from "../../../test/support/secrets.ts";
+import { startSlowWrite } from "../../../test/support/slow-write.ts";
 import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
 import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
 import { addJob } from "../../engine/add-job.ts";
@@ -147,17 +146,11 @@ test("a frozen account's calls and jobs wait, and its number receives no call", 
 
 test("writes of a frozen account are 503 in the shape of their route, also one whose body was on its way; reads go on", async () => {
   const owner = await makeAccount(api.app);
-  const sent = JSON.stringify({ name: unique("w") });
-  const slow = request(`${api.url}/api/v1/crm/workspaces`, {
+  const slow = startSlowWrite(`${api.url}/api/v1/crm/workspaces`, {
     method: "POST",
-    headers: {
-      authorization: `Bearer ${owner.token}`,
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(sent),
-    },
+    token: owner.token,
+    json: { name: unique("w") },
   });
-  const answered = once(slow, "response") as Promise<[IncomingMessage]>;
-  slow.write(sent.slice(0, 2));
   await whileFrozen(owner, async () => {
     api.app.notifications.send("token", accountTokensSubject(owner.account_id));
     await eventually(async () => {
@@ -171,9 +164,7 @@ test("writes of a frozen account are 503 in the shape of their route, also one w
     assert.equal(read.status, 200);
     const me = await api.send("GET", "/api/v1/me", { token: owner.token });
     assert.equal(me.body.account.frozen, true);
-    slow.end(sent.slice(2));
-    const [{ statusCode }] = await answered;
-    assert.equal(statusCode, 503);
+    assert.equal(await slow.finish(), 503);
   });
 });
 
