@@ -9,6 +9,7 @@ import { invalidField, notFound, Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client, type UserActor } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
 import { holdUser } from "./internal/lock-user.ts";
+import { requireSession } from "./internal/require-session.ts";
 import { sealChallenge, takeChallenge } from "./internal/passkey-challenge.ts";
 import type { Passkey } from "./passkey-schema.ts";
 import { requirePassword } from "./set-password.ts";
@@ -135,18 +136,6 @@ export async function addPasskey(
     return row.id;
   });
   return { id, name, created_at: now.toISOString(), last_used_at: null };
-}
-
-/** Throws unauthorized if the actor's session has ended since the request was authenticated. */
-async function requireSession(tx: Tx, { account_id, token_id }: UserActor): Promise<void> {
-  const session = await tx
-    .selectFrom("tokens")
-    .select("id")
-    .where("account_id", "=", account_id)
-    .where("id", "=", token_id)
-    .where("revoked_at", "is", null)
-    .executeTakeFirst();
-  if (!session) throw new Refusal("unauthorized", "This session has ended; sign in again");
 }
 
 /** Removes an own passkey. Throws not-found. */

@@ -8,6 +8,7 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { makeChatNumber } from "../../../test/support/chat-factory.ts";
 import { makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
 
@@ -261,6 +262,34 @@ test("a password is changed with the current one alone, and by a session alone",
     json: { password: "a new good password" },
   });
   assert.equal(by_token.status, 403);
+});
+
+test("a password that is replaced while it is checked neither signs in nor sets another", async () => {
+  const { id, email, cookie } = await makeSignedIn();
+  const owner = [account.account_id, id];
+  const holder = await api.app.db.pool.connect();
+  try {
+    await holder.query("begin");
+    await holder.query(
+      "select from users where account_id = $1 and id = $2 for no key update",
+      owner,
+    );
+    const change = { current_password: password, password: "another horse battery" };
+    const answers = Promise.all([
+      signIn({ email, password }),
+      browse("PUT", "/api/v1/me/password", cookie, { json: change }),
+    ]);
+    await awaitsLock(api.app.db.query, 2);
+    await holder.query(
+      "update user_passwords set password_hash = password_hash || 'x' where account_id = $1 and user_id = $2",
+      owner,
+    );
+    await holder.query("commit");
+    const [signed_in, changed] = await answers;
+    assert.deepEqual([signed_in.status, changed.status], [401, 422]);
+  } finally {
+    holder.release(true);
+  }
 });
 
 test("after ten wrong current passwords the right one is refused for a quarter of an hour, whatever it is asked for", async () => {

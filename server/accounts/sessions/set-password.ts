@@ -1,11 +1,13 @@
 import type { Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
-import { invalidField } from "../../lib/errors.ts";
+import { invalidField, type Refusal } from "../../lib/errors.ts";
 import { recordAudit, type UserActor } from "../audit/record-audit.ts";
 import { voidSignInLinks } from "../sign-in-emails.ts";
 import { accountTokensSubject } from "../tokens/token-directory.ts";
 import { endSessions } from "./end-sessions.ts";
+import { lockUser } from "./internal/lock-user.ts";
+import { requireSession } from "./internal/require-session.ts";
 import { hashPassword, isPassword } from "./passwords.ts";
 import { countWithin, forgive } from "./throttle.ts";
 
@@ -22,10 +24,13 @@ export async function changePassword(
   change: { readonly current_password: string | null; readonly password: string },
 ): Promise<void> {
   const { account_id, user_id } = actor;
-  await requirePassword(app, actor, change.current_password);
+  const verified_hash = await requirePassword(app, actor, change.current_password);
   const password_hash = await hashPassword(change.password);
   const now = app.clock.now();
   await app.db.query.transaction().execute(async (tx) => {
+    await lockUser(tx, actor);
+    await requireSession(tx, actor);
+    if ((await readHash(tx, actor)) !== verified_hash) throw wrongPassword();
     await storePassword(tx, { account_id, user_id, password_hash }, now);
     await voidSignInLinks(tx, actor);
     await recordAudit(tx, actor, { at: now, action: "password.changed", subject_id: user_id });
@@ -36,23 +41,17 @@ export async function changePassword(
 
 /**
  * Throws validation-failed (current_password) unless it is the user's, or the user has none; rate-limited after ten wrong
- * ones, because whoever has somebody's session could guess.
+ * ones, because whoever has somebody's session could guess. Returns the stored hash, if there is one.
  */
 export async function requirePassword(
   { db, clock }: Pick<App, "db" | "clock">,
-  { account_id, user_id }: Pick<UserActor, "account_id" | "user_id">,
+  owner: Pick<UserActor, "account_id" | "user_id">,
   password: string | null,
-): Promise<void> {
-  const stored = await db.query
-    .selectFrom("user_passwords")
-    .select("password_hash")
-    .where("account_id", "=", account_id)
-    .where("user_id", "=", user_id)
-    .executeTakeFirst();
-  if (!stored) return;
-  const wrong = () => invalidField("current_password", "is not your current password");
-  if (password === null) throw wrong();
-  const subject = `current password of ${account_id} ${user_id}`;
+): Promise<string | null> {
+  const stored = await readHash(db.query, owner);
+  if (stored === null) return null;
+  if (password === null) throw wrongPassword();
+  const subject = `current password of ${owner.account_id} ${owner.user_id}`;
   await countWithin(
     db,
     subject,
@@ -60,8 +59,26 @@ export async function requirePassword(
     clock.now(),
     (minutes) => `Too many wrong passwords; try again in ${minutes} min`,
   );
-  if (!(await isPassword(password, stored.password_hash))) throw wrong();
+  if (!(await isPassword(password, stored))) throw wrongPassword();
   await forgive(db, [subject]);
+  return stored;
+}
+
+function wrongPassword(): Refusal {
+  return invalidField("current_password", "is not your current password");
+}
+
+async function readHash(
+  db: Kysely<DB>,
+  { account_id, user_id }: Pick<UserActor, "account_id" | "user_id">,
+): Promise<string | null> {
+  const stored = await db
+    .selectFrom("user_passwords")
+    .select("password_hash")
+    .where("account_id", "=", account_id)
+    .where("user_id", "=", user_id)
+    .executeTakeFirst();
+  return stored?.password_hash ?? null;
 }
 
 /** Stores the hash of a password. */

@@ -15,7 +15,7 @@ import { createSession } from "./create-session.ts";
 import { hashPassword } from "./passwords.ts";
 import { endSessions } from "./end-sessions.ts";
 import { readLink, writeLink, type LinkParts } from "./link-text.ts";
-import { lockUser } from "./internal/lock-user.ts";
+import { holdUser, lockUser } from "./internal/lock-user.ts";
 import { passSecondFactor } from "./internal/second-factor.ts";
 import { dropPasskeys } from "./remove-passkeys.ts";
 import { storePassword } from "./set-password.ts";
@@ -123,7 +123,7 @@ export async function useSignInLink(
   if (password !== null) await refuseFrozen(app.db.pool, account_id);
   const cookie = await app.db.query.transaction().execute(async (tx) => {
     // Before the link, as where the email address of a user is changed.
-    if (password_hash !== null) await lockUser(tx, owner);
+    await (password_hash === null ? holdUser : lockUser)(tx, owner);
     const { user_id, ...detail } = await findUsable(tx, parts, now, "lock");
     const actor = { account_id, user_id, token_id: null, ...client };
     await tx

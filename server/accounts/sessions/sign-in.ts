@@ -1,9 +1,10 @@
 import type { App } from "../../engine/app.ts";
-import { statement } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Client } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
 import { isPassword } from "./passwords.ts";
+import { holdUser } from "./internal/lock-user.ts";
 import { passSecondFactor } from "./internal/second-factor.ts";
 import { countSignIn, forgiveSignIn } from "./throttle.ts";
 import type { SignInRequest } from "./session-schema.ts";
@@ -23,7 +24,7 @@ export const code_required = { cookie: null, choices: [], code_required: true } 
 
 type Candidate = SignInAccount & {
   readonly user_id: number;
-  readonly password_hash: string | null;
+  readonly password_hash: string;
 };
 
 /** One person has few accounts; the bound keeps a made-up address from costing many hashes. */
@@ -55,18 +56,35 @@ export async function signIn(
     await findCandidates(app.db.pool, [attempt.email]),
     password,
   );
-  if (matching.length === 0)
-    throw new Refusal("unauthorized", "The email address or the password is wrong");
+  if (matching.length === 0) throw wrongPassword();
   await forgiveSignIn(app.db, attempt);
   const chosen =
     matching.length === 1 ? matching[0] : matching.find((one) => one.account_id === account_id);
   if (!chosen) return { cookie: null, choices: matching.map(accountOf), code_required: false };
   if (!(await passSecondFactor(app, chosen, code))) return code_required;
-  const { user_id } = chosen;
-  const cookie = await app.db.query
-    .transaction()
-    .execute((tx) => createSession(tx, { account_id: chosen.account_id, user_id, ...client }, now));
+  const cookie = await app.db.query.transaction().execute(async (tx) => {
+    await holdUser(tx, chosen);
+    await requireUnchanged(tx, chosen);
+    const { account_id, user_id } = chosen;
+    return createSession(tx, { account_id, user_id, ...client }, now);
+  });
   return { cookie, account: accountOf(chosen) };
+}
+
+/** A password that was replaced while it was checked must not sign in: its sessions have ended. */
+async function requireUnchanged(tx: Tx, { account_id, user_id, password_hash }: Candidate) {
+  const current = await tx
+    .selectFrom("user_passwords")
+    .select("user_id")
+    .where("account_id", "=", account_id)
+    .where("user_id", "=", user_id)
+    .where("password_hash", "=", password_hash)
+    .executeTakeFirst();
+  if (!current) throw wrongPassword();
+}
+
+function wrongPassword(): Refusal {
+  return new Refusal("unauthorized", "The email address or the password is wrong");
 }
 
 async function matchPassword(candidates: Candidate[], password: string): Promise<Candidate[]> {
