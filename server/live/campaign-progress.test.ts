@@ -20,6 +20,7 @@ import { manualTimers } from "../lib/timers.ts";
 import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { buildHttpServer } from "../api/http-server.ts";
 import { openMetrics } from "../lib/metrics.ts";
+import { followCampaigns } from "./campaign-progress.ts";
 import { openLiveEvents } from "./open-live-events.ts";
 import { heartbeat_ms } from "./maintain-streams.ts";
 
@@ -277,4 +278,30 @@ test("a reader that arrives during a refresh for a reader that left receives the
   holder.release();
   await snapshotsUntil(second, chat_progress, () => true);
   for (const one of [leads, second]) one.close();
+});
+
+test("of the chat campaigns that ended within a day, only the 20 last are followed", async () => {
+  const { account, chat } = await makeCampaigns();
+  const { rows } = await change(
+    `select chat_number_id, template_id from chat_campaigns where account_id = $1 and id = $2`,
+    [account.account_id, chat],
+  );
+  const number = { id: Number(rows[0].chat_number_id) };
+  const make = () =>
+    makeChatCampaign(api.app, account, number as never, Number(rows[0].template_id), [
+      { phone: "919812345678" },
+    ]);
+  const progress = followCampaigns(api.app, account.account_id);
+  await progress.refresh();
+  const end = (id: number) =>
+    change(
+      "update chat_campaigns set state = 'completed', finished_at = now() where account_id = $1 and id = $2",
+      [account.account_id, id],
+    );
+  await end(chat);
+  for (let more = 0; more < 20; more++) await end(await make());
+  await progress.refresh();
+  const chats = () => progress.latest().filter(({ type }) => type === "chat.campaign.progress");
+  assert.equal(chats().length, 20);
+  assert.ok(!chats().some(({ campaign }) => campaign.endsWith(` ${chat}`)));
 });

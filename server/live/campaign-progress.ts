@@ -57,7 +57,7 @@ const readFollowed = statement<Row>(`
   from accounts a
   cross join lateral (
     select 'chat.campaign.progress' as type, c.id as campaign_id, null::uuid as public_id, c.state,
-      c.finished_at is null or c.finished_at > $4 as is_followed, c.total,
+      k.is_followed, c.total,
       exists (
         select from chat_holds h
         where h.account_id = $1
@@ -67,15 +67,18 @@ const readFollowed = statement<Row>(`
               or h.scope = 'account')))) as held,
       (select json_build_object(${chat_sums}) from chat_counts n
         where n.account_id = $1 and n.campaign_id = c.id) as counts
-    from chat_campaigns c
-    where c.account_id = $1 and c.id in (
-      (select id from chat_campaigns
-        where account_id = $1 and finished_at is null order by id desc limit ${campaigns_max})
-      union all
-      (select id from chat_campaigns
-        where account_id = $1 and finished_at > $4 order by finished_at desc limit ${ended_max})
-      union all
-      select unnest($2::bigint[]))
+    from (
+      select n.id, bool_or(n.is_followed) as is_followed
+      from (
+        (select id, true as is_followed from chat_campaigns
+          where account_id = $1 and finished_at is null order by id desc limit ${campaigns_max})
+        union all
+        (select id, true from chat_campaigns
+          where account_id = $1 and finished_at > $4 order by finished_at desc limit ${ended_max})
+        union all
+        select unnest($2::bigint[]), false) n
+      group by n.id) k
+    join chat_campaigns c on c.account_id = $1 and c.id = k.id
     union all
     select 'voice.campaign.progress', c.id, c.public_id, c.state, c.finished_at is null, c.total,
       exists (
