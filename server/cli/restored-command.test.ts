@@ -50,12 +50,17 @@ async function restoreDatabase(changed: "system_identifier" | "timeline", seen_a
 test("a restored database is recognized once: its IDs advance, and its workers wait for an operator", async () => {
   const nextLeadId = async () =>
     Number((await query("select nextval(pg_get_serial_sequence('leads', 'id')) as id"))[0].id);
+  const { account_id } = account;
+  const eventHead = async () =>
+    Number((await query("select seq from event_heads where account_id = $1", [account_id]))[0].seq);
+  await query("insert into event_heads (account_id, seq) values ($1, 1200)", [account_id]);
   for (const changed of ["system_identifier", "timeline"] as const) {
     const seen_at = secondsAgo(60);
-    const before_id = await nextLeadId();
+    const [before_id, before_head] = [await nextLeadId(), await eventHead()];
     assert.equal(await restoreDatabase(changed, seen_at), true);
     const id = await nextLeadId();
     assert.ok(id > before_id + 1_000_000, `${before_id}, ${id}`);
+    assert.ok((await eventHead()) > before_head + 1_000_000, "positions of live events advance");
     assert.equal(await recognizeDatabase(api.app.db, new Date()), true, "for every process");
     assert.equal(await nextLeadId(), id + 1, "the IDs advance once");
     assert.equal(await recordWorker(api.app), false);

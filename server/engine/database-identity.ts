@@ -88,8 +88,8 @@ export async function readKnownDatabase({
 const ids_skipped = 1_000_000_000;
 
 /**
- * Advances every identity, also where nothing was restored meanwhile. An ID of the lost time would
- * otherwise mean two things: to those who have read it, and in delivery statuses of a lost campaign's messages.
+ * Advances every identity and the positions of live events, also where nothing was restored meanwhile. An ID of the lost
+ * time would otherwise mean two things: to those who have read it, and in delivery statuses of a lost campaign's messages.
  */
 export async function advanceIds(tx: Tx): Promise<void> {
   await sql`
@@ -97,6 +97,7 @@ export async function advanceIds(tx: Tx): Promise<void> {
     from pg_sequences where schemaname = current_schema() and data_type = 'bigint'::regtype`.execute(
     tx,
   );
+  await sql`update event_heads set seq = seq + ${ids_skipped}::bigint`.execute(tx);
 }
 
 /** Returns a function that confirms, in the caller's transaction, the database as it is now: its workers start. */
