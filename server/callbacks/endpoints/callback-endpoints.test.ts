@@ -475,12 +475,18 @@ test("a launch creates the endpoint of its callback_url once, keeps a manually d
   const { body: disabled } = await owner.patch(made.id, { enabled: false });
   await voice.take({ callback_url });
   assert.deepEqual(await find(), [disabled]);
-  await api.app.db.query
-    .updateTable("callback_endpoints")
-    .set({ disabled_reason: "failing", failing_since: api.clock.now() })
-    .where("account_id", "=", voice.account.account_id)
-    .where("id", "=", made.id)
-    .execute();
+  const fail = () =>
+    api.app.db.query
+      .updateTable("callback_endpoints")
+      .set({ disabled_reason: "failing", failing_since: api.clock.now() })
+      .where("account_id", "=", voice.account.account_id)
+      .where("id", "=", made.id)
+      .execute();
+  await fail();
+  await owner.patch(made.id, { enabled: false });
+  await voice.take({ callback_url });
+  assert.equal((await find())[0].disabled_reason, "manual", "also one that had failed before");
+  await fail();
   await voice.take({ callback_url });
   const [again] = await find();
   const { enabled, disabled_reason, disabled_at, failing_since } = again;

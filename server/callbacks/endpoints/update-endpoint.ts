@@ -31,7 +31,9 @@ export async function updateEndpoint(
       ...patch,
       adopted: true,
       updated_at: now,
-      ...(isDisabled ? { disabled_reason: "manual", disabled_at: now } : {}),
+      // Also of one that was disabled before for its failures, so that no launch enables it again.
+      ...(patch.enabled === false ? { disabled_reason: "manual" } : {}),
+      ...(isDisabled ? { disabled_at: now } : {}),
       ...(isEnabled ? { disabled_reason: null, disabled_at: null } : {}),
       ...(isEnabled || url !== before.url ? resetDeliveryState(account_id, id, now) : {}),
     })
