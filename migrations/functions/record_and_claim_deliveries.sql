@@ -3,7 +3,7 @@
 -- p_results: [{id, attempts, url, at, duration_ms, status, error, response, state, due_at}]; attempts is the
 -- number made before, so that a result whose acknowledgement was lost is not recorded twice. A failure at a url that was
 -- changed during the attempt is retried at once and does not count as a failure of the endpoint.
--- p_resume_at: nothing is sent to the endpoint before.
+-- p_resume_at: nothing is sent to the endpoint before, unless its url was changed during the attempt that asked for it.
 --
 -- Deliveries are not marked as taken: those of a killed process are sent again under the same webhook-id. The
 -- first delivery about a call waits until all earlier ones about it were tried. A crash of the database may
@@ -72,7 +72,10 @@ begin
   v_endpoint.failing_since := case
     when v_delivered then null when v_failed then coalesce(v_endpoint.failing_since, p_now)
     else v_endpoint.failing_since end;
-  v_endpoint.resume_at := greatest(v_endpoint.resume_at, p_resume_at);
+  -- A pause comes with the result of the attempt that asked for it.
+  if v_delivered or v_failed then
+    v_endpoint.resume_at := greatest(v_endpoint.resume_at, p_resume_at);
+  end if;
 
   if v_endpoint.retry_now then
     v_ids := array(
