@@ -144,7 +144,7 @@ async function seedPassword(tx: Tx, { account_id, owner_id: user_id }: Owned, no
   const password = randomBytes(12).toString("base64url");
   await storePassword(
     tx,
-    { account_id, user_id, password_hash: await hashPassword(password) },
+    { account_id, user_id, password_hash: await hashPassword(password, "127.0.0.1") },
     now,
   );
   return { email: "owner@demo.example", password };

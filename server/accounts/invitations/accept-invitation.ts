@@ -44,7 +44,7 @@ export async function acceptInvitation(
   if (!parts) throw unusable();
   // Only who has the link costs a hash, and before the transaction: hashing takes longer than a row should be locked.
   await lookUpFrom(client.address, () => findValid(app.db.query, parts, now));
-  const password_hash = await hashPassword(password);
+  const password_hash = await hashPassword(password, client.address);
   const { account_id } = parts;
   await refuseFrozen(app.db.pool, account_id);
   return app.db.query.transaction().execute(async (tx) => {

@@ -25,7 +25,7 @@ export async function changePassword(
 ): Promise<void> {
   const { account_id, user_id } = actor;
   const verified_hash = await requirePassword(app, actor, change.current_password);
-  const password_hash = await hashPassword(change.password);
+  const password_hash = await hashPassword(change.password, actor.address);
   const now = app.clock.now();
   await app.db.query.transaction().execute(async (tx) => {
     await lockUser(tx, actor);
@@ -45,7 +45,7 @@ export async function changePassword(
  */
 export async function requirePassword(
   { db, clock }: Pick<App, "db" | "clock">,
-  owner: Pick<UserActor, "account_id" | "user_id">,
+  owner: Pick<UserActor, "account_id" | "user_id" | "address">,
   password: string | null,
 ): Promise<string | null> {
   const stored = await readHash(db.query, owner);
@@ -59,7 +59,7 @@ export async function requirePassword(
     clock.now(),
     (minutes) => `Too many wrong passwords; try again in ${minutes} min`,
   );
-  if (!(await isPassword(password, stored))) throw wrongPassword();
+  if (!(await isPassword(password, stored, owner.address))) throw wrongPassword();
   await forgive(db, [subject]);
   return stored;
 }

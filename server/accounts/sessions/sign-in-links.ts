@@ -119,7 +119,7 @@ export async function useSignInLink(
   const owner = { account_id, user_id: usable.user_id };
   if (!(await passSecondFactor(app, owner, code))) return code_required;
   // Before the transaction: hashing takes longer than a row should be locked.
-  const password_hash = password === null ? null : await hashPassword(password);
+  const password_hash = password === null ? null : await hashPassword(password, client.address);
   if (password !== null) await refuseFrozen(app.db.pool, account_id);
   const cookie = await app.db.query.transaction().execute(async (tx) => {
     // Before the link, as where the email address of a user is changed.

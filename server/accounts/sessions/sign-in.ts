@@ -55,6 +55,7 @@ export async function signIn(
   const matching = await matchPassword(
     await findCandidates(app.db.pool, [attempt.email]),
     password,
+    client.address,
   );
   if (matching.length === 0) throw wrongPassword();
   await forgiveSignIn(app.db, attempt);
@@ -87,12 +88,16 @@ function wrongPassword(): Refusal {
   return new Refusal("unauthorized", "The email address or the password is wrong");
 }
 
-async function matchPassword(candidates: Candidate[], password: string): Promise<Candidate[]> {
+async function matchPassword(
+  candidates: Candidate[],
+  password: string,
+  address: string,
+): Promise<Candidate[]> {
   // An unknown address takes as long as a known one.
-  if (candidates.length === 0) await isPassword(password, null);
+  if (candidates.length === 0) await isPassword(password, null, address);
   const matching: Candidate[] = [];
   for (const candidate of candidates)
-    if (await isPassword(password, candidate.password_hash)) matching.push(candidate);
+    if (await isPassword(password, candidate.password_hash, address)) matching.push(candidate);
   return matching;
 }
 
