@@ -1,4 +1,5 @@
--- Returns a menu as calls play it, with the current audio of its voice files; null while one of them is not ready.
+-- Returns a menu as calls play it, with the current audio of its voice files; null while one of them is not ready or
+-- has no audio, as a file with only a script.
 create or replace function menu_content(p_account_id bigint, p_graph jsonb) returns jsonb
 language plpgsql stable
 set enable_seqscan = off
@@ -13,7 +14,8 @@ declare
 begin
   select coalesce(jsonb_object_agg(v.id::text, jsonb_build_object('audio',
     jsonb_build_object('name', v.audio_name, 'duration_ms', v.duration_ms))), '{}') into v_prompts
-  from voice_files v where v.account_id = p_account_id and v.id = any (v_ids) and v.status = 'ready';
+  from voice_files v
+  where v.account_id = p_account_id and v.id = any (v_ids) and v.status = 'ready' and v.audio_name is not null;
   if exists (select from unnest(v_ids) i where (v_prompts ? i::text) is not true) then return null; end if;
   return jsonb_build_object('call_type', 'obd_ivr', 'menu', jsonb_build_object('start', p_graph -> 'start', 'nodes', (
     select jsonb_object_agg(e.key, e.value || (

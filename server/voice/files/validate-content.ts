@@ -74,8 +74,12 @@ const kinds: Readonly<Record<Reference["kind"], { find: Find; reason: string }>>
   extension: { find: findExtensions, reason: "is not an extension of this account" },
   agent_group: { find: idsOf("agent_groups"), reason: "is not an agent group of this account" },
   voice_file: {
-    find: idsOf("voice_files", sql`active and status <> 'rejected'`),
-    reason: "is not a voice file of this account",
+    // A file with only a script, a menu or an AI agent is ready without audio.
+    find: idsOf(
+      "voice_files",
+      sql`active and status <> 'rejected' and (audio_name is not null or status = 'processing')`,
+    ),
+    reason: "is not a voice file of this account with audio",
   },
   menu: { find: idsOf("voice_menus"), reason: "is not a menu of this account" },
   ai_agent: { find: idsOf("voice_ai_agents"), reason: "is not an AI agent of this account" },

@@ -196,7 +196,7 @@ test("reports every violation of a voice file at once, in JSON and in a form, an
 test("a menu, AI agent or voice file in use cannot be deleted; an archived voice file cannot be changed and is not listed", async () => {
   const menu_id = await make("menus", { name: "kept", ...small });
   const ai_agent_id = await make("agents", { name: "kept", greeting: "Hello" });
-  const file = await make("files", { name: "user", menu_id, ai_agent_id });
+  const file = await make("files", { name: "user", text: "Hello", menu_id, ai_agent_id });
   for (const path of [`menus/${menu_id}`, `agents/${ai_agent_id}`]) {
     assertProblem(await send("DELETE", path), 409, "conflict");
   }
@@ -242,7 +242,7 @@ test("a menu is stored with its defaults and replaced as a whole, and its snapsh
   });
   const graph = { start: "main", nodes: body.nodes } as MenuGraph;
   const snapshot = () => snapshotMenu(api.app.db.query, account.account_id, graph);
-  await assert.rejects(snapshot(), { name: "Refusal", message: /^voice_file_id: .*not ready$/ });
+  await assert.rejects(snapshot(), { name: "Refusal", message: /^voice_file_id: .*is not ready$/ });
   await work();
   const { audio_name } = await api.app.db.query
     .selectFrom("voice_files")
@@ -266,6 +266,36 @@ test("a menu is stored with its defaults and replaced as a whole, and its snapsh
   assert.deepEqual([changed.body.name, changed.body.start], ["small", "bye"]);
 });
 
+test("refuses a voice file without audio as a prompt of a new menu, and of a stored menu at a launch and an incoming call", async () => {
+  const { app } = api;
+  const { account_id } = account;
+  const file = await make("files", { name: "script", script: "Hi {{name}}" });
+  assert.deepEqual(await statusOf(file), ["ready", null, null, null]);
+  const prompt = { voice_file_id: file };
+  const nodes = {
+    main: { type: "menu", prompt, invalid_prompt: prompt, keys: { "1": "bye" }, otherwise: "bye" },
+    bye: { type: "hang_up" },
+  };
+  const reason = "is not a voice file of this account with audio";
+  assert.deepEqual(
+    await refuse("POST", "menus", { json: { name: "silent", start: "main", nodes } }),
+    [
+      `nodes.main.invalid_prompt.voice_file_id: ${reason}`,
+      `nodes.main.prompt.voice_file_id: ${reason}`,
+    ],
+  );
+  const graph = { start: "bye", nodes: { bye: { type: "hang_up", prompt } } } as const;
+  await assert.rejects(snapshotMenu(app.db.query, account_id, graph), {
+    name: "Refusal",
+    message: new RegExp(`voice file ${file} has no audio or is not ready$`),
+  });
+  const { rows } = await app.db.pool.query("select menu_content($1, $2) as content", [
+    account_id,
+    JSON.stringify(graph),
+  ]);
+  assert.deepEqual(rows, [{ content: null }]);
+});
+
 test("reports every violation of a menu at once with its path: shape, graph and references outside the account", async () => {
   await make("menus", { name: "taken", ...small });
   const nodes = {
@@ -281,7 +311,7 @@ test("reports every violation of a menu at once with its path: shape, graph and 
     "nodes.f.nxt: unknown field; did you mean next?",
     "nodes.f.value: must be text of at most 500 characters, not blank, as a string",
     "nodes.main.keys.3: must be a node of this menu",
-    "nodes.main.prompt.voice_file_id: is not a voice file of this account",
+    "nodes.main.prompt.voice_file_id: is not a voice file of this account with audio",
     "nodes.t.to.extension: is not an extension of this account",
     "nodes.u.to.agent_group_id: is not an agent group of this account",
     "nodes.x.type: must be one of play, menu, capture, record, transfer, callback, opt_out, set_field, hang_up",

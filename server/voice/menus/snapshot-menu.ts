@@ -8,7 +8,7 @@ type AudioFiles = ReadonlyMap<number, { readonly name: string; readonly duration
 
 /**
  * Copies a menu for a campaign with the current audio of its voice files, so that later changes do not
- * affect the campaign. Refuses: validation-failed (voice_file_id) when one of them is not ready.
+ * affect the campaign. Refuses: validation-failed (voice_file_id) when one of them has no audio or is not ready.
  */
 export async function snapshotMenu(
   db: Kysely<DB>,
@@ -44,6 +44,8 @@ async function findAudioFiles(
     .where("account_id", "=", account_id)
     .where("id", "in", [...new Set(ids)])
     .where("status", "=", "ready")
+    // A file with only a script, a menu or an AI agent is ready without audio.
+    .where("audio_name", "is not", null)
     .execute();
   const ready = files.map(
     ({ id, audio_name, duration_ms }) =>
@@ -54,7 +56,7 @@ async function findAudioFiles(
   if (absent === undefined) return audio_files;
   throw invalidField(
     "voice_file_id",
-    `must be a voice file whose menu plays only ready voice files; voice file ${absent} is not ready`,
+    `must be a voice file whose menu plays only ready voice files with audio; voice file ${absent} has no audio or is not ready`,
   );
 }
 

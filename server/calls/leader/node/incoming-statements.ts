@@ -10,7 +10,7 @@ export type CalledNumber = {
   readonly country_code: string;
   /** E.164 digits. */
   readonly number: string;
-  /** The menu that answers; null: the number has no route, or its audio is not ready. */
+  /** The menu that answers; null: the number has no route, or its audio is missing or not ready. */
   readonly content: VoiceContent | null;
 };
 
