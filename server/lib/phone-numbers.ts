@@ -1,3 +1,5 @@
+import { phoneSpellings } from "./phone-key.ts";
+
 /** Pattern of the contract's ten-digit fields: phone, to_number, cli_number, voice numbers. */
 export const ten_digits = "^[0-9]{10}$";
 
@@ -15,6 +17,15 @@ export function tenDigits(text: string, countryCode: string): string | null {
   if (/^[0-9]{10}$/.test(compact)) return compact;
   const local = new RegExp(`^(?:\\+|00)?${countryCode}([0-9]{10})$`).exec(compact);
   return local?.[1] ?? /^0([0-9]{10})$/.exec(compact)?.[1] ?? null;
+}
+
+/**
+ * Returns the ten digits of a phone (E.164 digits) in a country, by the first of its spellings that has ten, as a
+ * Brazilian mobile has only without the ninth digit; null if none has.
+ */
+export function tenDigitsOfPhone(phone: string, countryCode: string): string | null {
+  const all = phoneSpellings(phone).map((spelling) => tenDigits(`+${spelling}`, countryCode));
+  return all.find((digits) => digits !== null) ?? null;
 }
 
 /**

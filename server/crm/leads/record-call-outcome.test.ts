@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeContact, makeCustomField } from "../../../test/support/crm-factory.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { setCalling } from "../../../test/support/telephony-factory.ts";
 import {
   makeVoiceCall,
   makeVoiceCampaign,
@@ -17,9 +18,13 @@ before(async () => {
 });
 after(() => api.close());
 
-async function openChatFixture(recipients: readonly Record<string, unknown>[] = [{}]) {
+async function openChatFixture(
+  recipients: readonly Record<string, unknown>[] = [{}],
+  country_code = "91",
+) {
   const { app } = api;
   const account = await makeAccount(app);
+  await setCalling(app, account, { country_code });
   const { account_id, workspace_id, token } = account;
   const campaign = await makeVoiceCampaign(app, account, {
     campaign: { name: "Spring", call_type: "ai_bot", crm_workspace_id: workspace_id },
@@ -164,6 +169,22 @@ test("creates one lead and contact for a phone without a lead, for all its concu
   assert.deepEqual([contactId, name], [contact_id, "Untitled"]);
   assert.equal((await events(account)).filter((type) => type === "lead.created").length, 2);
 });
+
+for (const [country_code, phone] of [
+  ["55", "5511987654321"],
+  ["54", "5491187654321"],
+  ["52", "5211187654321"],
+] as const)
+  test(`records a call to ${phone} on the lead of the number's other spelling, of ten digits in the country ${country_code}`, async () => {
+    const fixture = await openChatFixture([{ number: `+${phone}`, phone }], country_code);
+    const lead = await fixture.create({ phone: "1187654321", name: "Ada" });
+    const call_id = await fixture.call();
+    await fixture.record(call_id);
+    assert.equal(await fixture.leadOf(call_id), lead);
+    assert.equal((await fixture.leads()).length, 1);
+    const kinds = (await fixture.timeline(lead)).map(({ kind }) => kind);
+    assert.deepEqual(kinds, ["created", "call"]);
+  });
 
 test("drops a call whose phone is invalid for a lead, or whose workspace is inactive", async () => {
   const fixture = await openChatFixture([{ number: "+12025550123", phone: "12025550123" }, {}]);

@@ -6,7 +6,7 @@ import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
-import { tenDigits } from "../../lib/phone-numbers.ts";
+import { tenDigitsOfPhone } from "../../lib/phone-numbers.ts";
 import { customValue } from "./read-cell.ts";
 import { validateLead } from "./validate-lead.ts";
 import { createLeads } from "./lead-intake.ts";
@@ -51,7 +51,7 @@ async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string
   if (call.lead_id !== null) return null;
   const schema = await holdWorkspace(tx, outcome);
   if (!schema) return "the workspace is not active";
-  const phone = tenDigits(`+${call.to_phone}`, call.country_code);
+  const phone = tenDigitsOfPhone(call.to_phone, call.country_code);
   if (phone === null) return "the phone is not valid for a lead";
   const creator = { user_id: call.created_by, country_code: call.country_code };
   const fields = fitFields(schema, call.lead_fields as Readonly<Record<string, string>>);

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { leadNodes } from "../../../test/support/call-client.ts";
-import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
+import { makeNode, makeTrunk, setCalling } from "../../../test/support/telephony-factory.ts";
 import {
   openSandboxVoiceDriver,
   type SandboxVoiceDriver,
@@ -76,6 +76,27 @@ test("a person who calls back is refused instead of left waiting; the missed cal
   assert.deepEqual(
     missed.map((entry: { data: unknown }) => entry.data),
     [{ phone: "9876543210", calledNumber: "8000000001" }],
+  );
+});
+
+test("a missed call from the other spelling of a lead's phone is on the lead's timeline", async () => {
+  const brazilian = await makeAccount(api.app);
+  const { token, account_id, workspace_id } = brazilian;
+  await setCalling(api.app, brazilian, { country_code: "55" });
+  const leads = `/api/v1/crm/workspaces/${workspace_id}/leads`;
+  const create = { token, json: { phone: "1187654321", name: "Ada" } };
+  const { id } = (await api.send("POST", `${leads}/create`, create)).body;
+  const payload = {
+    phone: "5511987654321",
+    called_number: "8000000001",
+    at: api.clock.now().toISOString(),
+  };
+  await recordMissedCall(api.app, { account_id, payload });
+  const timeline = (await api.send("GET", `${leads}/${id}/timeline`, { token })).body.data;
+  const missed = timeline.filter(({ kind }: { kind: string }) => kind === "missed_call");
+  assert.deepEqual(
+    missed.map((entry: { data: unknown }) => entry.data),
+    [{ phone: "1187654321", calledNumber: "8000000001" }],
   );
 });
 

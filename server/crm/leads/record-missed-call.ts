@@ -2,7 +2,7 @@
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { statement } from "../../lib/database/database.ts";
-import { tenDigits } from "../../lib/phone-numbers.ts";
+import { tenDigitsOfPhone } from "../../lib/phone-numbers.ts";
 import { addTimelineEntry } from "./internal/record-lead-change.ts";
 
 type MissedCall = { readonly phone: string; readonly called_number: string; readonly at: string };
@@ -33,7 +33,7 @@ export async function recordMissedCall(
 ): Promise<void> {
   const { phone, called_number, at } = payload as MissedCall;
   const [account] = await findCountryCode(app.db.pool, [account_id]);
-  const digits = account ? tenDigits(`+${phone}`, account.country_code) : null;
+  const digits = account ? tenDigitsOfPhone(phone, account.country_code) : null;
   if (digits === null) return;
   const leads = await findLeads(app.db.pool, [account_id, digits, at]);
   await app.db.query.transaction().execute(async (tx) => {
