@@ -11,6 +11,7 @@ declare
   v_audio_ms int;
   v_trunk trunks;
   v_caller_id text;
+  v_phones text[];
 begin
   select * into v_call from calls c where c.account_id = p_account_id and c.id = p_call_id;
   select * into v_campaign from voice_campaigns v where v.account_id = p_account_id and v.id = v_call.campaign_id;
@@ -35,6 +36,8 @@ begin
     select k.duration_ms into v_audio_ms from voice_audio k
       where k.account_id = p_account_id and k.name = v_recipient.audio_name;
   end if;
+  -- The contact's phone as given: the index contacts_by_time_zone has no key.
+  v_phones := array(select '+' || s.phone from unnest(phone_spellings(v_call.to_phone)) s (phone));
   return (select to_jsonb(v_call) - 'incoming' || jsonb_build_object(
     'channel', v_call.incoming ->> 'channel',
     'legs', coalesce((
@@ -56,7 +59,7 @@ begin
     'caller_id', v_caller_id,
     'contact_time_zones', coalesce((
       select jsonb_agg(distinct t.time_zone) from contacts t
-      where t.account_id = p_account_id and t.phone_e164 = '+' || v_call.to_phone and t.time_zone is not null), '[]'),
+      where t.account_id = p_account_id and t.phone_e164 = any (v_phones) and t.time_zone is not null), '[]'),
     -- Of a click-to-call: its automatic retries that were claimed after the window had closed.
     'unplaced_attempts', case when v_campaign.id is null and v_call.attempt > 1 then (
       -- As a filter, so that only the campaign selects the index.

@@ -10,16 +10,20 @@ import { phoneTimeZones, splitTimeZones } from "../lib/phone-time-zones/phone-ti
 /** What a customer's hours depend on. */
 export type CustomerOfCall = {
   readonly to_phone: string;
-  /** The zones of the account's contacts with this phone; they replace those of its prefix. */
+  /** The zones of the account's contacts with this phone, in any spelling; they replace those of its prefix. */
   readonly contact_time_zones: readonly string[];
   readonly settings: CallingWindow;
 };
 
-/** An array of the zones of the account's contacts with a phone (E.164 digits), as an SQL expression. */
+/**
+ * An array of the zones of the account's contacts with a phone (E.164 digits) in any spelling, as an SQL expression.
+ * By the spellings, because the index contacts_by_time_zone has the phone as given.
+ */
 export function contactTimeZones(account_id: string, phone: string): string {
   return `array(
     select distinct o.time_zone from contacts o
-    where o.account_id = ${account_id} and o.phone_e164 = '+' || ${phone} and o.time_zone is not null)`;
+    where o.account_id = ${account_id} and o.time_zone is not null
+      and o.phone_e164 = any (array(select '+' || s.phone from unnest(phone_spellings(${phone})) s (phone))))`;
 }
 
 /** Finds an account's window and the zones of its contacts with a phone (E.164 digits). */

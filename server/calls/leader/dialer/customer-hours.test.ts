@@ -8,6 +8,7 @@ import { eventually } from "../../../../test/support/eventually.ts";
 import { makeCallingAccount, setCalling } from "../../../../test/support/telephony-factory.ts";
 import { makeFullVoiceFile } from "../../../../test/support/voice-file-factory.ts";
 import { makeVoiceCampaign } from "../../../../test/support/voice-factory.ts";
+import { findCustomerHours } from "../../customer-hours.ts";
 
 let fixture: CallFixture;
 /** An account in Kolkata that calls the United States, from 09:00 to 21:00. */
@@ -92,6 +93,52 @@ test("goes by the contact's time zone instead of the phone's, in both directions
   assert.deepEqual(states, ["waiting", "failed"]);
   assert.equal((await campaignAt(path)).waiting_for, "recipient_hours");
   await kolkata.ask("POST", `${path}/cancel`);
+});
+
+test("goes by the time zone of a contact whose phone is spelled in another way, at the launch, at the dial and at a request", async () => {
+  const { app, api, trunk_id } = fixture;
+  const account = await makeCallingAccount(app);
+  await setCalling(app, account, {
+    night_calling: false,
+    calling_from: "09:00",
+    calling_to: "21:00",
+    time_zone: "Asia/Kolkata",
+    country_code: "54",
+  });
+  const argentina = await openCallClient(api, account);
+  // 11:30 in Buenos Aires, 07:30 in San Francisco.
+  const time_zone = "America/Los_Angeles";
+  const contact = (phone: string, phone_e164: string) =>
+    makeContact(app, account, { name: "Ada", phone, phone_e164, time_zone });
+  await contact("1125777404", "+5491125777404");
+  await contact("1126777404", "+541126777404");
+  const recipient = async (campaign: number) =>
+    (await argentina.ask("GET", `/api/v1/voice/campaigns/${campaign}/recipients`)).body.data[0];
+  // 08:30 in Kolkata, so that nothing is dialed.
+  fixture.api.clock.set("2026-05-01T03:00:00Z");
+  const launched = await argentina.ask("POST", "/api/v1/voice/voiceCampaign", {
+    campaign_name: "Spellings",
+    voice_file_id: await makeFullVoiceFile(app, account),
+    call_type: "obd_voice_call",
+    sendTo: "Numbers",
+    number: "1125777404",
+  });
+  assert.equal(launched.status, 201, launched.text);
+  assert.deepEqual((await recipient(launched.body.campaignId)).time_zones, [time_zone]);
+  fixture.api.clock.set("2026-05-01T14:30:00Z");
+  // Stored without the launch, so that only the dial looks for contacts.
+  const { id } = await makeVoiceCampaign(app, account, {
+    campaign: { trunk_id },
+    recipients: [{ number: "+5491126777404", phone: "5491126777404" }],
+  });
+  app.notifications.send("voice_work", String(trunk_id));
+  await eventually(async () => (await recipient(id)).ended_reason !== null);
+  const one = await recipient(id);
+  assert.deepEqual([one.ended_reason, one.time_zones], ["night_window", [time_zone]]);
+  for (const phone of ["541125777404", "5491126777404"]) {
+    const [hours] = await findCustomerHours(app.db.pool, [account.account_id, phone]);
+    assert.deepEqual(hours!.contact_time_zones, [time_zone], phone);
+  }
 });
 
 test("does not call a recipient whose zone became known only after the launch", async () => {
