@@ -108,6 +108,11 @@ export const statement_exceptions: readonly Exception[] = [
   },
   { in: "server/calls/audio/audio-files.ts", rule: "correlated-account", reason: in_poll },
   { in: "server/chat/sender/send-campaigns.ts", rule: "correlated-account", reason: in_poll },
+  {
+    in: "server/crm/lead-imports/run-lead-imports.ts",
+    rule: "correlated-account",
+    reason: in_poll,
+  },
   { in: "server/engine/work-jobs.ts", rule: "correlated-account", reason: in_poll },
   {
     in: "server/voice/campaigns/complete-campaigns.ts",

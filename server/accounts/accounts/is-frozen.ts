@@ -16,10 +16,15 @@ export async function refuseFrozen(db: Executor, accountId: number): Promise<voi
  * Locks the account's row, by which `account export` waits for the end of the transaction.
  */
 export async function lockUnfrozen(tx: Tx, accountId: number): Promise<void> {
-  if ((await lockIfUnfrozen(tx, [accountId])).length === 0) throw frozenAccount();
+  if (!(await lockIfUnfrozen(tx, accountId))) throw frozenAccount();
 }
 
-const lockIfUnfrozen = statement(
+/** As lockUnfrozen, but returns false while the account is frozen, for work that waits for the end of the freeze. */
+export async function lockIfUnfrozen(tx: Tx, accountId: number): Promise<boolean> {
+  return (await lockAccount(tx, [accountId])).length > 0;
+}
+
+const lockAccount = statement(
   "select from accounts where account_id = $1 and frozen_at is null for key share",
 );
 

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
 import { runLeadImports } from "./run-lead-imports.ts";
 
 let api: TestApi;
@@ -41,6 +42,33 @@ test("an import whose batch fails delays no other and resumes once the cause is 
   await setMap('{"phone":"phone"}');
   await runIteration();
   assert.equal(await stateOf(failing, bad), "completed");
+});
+
+test("an import of a frozen account waits, and continues after the freeze", async () => {
+  const frozen = await makeAccount(api.app);
+  const other = await makeAccount(api.app);
+  const [waiting, good] = [await upload(frozen), await upload(other)];
+  const actor = {
+    account_id: frozen.account_id,
+    user_id: null,
+    token_id: null,
+    request_id: "req_test",
+  };
+  const change = (effect: typeof freezeAccount | typeof unfreezeAccount) =>
+    api.app.db.query
+      .transaction()
+      .execute(async (tx) => void (await effect(tx, actor, api.clock.now())));
+  await change(freezeAccount);
+  assert.equal(await runIteration(), 1);
+  assert.equal(await stateOf(other, good), "completed");
+  assert.equal(await stateOf(frozen, waiting), "processing");
+  const { rows } = await sql`select from leads where account_id = ${frozen.account_id}`.execute(
+    api.app.db.query,
+  );
+  assert.equal(rows.length, 0);
+  await change(unfreezeAccount);
+  assert.equal(await runIteration(), 1);
+  assert.equal(await stateOf(frozen, waiting), "completed");
 });
 
 test("one account's many open imports do not delay another account's import", async () => {

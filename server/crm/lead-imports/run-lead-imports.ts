@@ -2,6 +2,7 @@
 // together with its leads, so a crash neither repeats nor loses rows. Any number of workers may run; one at
 // a time has an import.
 import { sql, type Kysely, type Selectable } from "kysely";
+import { lockIfUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
@@ -32,7 +33,7 @@ export const open_imports = ["from lead_imports where state = 'processing' order
 
 /**
  * Runs one iteration: a batch of each account's oldest open imports that no other worker has. Returns how
- * many imports it processed. Skips the accounts that have all their places. A failing import is logged, retried
+ * many imports it processed. Skips frozen accounts and those that have all their places. A failing import is logged, retried
  * in the next iteration and delays no other.
  */
 export async function runLeadImports(
@@ -57,13 +58,17 @@ export async function runLeadImports(
   return worked;
 }
 
-/** Returns open imports, each account's first before any account's second. */
+/** Returns open imports of accounts that are not frozen, each account's first before any account's second. */
 async function oldestOpen(db: Kysely<DB>) {
   const ranked = db
-    .selectFrom("lead_imports")
-    .select(["account_id", "id"])
-    .select(sql<number>`row_number() over (partition by account_id order by id)`.as("place"))
-    .where("state", "=", "processing");
+    .selectFrom("lead_imports as i")
+    .select(["i.account_id", "i.id"])
+    .select(sql<number>`row_number() over (partition by i.account_id order by i.id)`.as("place"))
+    .where("i.state", "=", "processing")
+    .where(
+      sql<boolean>`not exists (
+        select from accounts a where a.account_id = i.account_id and a.frozen_at is not null)`,
+    );
   return db
     .selectFrom(ranked.as("ranked"))
     .select(["account_id", "id"])
@@ -74,10 +79,14 @@ async function oldestOpen(db: Kysely<DB>) {
     .execute();
 }
 
-/** Processes one batch in one transaction; returns false if the import is done or another worker has it. */
+/**
+ * Processes one batch in one transaction; returns false if the import is done, another worker has it, or the account is
+ * frozen.
+ */
 async function workBatch(app: App, accountId: number, importId: number): Promise<boolean> {
   const now = app.clock.now();
   return app.db.query.transaction().execute(async (tx) => {
+    if (!(await lockIfUnfrozen(tx, accountId))) return false;
     const found = await tx
       .selectFrom("lead_imports")
       .selectAll()
