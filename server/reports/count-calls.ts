@@ -123,7 +123,7 @@ function conditionsOf({ account_id, from, to, type, campaign_id, number }: CallS
   if (campaign_id !== undefined) conditions.push(sql`c.campaign_id = ${campaign_id}`);
   if (number !== undefined)
     conditions.push(
-      sql`(c.from_number = ${number.agent} or c.to_phone = ${number.customer}::text)`,
+      sql`(c.from_number = any (${number.agent}::text[]) or c.to_phone = any (${number.customer}::text[]))`,
     );
   return conditions;
 }

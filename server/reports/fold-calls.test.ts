@@ -141,7 +141,7 @@ async function comparesReports(time_zone: string): Promise<void> {
     { type: "incoming" },
     { campaign_id },
     { campaign_id: campaign_id - 1 },
-    { number: { agent: "101", customer: null } },
+    { number: { agent: ["101"], customer: [] } },
   ];
   const fromCalls = await reports(account, time_zone, filters);
   const folded = await foldCalls(api.app, account.account_id, going);

@@ -374,6 +374,29 @@ test("each filter returns exactly its calls, and several filters must all match"
     );
 });
 
+test("the filter by number finds the calls of an agent or a customer by each spelling of the number, and the report counts them", async () => {
+  const { account, make } = await newAccount();
+  const [short, long] = ["551187654321", "5511987654321"];
+  const calls = [
+    { to_phone: short },
+    { to_phone: long },
+    { from_number: short },
+    { from_number: long },
+  ];
+  const ids: number[] = [];
+  for (const [second, call] of calls.entries())
+    ids.unshift((await make({ call: { ...failed, queued_at: at(second), ...call } })).id);
+  await make({ call: { ...failed, to_phone: "5511987654322" } });
+  for (const number of [short, long])
+    assert.deepEqual(await listed(account, `?number=%2B${number}`), ids, number);
+  const [newest] = await listed(account, `?number=%2B${short}&limit=1`);
+  assert.equal(newest, ids[0]);
+  const report = `/api/v1/reports/calls?group_by=day&from=2026-01-01&to=2026-01-02&number=%2B${short}`;
+  const { status, body, text } = await api.send("GET", report, { token: account.token });
+  assert.equal(status, 200, text);
+  assert.equal(body.totals.calls, ids.length);
+});
+
 test("the filter by type returns the calls whose record has the type", async () => {
   const { account, make } = await newAccount();
   const { id: click } = await make({ call: { ...failed } });

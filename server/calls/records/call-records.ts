@@ -30,12 +30,12 @@ export type CallFilter = {
   readonly to?: Date | undefined;
 };
 
-/** One number in the forms that calls store; `customer` is null if it cannot be a phone number. */
+/** One number in the forms that calls store: every spelling of a phone. */
 export type NumberForms = {
   /** An extension, or E.164 digits. */
-  readonly agent: string;
-  /** E.164 digits. */
-  readonly customer: string | null;
+  readonly agent: readonly string[];
+  /** E.164 digits; none if the number cannot be a phone number. */
+  readonly customer: readonly string[];
 };
 
 /** Returns a page of call records, newest first; 422 on a cursor that is not from this list. */
@@ -289,6 +289,8 @@ function submissionConditions({ reference, to_group_id }: CallFilter): RawBuilde
 }
 
 function numberConditions({ agent, customer }: NumberForms): RawBuilder<unknown>[] {
-  const asCustomer = customer === null ? [] : [sql`c.to_phone = ${customer}`];
-  return [sql`c.from_number = ${agent}`, ...asCustomer];
+  return [
+    ...agent.map((one) => sql`c.from_number = ${one}`),
+    ...customer.map((one) => sql`c.to_phone = ${one}`),
+  ];
 }

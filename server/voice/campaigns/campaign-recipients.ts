@@ -9,13 +9,14 @@ import type { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { decodeIntCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
+import { phoneSpellings } from "../../lib/phone-key.ts";
 import { splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
 import type { RecipientState, VoiceRecipientResponse } from "./campaign-record-schema.ts";
 
 /** The filters of a list or an export of recipients; a recipient matches all that are given. */
 export type RecipientFilter = {
   readonly state?: RecipientState | undefined;
-  /** E.164 digits without the plus. */
+  /** E.164 digits without the plus; any spelling of it matches. */
   readonly phone?: string | undefined;
 };
 
@@ -80,7 +81,8 @@ export async function recipientsAfter(
   if (typeof after.end === "number") conditions.push(sql`r.id <= ${after.end}`);
   // A literal, because the planner cannot prove for a parameter that the partial index of open recipients applies.
   if (filter.state !== undefined) conditions.push(sql`r.state = ${sql.lit(filter.state)}`);
-  if (filter.phone !== undefined) conditions.push(sql`r.phone = ${filter.phone}`);
+  if (filter.phone !== undefined)
+    conditions.push(sql`r.phone = any (${phoneSpellings(filter.phone)}::text[])`);
   const query = sql<RecipientRow>`
     with page as materialized (
       select r.* from voice_recipients r

@@ -357,6 +357,24 @@ test("recipients are listed and exported with the outcome of their last call", a
   ]);
 });
 
+test("the filter by number finds a recipient by each spelling of the number", async () => {
+  const account = await newAccount();
+  const campaign = await makeVoiceCampaign(api.app, account, {
+    recipients: ["551187654321", "5511987654321", "5511987654322"].map((phone) => ({
+      number: `+${phone}`,
+      phone,
+    })),
+  });
+  for (const number of ["%2B551187654321", "%2B5511987654321"]) {
+    const { body } = await get(account, `/${campaign.id}/recipients?number=${number}`);
+    assert.deepEqual(
+      body.data.map(({ id }: { id: number }) => id),
+      [1, 2],
+      number,
+    );
+  }
+});
+
 test("keys are counted by node, each caller once, and numbers of several digits are counted together", async () => {
   const account = await newAccount();
   const { app } = api;

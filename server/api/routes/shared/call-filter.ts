@@ -11,6 +11,7 @@ import {
 } from "../../../calls/records/call-record-schema.ts";
 import { invalidField } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
+import { phoneSpellings } from "../../../lib/phone-key.ts";
 import { id } from "../../../lib/schemas.ts";
 import { readTimeRange, timeRangeQuery } from "./time-range.ts";
 
@@ -61,12 +62,13 @@ export function readCallFilter(query: FilterQuery, account: Caller["account"]): 
 /** An unescaped plus in a query arrives as a space. */
 function readNumber(text: string, countryCode: string): NumberForms {
   const number = text.replace(/^ /, "+").trim();
-  if (isExtension(number)) return { agent: number, customer: null };
+  if (isExtension(number)) return { agent: [number], customer: [] };
   const phone = readPersonPhone(number, countryCode);
   if (phone === null)
     throw invalidField(
       "number",
       "must be an extension, ten digits, or a number with + and its country code",
     );
-  return { agent: phone, customer: phone };
+  const spellings = phoneSpellings(phone);
+  return { agent: spellings, customer: spellings };
 }
