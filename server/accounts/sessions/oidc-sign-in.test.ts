@@ -146,6 +146,22 @@ test("a person of several accounts chooses one, without signing in again", async
   assert.equal(me.body.account.id, other.account_id);
 });
 
+test("a verified address is valid for ten minutes after the provider's answer, however often it is sent", async () => {
+  const { email } = await makeUser();
+  await makeUser(await makeAccount(api.app), email);
+  const asked = await signInAs({ email, email_verified: true });
+  api.clock.advance(9 * 60_000);
+  const again = await finish(cookiesOf(asked), {});
+  assert.deepEqual([again.status, again.body.signed_in], [200, false], again.text);
+  const renewed = cookiesOf(again);
+  assert.notEqual(renewed, cookiesOf(asked));
+  const { account_id } = account;
+  api.clock.advance(59_000);
+  assert.equal((await finish(renewed, { account_id })).status, 200, "within ten minutes");
+  api.clock.advance(1_000);
+  assert.equal((await finish(renewed, { account_id })).status, 401, "after ten minutes");
+});
+
 test("another site can neither begin nor end a sign-in", async () => {
   const cross = { "sec-fetch-site": "cross-site" };
   assert.equal((await api.send("POST", path, { headers: cross })).status, 403);

@@ -11,7 +11,7 @@ import { passSecondFactor } from "./internal/second-factor.ts";
 import { code_required, type SignInAccount, type SignInResult } from "./sign-in.ts";
 import { countWithin } from "./throttle.ts";
 
-/** How long a person may take at the provider, and to choose an account. */
+/** How long a person may take at the provider, and then to choose an account or enter a code. */
 export const oidc_minutes_max = 10;
 /** In a quarter of an hour: each answer costs a request to the provider. */
 const answers_of_address_max = 300;
@@ -24,6 +24,8 @@ type Identity = {
   readonly email: string;
   /** Whether the provider has asked for a second factor. */
   readonly is_multi_factor: boolean;
+  /** In milliseconds since 1970. A new cookie does not extend it. */
+  readonly verified_until: number;
 };
 
 type OidcApp = App & { readonly oidc: OidcProvider | null; readonly public_url: string };
@@ -48,7 +50,7 @@ export async function beginOidc(
     .catch((error: unknown) => {
       throw refusalOf(app, error);
     });
-  return { url, cookie: keep(app, { request }) };
+  return { url, cookie: keep(app, { request }, endOfStep(app)) };
 }
 
 /**
@@ -67,12 +69,7 @@ export async function finishOidc(
   visitor: Client,
 ): Promise<{ readonly result: SignInResult; readonly identity: string | null }> {
   const now = app.clock.now();
-  const pending = openState(app, "oidc", given.cookie) as Pending | null;
-  if (!pending)
-    throw new Refusal(
-      "unauthorized",
-      "This sign-in was not begun in this browser, or too long ago",
-    );
+  const pending = openPending(app, given.cookie);
   const group = addressGroup(visitor.address);
   const subject = `single sign-on from ${group}`;
   await countWithin(
@@ -84,10 +81,10 @@ export async function finishOidc(
   );
   const identity =
     "email" in pending ? pending : await readAnswer(app, given.answer, pending.request);
-  const { email, is_multi_factor } = identity;
+  const { email, is_multi_factor, verified_until } = identity;
   const ask = (result: SignInResult) => ({
     result,
-    identity: keep(app, { email, is_multi_factor }),
+    identity: keep(app, { email, is_multi_factor, verified_until }, verified_until),
   });
   const users = await findUsers(app.db.pool, [email]);
   if (users.length === 0)
@@ -107,10 +104,23 @@ export async function finishOidc(
   return { result: { cookie, account: { account_id, name } }, identity: null };
 }
 
-const keep = (app: OidcApp, pending: Pending): string =>
-  sealState(app, "oidc", pending, oidc_minutes_max);
+/** Returns when a person who begins a step now may no longer end it. */
+const endOfStep = ({ clock }: OidcApp): number => clock.now().getTime() + oidc_minutes_max * 60_000;
 
-/** Returns who the provider says it is, with the address in lower case. */
+const keep = (app: OidcApp, pending: Pending, until: number): string =>
+  sealState(app, "oidc", pending, new Date(until));
+
+/** Returns what the cookie holds. Throws unauthorized if it was not sealed here or has expired. */
+function openPending(app: OidcApp, cookie: string): Pending {
+  const pending = openState(app, "oidc", cookie) as Pending | null;
+  // A version without `verified_until` renews its cookies, so those are refused too.
+  const is_valid =
+    pending && (!("email" in pending) || pending.verified_until > app.clock.now().getTime());
+  if (is_valid) return pending;
+  throw new Refusal("unauthorized", "This sign-in was not begun in this browser, or too long ago");
+}
+
+/** Returns who the provider says it is, with the address in lower case, verified from now on. */
 async function readAnswer(
   app: OidcApp,
   answer: string | null,
@@ -123,7 +133,7 @@ async function readAnswer(
     });
   if (email === null || !email_verified)
     throw new Refusal("unauthorized", `${app.oidc!.label} has not verified an email address`);
-  return { email: email.toLowerCase(), is_multi_factor };
+  return { email: email.toLowerCase(), is_multi_factor, verified_until: endOfStep(app) };
 }
 
 function providerOf({ oidc }: OidcApp): OidcProvider {

@@ -15,7 +15,8 @@ type Challenge = {
 
 /** Returns the text of the cookie. */
 export function sealChallenge(app: App, challenge: string, purpose: ChallengePurpose): string {
-  return sealState(app, "passkey", { challenge, purpose }, challenge_minutes_max);
+  const until = new Date(app.clock.now().getTime() + challenge_minutes_max * 60_000);
+  return sealState(app, "passkey", { challenge, purpose }, until);
 }
 
 /** Returns the challenge of the cookie, once. Throws unauthorized. */

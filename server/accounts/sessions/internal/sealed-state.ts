@@ -3,8 +3,6 @@
 import type { App } from "../../../engine/app.ts";
 import { sealed_prefix, SecretError, type SecretPlace } from "../../../lib/secrets/secrets.ts";
 
-const minute_ms = 60_000;
-
 /** The steps that a state belongs to; one of another kind does not open. */
 export type StateKind = "oidc" | "passkey";
 
@@ -14,14 +12,14 @@ const placeOf = (kind: StateKind): SecretPlace => ({
   id: 0,
 });
 
-/** Returns the text of the cookie. */
+/** Returns the text of a cookie that opens until `until`. */
 export function sealState(
-  { secrets, clock }: App,
+  { secrets }: Pick<App, "secrets">,
   kind: StateKind,
   state: object,
-  minutes: number,
+  until: Date,
 ): string {
-  const expires_at = clock.now().getTime() + minutes * minute_ms;
+  const expires_at = until.getTime();
   return secrets.seal(placeOf(kind), JSON.stringify({ state, expires_at }));
 }
 
