@@ -170,3 +170,53 @@ test("the X-Forwarded-For of any other client is ignored", async () => {
   }
   assert.equal((await forwardTo(api, "203.0.113.120", { email, password })).status, 429);
 });
+
+/** Returns the counts whose subject contains the text. */
+async function countsOf(text: string): Promise<Record<string, number>> {
+  const rows = await api.app.db.query
+    .selectFrom("sign_in_failures")
+    .select(["subject", "count"])
+    .where("subject", "like", `%${text}%`)
+    .orderBy("subject")
+    .execute();
+  return Object.fromEntries(rows.map(({ subject, count }) => [subject, count]));
+}
+
+const saveCounts = (counts: Record<string, number>, began_at = api.clock.now()) =>
+  api.app.db.query
+    .insertInto("sign_in_failures")
+    .values(Object.entries(counts).map(([subject, count]) => ({ subject, count, began_at })))
+    .execute();
+
+test("a sign-in from an address, or for an email address, that has reached its limit adds no row", async () => {
+  const [address, email] = ["203.0.113.40", `${unique("person")}@test.example`];
+  const full = { [`address ${address}`]: 100, [`email ${email}`]: 100 };
+  await saveCounts(full);
+  await assert.rejects(signInFrom(address), isRefusal("rate-limited"));
+  await assert.rejects(signInFrom("203.0.113.41", email), isRefusal("rate-limited"));
+  assert.deepEqual(
+    { ...(await countsOf(address)), ...(await countsOf(email)), ...(await countsOf("113.41")) },
+    full,
+  );
+  api.clock.advance(15 * 60_000);
+  await assert.rejects(signInFrom(address, email), isRefusal("unauthorized"));
+  assert.deepEqual(await countsOf(email), {
+    [`email ${email}`]: 1,
+    [`${email} from ${address}`]: 1,
+  });
+});
+
+test("expired counts are deleted by the first sign-in of a minute, not by each", async () => {
+  const name = unique("expired");
+  const hour_ago = new Date(api.clock.now().getTime() - 3_600_000);
+  const remaining = async (address: string) => {
+    await saveCounts({ [`${name} ${address}`]: 1 }, hour_ago);
+    await assert.rejects(signInFrom(address), isRefusal("unauthorized"));
+    return Object.keys(await countsOf(name)).length;
+  };
+  api.clock.advance(60_000);
+  assert.equal(await remaining("203.0.113.50"), 0);
+  assert.equal(await remaining("203.0.113.51"), 1);
+  api.clock.advance(60_000);
+  assert.equal(await remaining("203.0.113.52"), 0);
+});

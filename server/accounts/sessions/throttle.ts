@@ -21,6 +21,14 @@ const attempts = openShares<string>(
   attempts_waiting_max,
 );
 
+const retry_seconds = `greatest(1, ceil(extract(epoch from
+    began_at + interval '${window_minutes} minutes' - $2)))::int as retry_seconds`;
+
+// An attempt beyond a limit adds no row: with an email address for each, one address would fill the table.
+const findCounts = statement<{ subject: string; count: number; retry_seconds: number }>(`
+  select subject, count, ${retry_seconds} from sign_in_failures
+  where subject = any($1::text[]) and began_at > $2::timestamptz - interval '${window_minutes} minutes'`);
+
 // Counted before the password is checked: guesses sent at once count like guesses one after the other.
 const countAttempt = statement<{ count: number; retry_seconds: number }>(`
   insert into sign_in_failures as f (subject, began_at, count) values ($1, $2, 1)
@@ -29,15 +37,26 @@ const countAttempt = statement<{ count: number; retry_seconds: number }>(`
       then f.began_at else excluded.began_at end,
     count = case when f.began_at > excluded.began_at - interval '${window_minutes} minutes'
       then f.count + 1 else 1 end
-  returning count, greatest(1, ceil(extract(epoch from
-    began_at + interval '${window_minutes} minutes' - $2)))::int as retry_seconds`);
+  returning count, ${retry_seconds}`);
 
 const uncount = statement(`
   update sign_in_failures set count = count - 1 where subject = any($1::text[]) and count > 0`);
 
-const purge = statement(
+const deleteExpired = statement(
   `delete from sign_in_failures where began_at < $1::timestamptz - interval '${window_minutes} minutes'`,
 );
+
+/** It reads the whole table. An expired row only takes space, because the next attempt begins its count again. */
+const purge_ms = 60_000;
+const purged_at_ms = new WeakMap<Database, number>();
+
+/** Deletes expired counts, at most once a minute in this process. */
+async function purge(db: Database, now: Date): Promise<void> {
+  const now_ms = now.getTime();
+  if (now_ms - (purged_at_ms.get(db) ?? Number.NEGATIVE_INFINITY) < purge_ms) return;
+  purged_at_ms.set(db, now_ms);
+  await deleteExpired(db.pool, [now]);
+}
 
 export type Attempt = { readonly email: string; readonly address: string };
 
@@ -53,8 +72,8 @@ export async function countSignIn(db: Database, attempt: Attempt, now: Date): Pr
 }
 
 /**
- * Counts each subject up to its limit in a quarter of an hour; 429 with Retry-After at the first that is beyond it, and
- * those after it do not count the attempt. The counts of a holder, such as an address group or a user, run one after
+ * Counts each subject up to its limit in a quarter of an hour; 429 with Retry-After at the first that is beyond it. Those
+ * after it do not count the attempt, and none does if the limit was reached before it. The counts of a holder, such as an address group or a user, run one after
  * another; 503 when too many of them wait.
  */
 export async function countWithin(
@@ -65,7 +84,13 @@ export async function countWithin(
   detail: (minutes: number) => string,
 ): Promise<void> {
   const seconds = await attempts.use(holder, async () => {
-    await purge(db.pool, [now]);
+    await purge(db, now);
+    const known = await findCounts(db.pool, [[...limits.keys()], now]);
+    const counts = new Map(known.map((row) => [row.subject, row]));
+    for (const [subject, limit] of limits) {
+      const row = counts.get(subject);
+      if (row && row.count >= limit) return row.retry_seconds;
+    }
     for (const [subject, limit] of limits) {
       const [row] = await countAttempt(db.pool, [subject, now]);
       if (row!.count > limit) return row!.retry_seconds;
@@ -81,7 +106,7 @@ export async function countWithin(
 /** Reports whether nothing was used under this name within a quarter of an hour; of two at the same time, one is first. */
 export async function useOnce(db: Database, name: string, now: Date): Promise<boolean> {
   return attempts.use(name, async () => {
-    await purge(db.pool, [now]);
+    await purge(db, now);
     const [row] = await countAttempt(db.pool, [name, now]);
     return row!.count === 1;
   });
