@@ -5,6 +5,7 @@ import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeChatNumber, type TestChatNumber } from "../../../test/support/chat-factory.ts";
 import { messageHook, openTestWhatsapp, statusHook } from "../../../test/support/chat-webhooks.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { openDatabase } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -74,6 +75,66 @@ async function makeNeighbors() {
   await Promise.all(numbers.map((of) => take(sentHook(of))));
   return { busy, other, numbers };
 }
+
+/** A body with a change for each number. */
+const hookOf = (numbers: readonly TestChatNumber[]) =>
+  JSON.stringify({
+    entry: numbers.flatMap((of) => (JSON.parse(sentHook(of)) as { entry: unknown[] }).entry),
+  });
+
+const unknownNumbers = (count: number): TestChatNumber[] =>
+  Array.from({ length: count }, () => ({
+    id: 0,
+    provider_phone_number_id: unique("unknown"),
+    business_account_id: unique("unknown"),
+  }));
+
+test("a webhook with thousands of unknown numbers uses one connection, and its known numbers receive", async () => {
+  const { busy, other, numbers } = await makeNeighbors();
+  const receiver = openWebhookReceiver(api.app);
+  const { pool } = api.app.db;
+  await admin.query("begin; lock table chat_routes in access exclusive mode");
+  const body = hookOf([numbers[1], ...unknownNumbers(5_000), numbers[0], numbers[1]]);
+  const taken = receiver.take("whatsapp", body);
+  await eventually(async () => {
+    const { rows } = await admin.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_locks
+       where not granted and relation = 'chat_routes'::regclass
+         and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return rows[0]!.waiting > 0;
+  });
+  const in_use = pool.totalCount - pool.idleCount + pool.waitingCount;
+  await admin.query("commit");
+  await taken;
+  assert.equal(in_use, 1);
+  assert.equal((await storedIds(busy)).length, 2);
+  assert.equal((await storedIds(other)).length, 3);
+});
+
+test("a webhook that may concern one account only stores nothing for another, whose number is still found", async () => {
+  const { busy, other, numbers } = await makeNeighbors();
+  const receiver = openWebhookReceiver(api.app);
+  await receiver.take("whatsapp", hookOf(numbers), busy.account_id);
+  assert.deepEqual([(await storedIds(busy)).length, (await storedIds(other)).length], [2, 1]);
+  await receiver.take("whatsapp", hookOf(numbers));
+  assert.deepEqual([(await storedIds(busy)).length, (await storedIds(other)).length], [3, 2]);
+});
+
+test("the unknown numbers of a webhook are logged in one line, and not again a moment later", async (t) => {
+  const now_ms = performance.now();
+  t.mock.method(performance, "now", () => now_ms);
+  const lines: unknown[] = [];
+  const log = Object.assign(Object.create(api.app.log) as typeof api.app.log, {
+    warn: ({ count }: { count: number }) => void lines.push(count),
+  });
+  const receiver = openWebhookReceiver({ ...api.app, log });
+  const unknown = unknownNumbers(3);
+  await receiver.take("whatsapp", hookOf(unknown));
+  await receiver.take("whatsapp", hookOf([...unknown, ...unknownNumbers(2)]));
+  await receiver.take("whatsapp", hookOf(unknown));
+  assert.deepEqual(lines, [3, 2]);
+});
 
 /** A body with as many changes. */
 function sentHooks(of: TestChatNumber, count: number): string {

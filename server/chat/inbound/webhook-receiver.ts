@@ -36,7 +36,8 @@ export function openWebhookReceiver(
       if (ignored > 0) count("ignored", ignored);
       const routed: RoutedPiece[] = [];
       let isFrozen = false;
-      for (const { route, pieces: own } of await findRoutes(routes, driver, pieces)) {
+      const groups = await findRoutes(routes, driver, pieces, only_account_id);
+      for (const { route, pieces: own } of groups) {
         const isOthers = only_account_id !== null && route?.account_id !== only_account_id;
         if (!route || isOthers) count("unknown", own.length);
         else if (route.frozen) isFrozen = true;
@@ -53,17 +54,16 @@ export function openWebhookReceiver(
   };
 }
 
-/** Returns the pieces by their routes; asks once for each, however many changes a body has. */
+/** Returns the pieces by their routes; asks once for all, however many changes a body has. */
 async function findRoutes(
   routes: ChatRoutes,
   driver: ChatDriverName,
   pieces: readonly WebhookPiece[],
+  only_account_id: number | null,
 ) {
   const groups = Map.groupBy(pieces, ({ kind, provider_id }) => `${kind}:${provider_id}`);
-  return Promise.all(
-    Array.from(groups.values(), async (own) => ({
-      route: await routes.find(driver, own[0]!),
-      pieces: own,
-    })),
-  );
+  const by_id = [...groups.values()];
+  const ids = by_id.map((own) => own[0]!);
+  const found = await routes.find(driver, ids, only_account_id);
+  return by_id.map((own, i) => ({ route: found[i] ?? null, pieces: own }));
 }
