@@ -5,8 +5,7 @@ import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
 import { openAddressList } from "../../lib/addresses/address-list.ts";
 import { statement } from "../../lib/database/database.ts";
-import { unavailable } from "../../lib/errors.ts";
-import { openShares } from "../../lib/shares.ts";
+import { openStrangerLookups } from "../../lib/stranger-lookups.ts";
 import type { Caller } from "../caller.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { openLastUses } from "./internal/last-uses.ts";
@@ -27,14 +26,6 @@ const fresh_ms = 5_000;
 /** A session ends after this long without use. */
 export const session_idle_ms_max = 12 * 3_600_000;
 const entries_max = 20_000;
-/**
- * Anyone can send unknown tokens, so these get few connections and a queue that ends in 503. The addresses
- * alternate: a flood from some delays the new tokens of another by a few look-ups.
- */
-const unknown_lookups_max = 2;
-const lookups_of_address_max = 1;
-const waiting_of_address_max = 100;
-const strangers_max = 10_000;
 
 type Entry = {
   readonly caller: Caller;
@@ -45,30 +36,11 @@ type Entry = {
   readonly read_at_ms: number;
 };
 
-/** Returns a function that runs the look-ups of unknown tokens, each from an address. */
-function openStrangers() {
-  const lookups = openShares<string>(
-    unknown_lookups_max,
-    lookups_of_address_max,
-    waiting_of_address_max,
-  );
-  let strangers = 0;
-  return async <Answer>(address: string, work: () => Promise<Answer>): Promise<Answer> => {
-    if (strangers >= strangers_max) throw unavailable(new Error("too many unknown tokens wait"));
-    strangers++;
-    try {
-      return await lookups.use(address, work);
-    } finally {
-      strangers--;
-    }
-  };
-}
-
 /** Opens a directory that caches the callers of the `max` most recently used tokens. */
 export function openTokenDirectory(app: App, max = entries_max): TokenDirectory {
   const entries = new LRUCache<string, Entry>({ max });
   const reads = new Map<string, Promise<Entry | null>>();
-  const lookUp = openStrangers();
+  const lookUp = openStrangerLookups("tokens");
   const lastUses = openLastUses(app.db);
 
   app.notifications.on("token", (subject) => {

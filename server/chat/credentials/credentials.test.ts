@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
+import pg from "pg";
 import {
   makeAccount,
   makeCredits,
@@ -28,6 +29,7 @@ import { openMetaAccess, type MetaAccess } from "../../drivers/chat/meta/open-me
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
 import { default_settings } from "../../worker.ts";
 import { openSenders } from "../sender/send-campaigns.ts";
+import { openWebhookGuards } from "./webhook-guards.ts";
 
 /** A provider that records which token asked for what. */
 const asked: { token: string; path: string }[] = [];
@@ -184,6 +186,46 @@ test("webhooks of an account's own Meta app are checked with its secret and reac
   assert.equal((await subscribe(hook, verify)).text, "7");
   assert.equal((await subscribe(hook, verify_token)).status, 403);
   assert.equal((await subscribe(nowhere, verify)).status, 404);
+});
+
+test("requests for the webhooks of unknown accounts use two connections, one for each address, and delay no known account", async (t) => {
+  const own = await newTenant();
+  const { account_id } = own.account;
+  await set(own.account, { access_token: "t", app_secret: "s", verify_token: "v" });
+  const guards = openWebhookGuards(api.app);
+  assert.ok(await guards.find(account_id, () => "192.0.2.1"));
+  const outdated_ms = performance.now() + 5_000;
+  t.mock.method(performance, "now", () => outdated_ms);
+  const locker = new pg.Client({ connectionString: api.database_url });
+  await locker.connect();
+  const waiting = async () => {
+    const { rows } = await locker.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_locks
+       where not granted and relation = 'whatsapp_credentials'::regclass
+         and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return rows[0]!.waiting;
+  };
+  const { pool } = api.app.db;
+  const inUse = () => pool.totalCount - pool.idleCount + pool.waitingCount;
+  try {
+    await locker.query("begin; lock table whatsapp_credentials in access exclusive mode");
+    const from = (address: string) =>
+      Array.from({ length: 50 }, (_, n) => guards.find(account_id + 1_000_000 + n, () => address));
+    const flood = from("198.51.100.7");
+    await eventually(async () => (await waiting()) >= 1);
+    assert.equal(inUse(), 1);
+    flood.push(...["203.0.113.9", "203.0.113.10"].flatMap(from));
+    await eventually(async () => (await waiting()) >= 2);
+    assert.equal(inUse(), 2);
+    const known = guards.find(account_id, () => "198.51.100.7");
+    await eventually(async () => (await waiting()) === 3);
+    await locker.query("commit");
+    assert.ok(await known);
+    assert.ok((await Promise.all(flood)).every((guard) => guard === null));
+  } finally {
+    await locker.end();
+  }
 });
 
 test("only operators set a credential, its secrets are sealed and never shown, and two trails record it", async () => {

@@ -53,7 +53,7 @@ export const providerHookRoutes = [
     query: challenge_query,
     success: { 200: { contentType: "text/plain" } },
     handle: async ({ app, query, request, reply }) =>
-      answerChallenge(await guardOf(app, accountOf(request)), query, reply),
+      answerChallenge(await guardOf(app, request), query, reply),
   }),
   publicRoute({
     method: "POST",
@@ -62,14 +62,12 @@ export const providerHookRoutes = [
     summary: "Receive a webhook that an account's own Meta app signed",
     tag,
     params: ownParams,
-    before_body: async (app, request) => void (await guardOf(app, accountOf(request))),
+    before_body: async (app, request) => void (await guardOf(app, request)),
     raw_body: true,
     body_bytes_max: hook_bytes_max,
     success: { 200: Type.Object({ status: Type.Literal("ok") }) },
-    handle: async ({ app, request }) => {
-      const account_id = accountOf(request);
-      return takeWebhook(app, request, await guardOf(app, account_id), account_id);
-    },
+    handle: async ({ app, request }) =>
+      takeWebhook(app, request, await guardOf(app, request), accountOf(request)),
   }),
 ];
 
@@ -106,9 +104,9 @@ function accountOf({ params }: FastifyRequest): number {
   return knownId(Number((params as { account_id?: unknown }).account_id));
 }
 
-/** Returns the guard of the account's own Meta app; 404 if it has none. */
-async function guardOf(app: ApiApp, account_id: number): Promise<WebhookGuard> {
-  const guard = await app.webhookGuards.find(account_id);
+/** Returns the guard of the own Meta app of the account in the path; 404 if it has none. */
+async function guardOf(app: ApiApp, request: FastifyRequest): Promise<WebhookGuard> {
+  const guard = await app.webhookGuards.find(accountOf(request), () => request.ip);
   if (!guard) throw notFound();
   return guard;
 }
