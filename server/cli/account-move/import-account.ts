@@ -113,9 +113,14 @@ export async function importAccount(db: Database, given: Import): Promise<Import
     for (const table of header.tables) {
       const target = await targetOf(slowly, table, given.places);
       const copy = `copy ${target.copied} (${columnList(table.columns)}) from stdin`;
-      await copyLines(client, copy, readTable(records, table), statement_seconds);
+      const copied = await copyLines(client, copy, readTable(records, table), statement_seconds);
+      requireRows(table, copied, "are in the file");
       await target.finish();
-      await requireRows(slowly, account_id, table);
+      requireRows(
+        table,
+        await countRows(slowly, account_id, table),
+        `belong to account ${account_id} now`,
+      );
     }
     await refuseMore(records);
     await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets);
@@ -169,23 +174,37 @@ async function targetOf(client: Client, table: TableHeader, places: Places): Pro
   };
 }
 
-/** Throws ArchiveError unless the table has the account's rows, and nothing was stored for another account. */
-async function requireRows(client: Client, account_id: number, table: TableHeader): Promise<void> {
+/** Throws ArchiveError unless the rows are as many as were exported. */
+function requireRows({ name, rows }: TableHeader, count: number, verb: string): void {
+  if (count === rows) return;
+  throw new ArchiveError(`${count} rows of ${name} ${verb}, and ${rows} were exported`);
+}
+
+/** Counts the account's rows. If all that were copied are the account's, none is stored for another account. */
+async function countRows(client: Client, account_id: number, { name }: TableHeader) {
   const { rows } = await client.query<{ count: string }>(
-    `select count(*)::text as count from ${table.name} where account_id = $1`,
+    `select count(*)::text as count from ${name} where account_id = $1`,
     [account_id],
   );
-  if (Number(rows[0]!.count) === table.rows) return;
-  throw new ArchiveError(
-    `${rows[0]!.count} rows of ${table.name} belong to account ${account_id} now, and ${table.rows} were exported`,
-  );
+  return Number(rows[0]!.count);
 }
 
 /** Beyond what other accounts may draw between the two steps: the identity is never set back. */
 const ids_margin = 1_000;
+/** Half of the integers that a number of JSON represents exactly: as many are left for new rows. */
+const last_id_max = 2 ** 52;
 
-/** Sets each identity past the IDs that the other installation has given: new rows are the last of their lists. */
-async function advanceIds(client: Client, { last_ids }: ArchiveHeader): Promise<void> {
+/**
+ * Sets each identity past the IDs that the other installation has given: new rows are the last of their lists. Throws
+ * ArchiveError if the file names another table or an ID out of range.
+ */
+async function advanceIds(client: Client, { last_ids, tables }: ArchiveHeader): Promise<void> {
+  const with_ids = new Set(
+    tables.filter(({ columns }) => columns.includes("id")).map(({ name }) => name),
+  );
+  for (const [table, id] of Object.entries(last_ids))
+    if (!with_ids.has(table) || !Number.isSafeInteger(id) || id < 0 || id > last_id_max)
+      throw new ArchiveError(`The file contains an invalid last ID of the table ${table}`);
   const { rows } = await client.query<{ table: string; sequence: string; last: string }>(
     `select t.name as table, pg_get_serial_sequence(t.name, 'id') as sequence, coalesce(s.last_value, 0)::text as last
      from unnest($1::text[]) t (name)

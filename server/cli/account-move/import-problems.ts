@@ -40,6 +40,8 @@ async function schemaProblems(client: Client, header: ArchiveHeader): Promise<st
   const columns = await readColumns(client, names);
   const isSame =
     header.tables.length === names.length &&
+    // A table that occurs twice would hide rows of another account from the count of rows.
+    new Set(header.tables.map(({ name }) => name)).size === names.length &&
     header.tables.every(
       ({ name, columns: of }) => columns.get(name)?.toSorted().join() === of.toSorted().join(),
     );

@@ -5,14 +5,14 @@ import { from as copyFrom } from "pg-copy-streams";
 
 /**
  * Stores lines in text format by one COPY … FROM STDIN, which may take `seconds_max` and uses the connection
- * exclusively. After any error, the caller must roll back.
+ * exclusively. Returns the number of rows that PostgreSQL stored. After any error, the caller must roll back.
  */
 export async function copyLines(
   client: pg.PoolClient,
   copy_sql: string,
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   seconds_max: number,
-): Promise<void> {
+): Promise<number> {
   const stream = copyFrom(copy_sql);
   // A large file takes far longer than the pool's query timeout.
   stream.query_timeout = seconds_max * 1_000;
@@ -27,6 +27,7 @@ export async function copyLines(
     if (failures.length > 0) throw failures[0]!;
     stream.end();
     await finished(stream);
+    return stream.rowCount;
   } finally {
     // Makes the server undo the COPY, and waits until the connection is usable again.
     if (!stream.writableFinished && failures.length === 0) {
