@@ -240,6 +240,29 @@ test("a frequency cap that is reported later is retried a day after, three times
   await checkInvariants();
 });
 
+test("a failure that is reported after the recipient was erased is final, and refunded", async (t) => {
+  await open(t);
+  const id = await campaignOf(2);
+  await send(2);
+  const [erased] = await recipientsOf(id);
+  // As an erasure does, which keeps the state.
+  await api.app.db.query
+    .updateTable("chat_recipients")
+    .set({ phone: "", bsuid: null, variables: null, provider_message_id: `erased.${id}.1` })
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", id)
+    .where("id", "=", erased!.id)
+    .execute();
+  await report(sent, "failed", 131049);
+  const states = (await recipientsOf(id)).map(({ state, error }) => [state, error]);
+  assert.deepEqual(states, [
+    ["undelivered", "frequency_capped"],
+    ["deferred", "frequency_capped"],
+  ]);
+  assert.equal(await available(), 999);
+  await checkInvariants();
+});
+
 test("a failure after which a device may have the message is final, and refunded", async (t) => {
   await open(t);
   const id = await campaignOf(3);

@@ -20,6 +20,7 @@ import {
 /** A recipient whose message a status reports as failed, before the status is applied. */
 type FailedRecipient = Dispatch & {
   readonly state: RecipientState;
+  /** Or the user ID; empty after an erasure, which does not wait for delivery statuses. */
   readonly phone: string;
   readonly template_id: number | null;
   readonly chat_number_id: number;
@@ -61,7 +62,8 @@ export async function openFailureDecisions(
           ),
         );
       const { error, recipient_side = false } = action;
-      if (action.state !== "deferred" || wasSent)
+      const isErased = recipient?.phone === "";
+      if (action.state !== "deferred" || wasSent || isErased)
         return { state: "undelivered", error, recipient_side };
       const due_at = new Date(now.getTime() + action.after_ms);
       return { state: "deferred", error, recipient_side, due_at };
