@@ -23,6 +23,8 @@ begin
       and case when p_outcomes is not null then c.disposition = any (p_outcomes)
         else r.state <> 'machine' and (r.call_id is null
           or c.disposition in ('busy', 'no_answer', 'congestion', 'unreachable', 'failed')) end
+      -- Not erased.
+      and r.phone <> ''
     order by r.id
     for no key update of r);
   if cardinality(v_ids) = 0 then return 0; end if;

@@ -260,3 +260,24 @@ test("a campaign does not end while a retry makes its recipients due again", asy
   );
   assert.deepEqual(rows, [{ state: "running" }]);
 });
+
+test("an erased recipient is not called again", async () => {
+  const account = await makeAccount(api.app);
+  const made = await makeCompleted(account, [
+    ["busy", "busy"],
+    ["busy", "busy"],
+    ["failed", null],
+  ]);
+  // As an erasure does, which keeps the state.
+  await api.app.db.query
+    .updateTable("voice_recipients")
+    .set({ number: "", phone: "", variables: null })
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", made.id)
+    .where("id", "in", [1, 3])
+    .execute();
+  const retried = await retry(account, made.id);
+  assert.equal(retried.body.retried, 1, retried.text);
+  const states = (await rowsOf(account, made.id)).map(({ state }) => state);
+  assert.deepEqual(states, ["busy", "waiting", "failed"]);
+});
