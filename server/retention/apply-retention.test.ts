@@ -516,6 +516,38 @@ test("deletes expired entries of the audit trail in small steps, and keeps newer
   assert.equal(await rowsOf("audit_entries", other), 2_200);
 });
 
+test("keeps the audit entries of freezes and moves, deletes those between them, and does not read kept ones again", async () => {
+  const mine = await account({ audit_days: 400 });
+  const { account_id } = mine;
+  const { pool } = api.app.db;
+  await pool.query("delete from audit_entries where account_id = $1", [account_id]);
+  const kept = ["account.frozen", "account.exported", "account.imported"];
+  // More kept ones in a row than a batch has.
+  for (const [action, n] of [...kept.map((a) => [a, 600]), ["lead.updated", 1_100]])
+    await pool.query(
+      `insert into audit_entries (account_id, at, request_id, action)
+       select $1, $2, 'req', $3 from generate_series(1, $4)`,
+      [account_id, daysAgo(401), action, n],
+    );
+  const batches: number[] = [];
+  for (let i = 0; i < 4; i++) batches.push(await applyRetention(api.app, never));
+  assert.deepEqual(batches, [0, 200, 900, 0]);
+  const { rows } = await pool.query(
+    "select action, count(*)::int as n from audit_entries where account_id = $1 group by 1 order by 1",
+    [account_id],
+  );
+  assert.deepEqual(
+    rows,
+    kept.toSorted().map((action) => ({ action, n: 600 })),
+  );
+  const due = "retention_due_at > $1";
+  const later = await pool.query(`select from accounts where account_id = $2 and ${due}`, [
+    api.clock.now(),
+    account_id,
+  ]);
+  assert.equal(later.rows.length, 1, "the account is not due at once");
+});
+
 /** Reserves call credit, captures all but one of it one by one, and releases that. */
 async function spendCall({ account_id }: TestAccount, amount: number): Promise<void> {
   const { db, clock } = api.app;
