@@ -10,6 +10,9 @@ export async function notesOf(client: Client, header: ArchiveHeader): Promise<st
   const recordings = await count(
     "select count(*)::text as count from calls where account_id = $1 and recording_state = 'ready'",
   );
+  const messages = await count(
+    "select count(*)::text as count from call_messages where account_id = $1 and state = 'ready'",
+  );
   const shared = await count(
     `select count(*)::text as count from chat_numbers where account_id = $1 and driver = 'whatsapp'
        and not exists (select from whatsapp_credentials w where w.account_id = $1)`,
@@ -23,7 +26,8 @@ export async function notesOf(client: Client, header: ArchiveHeader): Promise<st
     header.frozen ? "" : "The account is active: this file can only be used with import --dry-run.",
     operator_settings.features.includes("operator") &&
       "The feature operator does not move: import --operator keeps it.",
-    recordings > 0 && `${recordings} call recordings stay on their nodes: copy the files yourself.`,
+    recordings + messages > 0 &&
+      `${recordings} recordings of calls and ${messages} of callers' messages stay on their nodes: copy the files yourself.`,
     nodes.length > 0 && `Nodes to name at import (--nodes): ${named(nodes)}.`,
     trunks.length > 0 && `Trunks to name at import (--trunks): ${named(trunks)}.`,
     phone_numbers.length > 0 &&

@@ -31,6 +31,7 @@ import { fillAccount, type Filled } from "../../../test/support/fill-account.ts"
 import { scratchFolder } from "../../../test/support/scratch-folder.ts";
 import { test_secret_key } from "../../../test/support/secrets.ts";
 import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 import { openSecrets } from "../../lib/secrets/secrets.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
 import { runCommandLine, type Ended } from "../run-command-line.ts";
@@ -377,6 +378,25 @@ test("a repeated import, a wrong passphrase, and a truncated or changed file are
   const again = await run(target, ["account", "import", file]);
   assert.match(again.stderr, /exists here/);
   assert.deepEqual(await countOfAll(target), stored_counts);
+});
+
+test("an export counts the recordings of calls and of callers' messages that stay on their nodes", async () => {
+  const account = await makeAccount(source.app);
+  const campaign = await makeVoiceCampaign(source.app, account, { recipients: [{}, {}] });
+  const messages = (["ready", "ready", "failed"] as const).map((state) => ({
+    recording: unique("message"),
+    node: "ask",
+    state,
+  }));
+  await makeVoiceCall(source.app, account, campaign, { call: { recording_state: "ready" } });
+  await makeVoiceCall(source.app, account, campaign, { recipient_id: 2, messages });
+  const file = join(folder, unique("export"));
+  const ended = await run(source, ["account", "export", String(account.account_id), file]);
+  assert.equal(ended.code, 0, ended.stderr);
+  assert.match(
+    ended.stdout,
+    /1 recordings of calls and 2 of callers' messages stay on their nodes/,
+  );
 });
 
 test("a dry run reports everything at once, and an account that was active is not imported", async () => {
