@@ -1,5 +1,5 @@
--- Deletes calls that ended before p_before and whose recordings are deleted, with all their rows: at most
--- p_rows_max rows. A click-to-call is deleted when its last attempt can be. A backlog is deleted from the position where the
+-- Deletes calls that ended before p_before and whose recordings are deleted, with all their rows, and the copies of
+-- what was said and pressed on their leads' timelines: at most p_rows_max rows. A click-to-call is deleted when its last attempt can be. A backlog is deleted from the position where the
 -- last batch ended; calls that were skipped before it are found when the next backlog is looked for. The caller has locked
 -- the account.
 -- Sorting is off: a plan made for a table without statistics would read all remaining rows in each batch. The
@@ -18,6 +18,8 @@ declare
   v_id bigint;
   v_ids bigint[];
   v_campaigns bigint[];
+  v_lead bigint;
+  v_leads bigint[] := '{}';
   v_found int;
   v_from timestamptz;
   v_last timestamptz;
@@ -63,7 +65,17 @@ begin
 
   -- The CRM may be recording the outcome of one.
   foreach v_id in array v_ids loop
-    perform from calls c where c.account_id = p_account_id and c.id = v_id for update;
+    select c.lead_id into v_lead from calls c where c.account_id = p_account_id and c.id = v_id for update;
+    if v_lead is not null and v_lead <> all (v_leads) then
+      v_leads := v_leads || v_lead;
+    end if;
+  end loop;
+  -- The outcomes stay on the leads' timelines. Once for each lead, because each of its calls would read all its entries.
+  foreach v_lead in array v_leads loop
+    update lead_timeline t
+      set data = (t.data::jsonb - array['keys', 'collected', 'transcript', 'recordingUrl'])::json
+      where t.account_id = p_account_id and t.lead_id = v_lead and t.kind = 'call'
+        and t.data ->> 'callId' = any (v_ids::text[]);
   end loop;
   -- One by one: the ids may be far apart, and with a list of ids PostgreSQL before 17 may read all that the
   -- account has.

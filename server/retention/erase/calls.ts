@@ -104,7 +104,7 @@ const eraseAsCustomer = statement("select erase_calls($1, $2::bigint[], $3, $4)"
 
 /**
  * Empties the agent's side of ended calls where it is the person's phone; the customer's side stays, but for what
- * was recorded and transcribed if the person was on the call.
+ * was recorded and transcribed, also on a lead's timeline, if the person was on the call.
  */
 const eraseAsAgent = statement(`
   with legs as materialized (
@@ -112,10 +112,10 @@ const eraseAsAgent = statement(`
     where l.account_id = $1 and l.call_id = any ($2::bigint[]) and l.role <> 'customer'
       and l.number = any ($3::text[])
   ), theirs as materialized (
-    select c.id, c.campaign_id, c.from_number = any ($3::text[]) as is_theirs from calls c
+    select c.id, c.campaign_id, c.lead_id, c.from_number = any ($3::text[]) as is_theirs from calls c
     where c.account_id = $1 and c.id = any ($2::bigint[])
   ), present as materialized (
-    select t.id from theirs t
+    select t.id, t.lead_id from theirs t
     where t.is_theirs or t.id in (select g.call_id from legs g where g.answered_at is not null)
   ), emptied as (
     update calls c set from_number = '' from theirs t where c.account_id = $1 and c.id = t.id and t.is_theirs
@@ -126,6 +126,9 @@ const eraseAsAgent = statement(`
     update call_legs l set number = '' from legs g where l.account_id = $1 and l.call_id = g.call_id and l.id = g.id
   ), said as (
     delete from call_transcripts s using present t where s.account_id = $1 and s.call_id = t.id
+  ), copied as (
+    update lead_timeline e set data = (e.data::jsonb - array['transcript', 'recordingUrl'])::json from present t
+    where e.account_id = $1 and e.lead_id = t.lead_id and e.kind = 'call' and e.data ->> 'callId' = t.id::text
   ), recorded as (
     insert into erasure_records (account_id, erasure_id, record_id, kind)
     select $1, $5, t.id, 'agent_call' from present t on conflict do nothing

@@ -1,0 +1,105 @@
+// What a call's entry on its lead's timeline keeps after the call or an agent's part of it was deleted.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { relay } from "../../test/support/callback-factory.ts";
+import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
+import { recordCallOutcome } from "../crm/leads/record-call-outcome.ts";
+import { workJobs } from "../engine/work-jobs.ts";
+import { applyRetention } from "./apply-retention.ts";
+import { erasePerson } from "./erase-person.ts";
+
+const agent = "9876543210";
+const day_ms = 86_400_000;
+const never = new AbortController().signal;
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+  api.clock.set("2026-03-01T10:00:00Z");
+});
+after(() => api.close());
+
+type Entry = { kind: string; data: Record<string, unknown> };
+const contents = ["transcript", "keys", "collected", "recordingUrl"] as const;
+
+/** Two calls of one recipient that ended on these days, on the timeline of one lead. */
+async function openFixture(days: readonly [number, number]) {
+  const account = await makeAccount(api.app);
+  const { account_id, workspace_id } = account;
+  const campaign = await makeVoiceCampaign(api.app, account, {
+    campaign: { call_type: "ai_bot", crm_workspace_id: workspace_id },
+  });
+  // Without a lead, before those with one.
+  await makeVoiceCall(api.app, account, campaign);
+  const calls: number[] = [];
+  for (const [i, day] of days.entries()) {
+    const call_id = await makeVoiceCall(api.app, account, campaign, {
+      call: {
+        attempt: i + 1,
+        ended_at: new Date(api.clock.now().getTime() + day * day_ms),
+        dtmf: "12",
+        collected: JSON.stringify({ city: "Pune" }),
+        recording_state: "recording",
+      },
+      said: [{ who: "caller", text: "Hello" }],
+    });
+    await recordCallOutcome(api.app, { account_id, payload: { call_id, workspace_id } });
+    calls.push(call_id);
+  }
+  await query(account, "update calls set recording_state = 'deleted' where account_id = $1");
+  return { account, calls };
+}
+
+const query = async ({ account_id }: TestAccount, text: string, ...more: unknown[]) =>
+  (await api.app.db.pool.query(text, [account_id, ...more])).rows as Record<string, unknown>[];
+
+/** For each call on the lead's timeline, the contents that its entry has. */
+async function contentsOf(account: TestAccount) {
+  const { token, workspace_id } = account;
+  const [lead] = await query(account, "select id from leads where account_id = $1");
+  const path = `/api/v1/crm/workspaces/${workspace_id}/leads/${lead!["id"] as number}/timeline`;
+  const { body } = await api.send("GET", path, { token });
+  return (body.data as Entry[])
+    .toReversed()
+    .filter(({ kind }) => kind === "call")
+    .map(({ data }) => [data["callId"], data["outcome"], contents.filter((key) => key in data)]);
+}
+
+test("a call that calls_days deletes leaves its outcome on the lead's timeline, and nothing that was said or pressed", async () => {
+  const { account, calls } = await openFixture([0, 5]);
+  const all = calls.map((call) => [call, "answered", [...contents]]);
+  assert.deepEqual(await contentsOf(account), all);
+  const answer = await api.send("PATCH", "/api/v1/account", {
+    token: account.token,
+    json: { retention: { events_days: null, calls_days: 30 } },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  api.clock.advance(31 * day_ms);
+  while ((await applyRetention(api.app, never)) > 0);
+  const left = await query(account, "select id from calls where account_id = $1");
+  assert.deepEqual(left, [{ id: calls[1] }]);
+  assert.deepEqual(await contentsOf(account), [[calls[0], "answered", []], all[1]]);
+});
+
+test("the erasure of an agent removes the transcript and the recording of the agent's calls from their leads' timelines", async () => {
+  const { account, calls } = await openFixture([0, 0]);
+  const leg = `insert into call_legs (account_id, call_id, id, role, number, on_trunk, state, status, initiated_at, answered_at)
+    values ($1, $2, 1, 'agent', $3, true, 'ended', 'completed', $4, $5)`;
+  const now = api.clock.now();
+  await query(account, leg, calls[0], `91${agent}`, now, now);
+  // Of this one, the agent's phone only rang.
+  await query(account, leg, calls[1], `91${agent}`, now, null);
+  const asked = await api.send("POST", "/api/v1/erasures", {
+    token: account.token,
+    json: { phone_number: agent },
+  });
+  assert.equal(asked.status, 202, asked.text);
+  await relay(api.app);
+  while ((await workJobs(api.app, { "retention.erase_person": erasePerson }, never)) > 0);
+  assert.deepEqual(await contentsOf(account), [
+    [calls[0], "answered", ["keys", "collected"]],
+    [calls[1], "answered", [...contents]],
+  ]);
+});
