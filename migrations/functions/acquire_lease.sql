@@ -1,6 +1,6 @@
 -- Acquires the lease if it is free or expired and returns the new fencing token, else null. Never waits:
 -- while a holder's transaction has the row locked, it keeps the lease, even past its expiry. A new row's tokens
--- begin at the time in milliseconds, above those of a row that was deleted (purge-leases.ts). A frozen account's leases
+-- begin at the time in milliseconds, above those of a row that was deleted (database-upkeep.ts). A frozen account's leases
 -- are not given out.
 create or replace function acquire_lease(
   p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int

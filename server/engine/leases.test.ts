@@ -12,7 +12,7 @@ import { openDatabase } from "../lib/database/database.ts";
 import { openLog } from "../lib/log.ts";
 import type { App } from "./app.ts";
 import { openNotifications } from "./notifications.ts";
-import { purgeLeases } from "./purge-leases.ts";
+import { purgeLeases } from "./database-upkeep.ts";
 import { acquireLease, isLeaseLost, type Lease, type LeaseTimes } from "./leases.ts";
 import { localOutgoing } from "../../test/support/local-outgoing.ts";
 import { toneSpeech } from "../../test/support/tone-speech.ts";

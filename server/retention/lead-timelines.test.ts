@@ -67,7 +67,7 @@ async function contentsOf(account: TestAccount) {
     .map(({ data }) => [data["callId"], data["outcome"], contents.filter((key) => key in data)]);
 }
 
-test("a call that calls_days deletes leaves its outcome on the lead's timeline, and nothing that was said or pressed", async () => {
+test("of a call that calls_days deletes, the lead's timeline keeps the outcome, and nothing that was said or pressed", async () => {
   const { account, calls } = await openFixture([0, 5]);
   const all = calls.map((call) => [call, "answered", [...contents]]);
   assert.deepEqual(await contentsOf(account), all);

@@ -4,7 +4,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simp
 import { isIP } from "node:net";
 import type { App } from "../../engine/app.ts";
 import { addressGroup } from "../../lib/addresses/address-group.ts";
-import { statement, type Tx } from "../../lib/database/database.ts";
+import { statement } from "../../lib/database/database.ts";
 import { invalidField, notFound, Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client, type UserActor } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";

@@ -28,7 +28,7 @@ async function derive(
   );
 }
 
-/** Returns the text to store. The addresses of clients take turns; 503 if too many of one address wait. */
+/** Returns the text to store. The addresses of clients alternate; 503 if too many of one address wait. */
 export async function hashPassword(password: string, address: string | undefined): Promise<string> {
   const nonce = randomBytes(16);
   const tag = await derive(password, address, nonce, { memory: memory_kib, passes, parallelism });

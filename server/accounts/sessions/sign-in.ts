@@ -66,8 +66,8 @@ export async function signIn(
   const cookie = await app.db.query.transaction().execute(async (tx) => {
     await holdUser(tx, chosen);
     await requireUnchanged(tx, chosen);
-    const { account_id, user_id } = chosen;
-    return createSession(tx, { account_id, user_id, ...client }, now);
+    const { user_id } = chosen;
+    return createSession(tx, { account_id: chosen.account_id, user_id, ...client }, now);
   });
   return { cookie, account: accountOf(chosen) };
 }

@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 import type { App } from "../../engine/app.ts";
 import { openAddressList } from "../../lib/addresses/address-list.ts";
 import { statement } from "../../lib/database/database.ts";
-import { openStrangerLookups } from "../../lib/stranger-lookups.ts";
+import { openStrangerLookups } from "../../lib/addresses/stranger-lookups.ts";
 import type { Caller } from "../caller.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { openLastUses } from "./internal/last-uses.ts";

@@ -81,7 +81,7 @@ export function guard(
 }
 
 /**
- * Makes these checks of a write again and sets its caller anew: its body may have come long after its token was checked, and
+ * Makes these checks of a write and sets its caller again: its body may have come long after its token was checked, and
  * the caller may have another role by now, or the account be frozen. What is known of the token is at most five seconds old,
  * which an export waits for (drain-account.ts).
  */

@@ -5,7 +5,7 @@ import type { WebhookGuard } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { statement } from "../../lib/database/database.ts";
-import { openStrangerLookups } from "../../lib/stranger-lookups.ts";
+import { openStrangerLookups } from "../../lib/addresses/stranger-lookups.ts";
 import { credentialPlace } from "./internal/credential-place.ts";
 
 export type WebhookGuards = {

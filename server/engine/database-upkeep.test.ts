@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { makeAccount } from "../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
-import { analyzeNewTables } from "./analyze-new-tables.ts";
+import { analyzeNewTables } from "./database-upkeep.ts";
 
 let api: TestApi;
 before(async () => {
@@ -19,7 +19,7 @@ test("a lead of a fresh database reads no other contacts, however many were crea
      select $1, $2, '98' || n, '+9198' || n, 'Ada', now(), now() from generate_series(10000000, 10035000) n`,
     [account_id, workspace_id],
   );
-  // A session tells its counts when it ends its transaction, once a second.
+  // A session reports its counts once a second at most.
   await eventually(async () => (await analyzeNewTables(api.app)) > 0);
   const client = await pool.connect();
   try {

@@ -1,5 +1,5 @@
-import { unavailable } from "./errors.ts";
-import { openShares } from "./shares.ts";
+import { unavailable } from "../errors.ts";
+import { openShares } from "../shares.ts";
 
 /**
  * Anyone can send requests that need a look-up, so these get few connections and a queue that ends in 503. The addresses
