@@ -300,6 +300,25 @@ test("an account with more candidates than places hides no other account", async
   await pool.stop();
 });
 
+test("candidates of an account beyond its places alternate with the others, however busy these are", async () => {
+  const waiting = new Set(candidates(7, 1, 3));
+  const pool = fixture({
+    // Behind those that wait, as an endpoint that has just been worked for.
+    findDue: ({ all }) => (all.includes(7) ? [] : [...waiting]),
+    limits: { account_workers: 2, account_worker_ms: 0 },
+  });
+  await eventually(async () => {
+    await pool.startDue();
+    const running = [...waiting].filter(({ id }) => pool.workers.has(`7:${id}`));
+    for (const candidate of running) {
+      waiting.delete(candidate);
+      waiting.add(candidate);
+    }
+    return new Set(pool.started).size === 3;
+  });
+  await pool.stop();
+});
+
 test("failing candidates never occupy all places of their account", async () => {
   const failing = candidates(1, 1, 5).map((one) => ({ ...one, is_failing: true }));
   const due = [...failing, ...candidates(1, 6, 8)];

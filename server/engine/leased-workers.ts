@@ -28,6 +28,8 @@ export type PoolLimits = {
   /** Workers in this process; the other candidates are left to other processes. */
   readonly workers?: number;
   readonly account_workers?: number;
+  /** A worker of an account that has all its places ends after this time, so that another candidate gets the place. */
+  readonly account_worker_ms?: number;
   /** Workers of an account for failing resources. */
   readonly account_failing_workers?: number;
 };
@@ -80,6 +82,7 @@ const unwanted_ms = 60_000;
 
 type Running<Handle> = {
   readonly account_id: number;
+  readonly started_ms: number;
   readonly stopping: AbortController;
   done: Promise<void>;
   handle: Handle | null;
@@ -137,6 +140,7 @@ export function openLeasedWorkers<Handle extends WorkerHandle>(
       }
       waiting = still;
       giveBack();
+      workers.endOldestOfFull();
       return 0;
     },
     handlesOf: workers.handlesOf,
@@ -153,6 +157,7 @@ function openWorkers<Handle extends WorkerHandle>(
   options: PoolOptions<Handle>,
 ) {
   const { workers = Infinity, account_workers, account_failing_workers } = options.limits ?? {};
+  const { account_worker_ms = Infinity } = options.limits ?? {};
   const running = new Map<string, Running<Handle>>();
   const all = openAccountPlaces(account_workers);
   const failing = openAccountPlaces(account_failing_workers);
@@ -179,13 +184,8 @@ function openWorkers<Handle extends WorkerHandle>(
       const places = is_failing ? [all, failing] : [all];
       if (isFull() || places.some((place) => place.isFull(account_id))) return false;
       for (const place of places) place.add(account_id, 1);
-      const stopping = new AbortController();
-      const entry: Running<Handle> = {
-        account_id,
-        stopping,
-        done: Promise.resolve(),
-        handle: null,
-      };
+      const entry = openRunning<Handle>(account_id);
+      const { stopping } = entry;
       running.set(key, entry);
       const onOpen = (handle: Handle) => {
         entry.handle = handle;
@@ -200,12 +200,15 @@ function openWorkers<Handle extends WorkerHandle>(
     },
     /** Ends up to `count` movable workers and returns their keys. */
     endNewest(count: number): string[] {
-      const movable = [...running].filter(
-        ([, { stopping, handle }]) => !stopping.signal.aborted && (handle?.isMovable?.() ?? true),
-      );
-      const newest = movable.slice(-count);
+      const newest = movableOf(running).slice(-count);
       for (const [, entry] of newest) end(entry);
       return newest.map(([key]) => key);
+    },
+    /** Ends the oldest worker of each full account, if its time is over: its resource is then behind those that wait. */
+    endOldestOfFull() {
+      const until_ms = performance.now() - account_worker_ms;
+      const oldest = all.full().flatMap((account_id) => oldestOf(running, account_id) ?? []);
+      for (const entry of oldest) if (entry.started_ms <= until_ms) end(entry);
     },
     handlesOf: (accountId: number, id?: number) => handlesIn(running, accountId, id),
     async stop() {
@@ -214,6 +217,27 @@ function openWorkers<Handle extends WorkerHandle>(
       await Promise.all(Array.from(running.values(), ({ done }) => done));
     },
   };
+}
+
+function openRunning<Handle>(account_id: number): Running<Handle> {
+  const stopping = new AbortController();
+  const started_ms = performance.now();
+  return { account_id, started_ms, stopping, done: Promise.resolve(), handle: null };
+}
+
+/** Returns the workers that are not about to end and can move, the oldest first. */
+function movableOf<Handle extends WorkerHandle>(running: ReadonlyMap<string, Running<Handle>>) {
+  return [...running].filter(
+    ([, { stopping, handle }]) => !stopping.signal.aborted && (handle?.isMovable?.() ?? true),
+  );
+}
+
+/** Returns the account's oldest worker that is not about to end; none that has not begun, which would not release its lease. */
+function oldestOf<Handle>(running: ReadonlyMap<string, Running<Handle>>, accountId: number) {
+  const oldest = [...running.values()].find(
+    ({ account_id, stopping }) => account_id === accountId && !stopping.signal.aborted,
+  );
+  return oldest?.handle === null ? undefined : oldest;
 }
 
 function handlesIn<Handle>(

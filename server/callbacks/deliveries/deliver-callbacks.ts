@@ -17,6 +17,9 @@ const limits = {
   workers: 1_000,
   // More than the account's endpoint limit, so that each can have a deliverer while failing ones hang.
   account_workers: 64,
+  // Endpoints of campaigns are not limited: those beyond the places alternate with the others. Long enough that slow
+  // receivers answer in it.
+  account_worker_ms: 60_000,
   // Reserves places for an account's working endpoints, however many others fail.
   account_failing_workers: 48,
 } as const satisfies PoolLimits;
