@@ -60,6 +60,7 @@ const polls: Readonly<Record<string, string>> = {
   "server/chat/sender/send-campaigns.ts": "the senders' poll for numbers with work",
   "server/crm/lead-imports/run-lead-imports.ts": "the poll for imports",
   "server/engine/poll-work.ts": "the poll of a worker for everything that is due",
+  "server/engine/database-identity.ts": "the positions of all accounts, after a restore",
   "server/engine/database-upkeep.ts": "the poll for old leases",
   "server/engine/work-jobs.ts": "the workers' poll for due jobs",
   "server/engine/worker-share.ts": "the leases of a role, which a process shares with others",

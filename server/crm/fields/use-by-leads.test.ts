@@ -24,7 +24,11 @@ const send = async (method: string, path: string, json: object) => {
 };
 const addSource = () => send("POST", "/picklists/source/options", { label: unique("source") });
 const addField = () =>
-  send("POST", "/custom-fields", { key: unique("f").replace("-", "_"), label: "Field", type: "text" });
+  send("POST", "/custom-fields", {
+    key: unique("f").replace("-", "_"),
+    label: "Field",
+    type: "text",
+  });
 const createLead = (more: object = {}) =>
   send("POST", "/leads/create", { phone: "9876543210", ...more });
 

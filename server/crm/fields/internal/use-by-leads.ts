@@ -1,4 +1,4 @@
-// Whether leads use an option or a custom field. Looking through millions takes seconds, so it keeps nobody from writing
+// Whether leads use an option or a custom field. Looking through millions takes seconds, so it does not delay those who write
 // leads; afterwards only those that were written meanwhile are looked at under the workspace's lock.
 import { sql, type RawBuilder } from "kysely";
 import type { Database, Tx } from "../../../lib/database/database.ts";
