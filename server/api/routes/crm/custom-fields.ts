@@ -6,7 +6,7 @@ import {
   NewCustomField,
   validateNewCustomField,
 } from "../../../crm/fields/custom-field-schema.ts";
-import { deleteCustomField, lookForUseOfField } from "../../../crm/fields/delete-custom-field.ts";
+import { deleteCustomField } from "../../../crm/fields/delete-custom-field.ts";
 import { listCustomFields } from "../../../crm/fields/list-custom-fields.ts";
 import { updateCustomField } from "../../../crm/fields/update-custom-field.ts";
 import { closed, pathId } from "../../../lib/schemas.ts";
@@ -79,12 +79,9 @@ export const customFieldRoutes = [
     access: manage,
     params: closed(fieldParams),
     success: { 204: Type.Null() },
-    handle: async (context) => {
-      const { app, actor, params } = context;
-      const looked = await lookForUseOfField(app.db, actor.account_id, params);
-      return changeWorkspace(context, (tx) =>
-        deleteCustomField(tx, actor, params, app.clock.now(), looked),
-      );
-    },
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        deleteCustomField(tx, context.actor, context.params, context.app.clock.now()),
+      ),
   }),
 ];

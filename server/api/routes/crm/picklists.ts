@@ -1,9 +1,6 @@
 import Type from "typebox";
 import { createPicklistOption } from "../../../crm/fields/create-picklist-option.ts";
-import {
-  deletePicklistOption,
-  lookForUseOfOption,
-} from "../../../crm/fields/delete-picklist-option.ts";
+import { deletePicklistOption } from "../../../crm/fields/delete-picklist-option.ts";
 import { listPicklists } from "../../../crm/fields/list-picklists.ts";
 import {
   NewPicklistOption,
@@ -93,13 +90,10 @@ export const picklistRoutes = [
     access: manage,
     params: closed(optionParams),
     success: { 204: Type.Null() },
-    handle: async (context) => {
-      const { app, actor, params } = context;
-      const looked = await lookForUseOfOption(app.db, actor.account_id, params);
-      return changeWorkspace(context, (tx) =>
-        deletePicklistOption(tx, actor, params, app.clock.now(), looked),
-      );
-    },
+    handle: (context) =>
+      changeWorkspace(context, (tx) =>
+        deletePicklistOption(tx, context.actor, context.params, context.app.clock.now()),
+      ),
   }),
 ];
 

@@ -1,15 +1,14 @@
-import type { Kysely } from "kysely";
-import type { DB } from "../../../lib/database/database.ts";
+import type { Tx } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 import { option_columns, type OptionPath, type OptionRow } from "../picklist-schema.ts";
 
 /** Returns the option at its path, archived or not; throws not-found otherwise. */
 export async function findPicklistOption(
-  db: Kysely<DB>,
+  tx: Tx,
   accountId: number,
   { workspaceId, picklist, optionId }: OptionPath,
 ): Promise<OptionRow> {
-  const option = await db
+  const option = await tx
     .selectFrom("picklist_options")
     .select(option_columns)
     .where("account_id", "=", accountId)
