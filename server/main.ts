@@ -216,12 +216,17 @@ function stopOnSignals(log: Log): void {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "stopping");
-    setTimeout(() => process.exit(1), stop_ms).unref();
+    setTimeout(() => exitUnfinished(log), stop_ms).unref();
     await stopAll((err) => log.error({ err }, "a component did not stop cleanly"));
     process.exit(0);
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+}
+
+function exitUnfinished(log: Log): void {
+  log.error(`the stop took longer than ${stop_ms / 1_000} s; what was in flight is given up`);
+  process.exit(1);
 }
 
 async function stopAll(onError: (err: unknown) => void): Promise<void> {

@@ -148,10 +148,14 @@ async function endingOf(leg: string): Promise<Ending> {
 }
 
 async function recordOf(leg: string): Promise<LegRecord> {
-  await eventually(async () => (await session.findCdr(leg)) !== null);
-  const found = await session.findCdr(leg);
-  assert.ok(found !== null && found !== "unreadable");
-  return found;
+  let record: LegRecord | undefined;
+  await eventually(async () => {
+    const found = await session.findCdrs([leg]);
+    assert.ok(found !== "unreadable");
+    record = found.get(leg);
+    return record !== undefined;
+  });
+  return record!;
 }
 
 /** By the carrier's SIP response. */

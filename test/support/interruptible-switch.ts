@@ -66,7 +66,7 @@ export function openInterruptibleSwitches(
         return async (...values: never[]) => {
           if (name === "dial") beforeDial(node.id);
           const isCut = cuts.has(node.id) || session === null;
-          if (isCut && name === "findCdr") return "unreadable";
+          if (isCut && name === "findCdrs") return "unreadable";
           if (isCut || session === null)
             throw new VoiceError("unreachable", "the contact with the switch is cut");
           return (session[name] as (...of: never[]) => Promise<unknown>)(...values);

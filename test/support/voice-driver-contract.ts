@@ -618,19 +618,21 @@ export function voiceDriverContract(name: string, open: () => Promise<VoiceDrive
       assert.equal(busy.answered_at, null);
       assert.equal(busy.ending.outcome, "busy");
       assert.ok(Math.abs(busy.ended_at.getTime() - Date.now()) < clock_tolerance_ms);
-      assert.equal(await line.session.findCdr(fresh("never")), null);
+      const never = fresh("never");
+      const found = await line.session.findCdrs([never, lasting, dialed.leg]);
+      assert.ok(found !== "unreadable");
+      assert.deepEqual([...found.keys()].toSorted(), [lasting, dialed.leg].toSorted());
     });
 
     const recordOf = async (leg: string): Promise<LegRecord> => {
-      const found: (LegRecord | "unreadable")[] = [];
+      let record: LegRecord | undefined;
       await until(async () => {
-        const record = await line.session.findCdr(leg);
-        if (record !== null) found.push(record);
-        return record !== null;
+        const found = await line.session.findCdrs([leg]);
+        assert.ok(found !== "unreadable");
+        record = found.get(leg);
+        return record !== undefined;
       });
-      const [record] = found;
-      assert.ok(record !== undefined && record !== "unreadable");
-      return record;
+      return record!;
     };
 
     test("a second session replaces the first, which reports `replaced` and nothing more", async () => {

@@ -235,8 +235,8 @@ export type VoiceSession = {
   refuse(channel: string): Promise<void>;
   /** Returns the live legs and bridges. */
   snapshot(): Promise<SwitchSnapshot>;
-  /** Returns the CDR of an ended leg; null when there is none, `unreadable` when CDRs cannot be read. */
-  findCdr(leg: string): Promise<LegRecord | null | "unreadable">;
+  /** Returns the CDRs of those legs that have one, by leg; `unreadable` when CDRs cannot be read. */
+  findCdrs(legs: readonly string[]): Promise<ReadonlyMap<string, LegRecord> | "unreadable">;
   /** Closes the connection; legs stay connected. */
   close(): Promise<void>;
 };

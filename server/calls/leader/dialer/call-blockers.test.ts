@@ -32,7 +32,7 @@ let beforeAnswer = async () => {};
 /** Runs just before a leader's dial reaches the switch. */
 let beforeDial = async (_dial: Dial) => {};
 /** Replaces the sandbox's CDRs. */
-let findCdr: VoiceSession["findCdr"] | undefined;
+let findCdrs: VoiceSession["findCdrs"] | undefined;
 /** Runs after the agent's answer and before the customer is dialed. */
 let beforeRingback = async () => {};
 /** Sends an event of the switch to the leader. */
@@ -60,8 +60,8 @@ before(async () => {
     };
     const snapshot: VoiceSession["snapshot"] = async () =>
       isSwitchEmpty ? { epoch: "another", legs: [], bridges: [] } : session.snapshot();
-    const cdrOf: VoiceSession["findCdr"] = (leg) => (findCdr ?? session.findCdr)(leg);
-    return { ...session, snapshot, dial, ringback, findCdr: cdrOf };
+    const cdrsOf: VoiceSession["findCdrs"] = (legs) => (findCdrs ?? session.findCdrs)(legs);
+    return { ...session, snapshot, dial, ringback, findCdrs: cdrsOf };
   };
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
   await makeSandboxTrunk(api.app);
@@ -76,7 +76,7 @@ afterEach(async () => {
   // A timer takes at most 24 days, and a test sets a date that is further away.
   api.clock.release();
   beforeAnswer = beforeDial = beforeRingback = async () => {};
-  findCdr = undefined;
+  findCdrs = undefined;
   for (const leaders of running.splice(0)) await leaders.stop();
 });
 
@@ -183,7 +183,10 @@ test("repeats a dial that never reached the switch, although that has the CDR of
     new Date("2020-01-01T10:00:00Z"),
     new Date("2020-01-01T10:05:00Z"),
   ];
-  findCdr = async (leg) => (leg.endsWith("-2") ? { answered_at, ended_at, ending } : null);
+  findCdrs = async (legs) => {
+    const customers = legs.filter((leg) => leg.endsWith("-2"));
+    return new Map(customers.map((leg) => [leg, { answered_at, ended_at, ending }]));
+  };
   const { leaders: times } = default_settings;
   lead({ ...times, missing_ms: 100 });
   const record = await client.awaitCall(campaign, "in-progress", "completed", "canceled");

@@ -1,9 +1,8 @@
 // Ends the calls of a node that is out of contact for too long.
-import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { liveLegs } from "../../state-machine/legs.ts";
 import type { Leader } from "./leader.ts";
 import { findLastSeen, recordLoss } from "./leader-statements.ts";
-import { dispatchMissed, eventsOfMissingLeg } from "./reconcile-calls.ts";
+import { dispatchMissed, findEnds } from "./reconcile-calls.ts";
 
 /**
  * Ends every call of a lost node: by the CDR where it can be read, otherwise as lost when the switch was last
@@ -14,18 +13,17 @@ export async function endLostCalls(leader: Leader): Promise<void> {
   const { app, lease, node_id, calls } = leader;
   if (!lease.mayProceed()) return;
   leader.last_seen_at ??= (await findLastSeen(app, node_id)).last_seen_at;
-  for (const live of calls.values()) {
+  for (const live of calls.values())
     for (const { give_up } of live.dialing.values()) give_up.abort();
-    const missed: CallEvent[] = [];
-    for (const leg of liveLegs(live.call))
-      if (!live.dialing.has(leg.id)) missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
+  const ends = await findEnds(leader, (live, leg) => !live.dialing.has(leg.id));
+  for (const live of calls.values()) {
     // No pause before an agent's phone rings again: the leg that is next is not dialed, and ends as lost.
     const { stage, legs } = live.call;
     if (stage === "agent" && liveLegs(live.call).length === 0) {
       leader.dispatch(live, { type: "timeout", visit: legs.length, at: app.clock.now() });
       leader.reconcileIn(leader.times.missing_ms);
     }
-    dispatchMissed(leader, live, missed);
+    dispatchMissed(leader, live, ends.get(live) ?? []);
   }
   if (leader.is_recorded_lost) return;
   await recordLoss(app, lease, node_id);

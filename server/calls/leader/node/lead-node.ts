@@ -49,9 +49,10 @@ export async function leadNode(
   if (!state) return "over";
   const { limits } = state;
   const replaced = new AbortController();
-  const { leader, work } = await openLeader(app, leading, limits, replaced);
-  onOpen({ ...work, isMovable: () => isMovable(leader) });
   const over = AbortSignal.any([stopping, lease.lost, replaced.signal]);
+  const onReplaced = () => replaced.abort();
+  const { leader, work } = await openLeader(app, { ...leading, limits, over, onReplaced });
+  onOpen({ ...work, isMovable: () => isMovable(leader) });
   // At once, not after the iteration: without the lease it must not reconnect and replace the next leader.
   lease.lost.addEventListener("abort", () => void leader.session.close(), { once: true });
   try {
@@ -79,23 +80,28 @@ function isMovable({ driver, calls }: Leader): boolean {
   return !Array.from(calls.values()).some(needsProcess);
 }
 
+type OpenLeading = Omit<Leading, "stopping"> & {
+  readonly limits: NodeLimits;
+  readonly over: AbortSignal;
+  readonly onReplaced: () => void;
+};
+
 async function openLeader(
   app: App,
-  { lease, node_id, times }: Leading,
-  limits: NodeLimits,
-  replaced: AbortController,
+  { lease, node_id, times, limits, over, onReplaced }: OpenLeading,
 ): Promise<{ leader: Leader; work: NodeWork }> {
   const node = await findVoiceNode(app, node_id);
   // A previous node leader that was killed left the node recorded as connected.
   await recordDisconnection(app, lease, node_id, null);
   const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
   const onEvent = (event: VoiceEvent) => {
-    if (event.type === "replaced") replaced.abort();
+    if (event.type === "replaced") onReplaced();
     handleSwitchEvent(leader, event);
   };
   const leader: Leader = {
     app,
     lease,
+    over,
     node_id,
     driver: node.driver,
     // This process leads only nodes whose driver it has.

@@ -70,6 +70,8 @@ export type Conversation = {
 export type Leader = {
   readonly app: App;
   readonly lease: Lease;
+  /** Aborted once this node leader has to end: it takes no further calls. */
+  readonly over: AbortSignal;
   readonly node_id: number;
   readonly driver: VoiceDriverName;
   readonly session: VoiceSession;

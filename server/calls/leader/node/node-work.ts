@@ -74,7 +74,7 @@ export function openNodeWork(leader: Leader): NodeWork {
         has_commands = false;
         await executeUserCommands(leader);
       }
-      const may_place = leader.is_connected && leader.limits.active;
+      const may_place = leader.is_connected && leader.limits.active && !leader.over.aborted;
       const { placed, next_in_ms } = may_place ? await placeAndDial(leader, waiting, dialer) : none;
       if (placed || is_over) return;
       await work.sleep(Math.min(next_in_ms, reconcile_at_ms - performance.now()));

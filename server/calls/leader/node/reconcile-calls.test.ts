@@ -6,7 +6,7 @@ import type { LegRecord } from "../../../drivers/voice/driver.ts";
 import type { Leg } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import type { Leader, LiveCall } from "./leader.ts";
-import { dispatchMissed, eventsOfMissingLeg } from "./reconcile-calls.ts";
+import { dispatchMissed, findEnds } from "./reconcile-calls.ts";
 
 const noon_ms = Date.parse("2026-03-01T12:00:00Z");
 /** So many seconds after noon. */
@@ -29,9 +29,12 @@ function missing(legs: readonly Partial<Leg>[], now: Date) {
   const leader = {
     app: { clock: { now: () => now } },
     session: {
-      findCdr: async (leg: string) =>
-        [...found].find(([id]) => leg.endsWith(`-${id}`))?.[1] ?? null,
+      findCdrs: async (names: string[]) =>
+        new Map(
+          [...found].map(([id, record]) => [names.find((name) => name.endsWith(`-${id}`)), record]),
+        ),
     },
+    calls: new Map([["call", live]]),
     times: { missing_ms: 0 },
     last_seen_at: null,
     disconnected_since_ms: null,
@@ -43,9 +46,8 @@ function missing(legs: readonly Partial<Leg>[], now: Date) {
     /** The leg's CDR. */
     record: (leg: number, record: LegRecord) => void found.set(String(leg), record),
     async reconcile() {
-      const missed: CallEvent[] = [];
-      for (const leg of call.legs) missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
-      dispatchMissed(leader, live, missed);
+      const ends = await findEnds(leader, () => true);
+      dispatchMissed(leader, live, ends.get(live)!);
       return events.map((event) => (event.type === "ended" ? event : assert.fail(event.type)));
     },
   };

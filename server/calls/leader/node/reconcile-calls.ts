@@ -1,10 +1,14 @@
 // Reconciles live calls with the switch: after each connection, periodically, and after a lost response.
 import type { Ending, LegRecord, LiveLeg } from "../../../drivers/voice/driver.ts";
+import { openSlots } from "../../../lib/slots.ts";
 import { callName, legName, readLegName, type Leg } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { isNodeLost, type Leader, type LiveCall } from "./leader.ts";
 import { recordSeen } from "./leader-statements.ts";
+
+/** Requests at once; half of what the client of a switch sends. */
+const removals_max = 32;
 
 const lost: Ending = { outcome: "lost", cause: null, sip_status: null, by: "far_end" };
 const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, by: "us" };
@@ -18,17 +22,41 @@ export async function reconcileCalls(leader: Leader): Promise<void> {
   const { legs, bridges } = await leader.session.snapshot();
   await recordSeen(leader.app, leader.node_id);
   const shown = new Map(legs.map((leg) => [leg.leg, leg]));
+  const isMissing = (live: LiveCall, leg: Leg) =>
+    !shown.has(legName(live.call, leg)) && !live.dialing.has(leg.id);
+  const ends = await findEnds(leader, isMissing);
   for (const live of leader.calls.values()) {
-    const missed: CallEvent[] = [];
-    for (const leg of liveLegs(live.call)) {
+    const seen = liveLegs(live.call).flatMap((leg) => {
       const found = shown.get(legName(live.call, leg));
-      if (found) missed.push(...eventsOfLiveLeg(leader, live, leg, found));
-      else if (!live.dialing.has(leg.id))
-        missed.push(...(await eventsOfMissingLeg(leader, live, leg)));
-    }
-    dispatchMissed(leader, live, missed);
+      return found ? eventsOfLiveLeg(leader, live, leg, found) : [];
+    });
+    dispatchMissed(leader, live, [...seen, ...(ends.get(live) ?? [])]);
   }
   await removeOrphans(leader, legs, bridges);
+}
+
+/**
+ * Returns the ends of the missing legs of each call that has any: by the switch's clock if a CDR was found, and none for
+ * a leg that is still waited for.
+ */
+export async function findEnds(
+  leader: Leader,
+  isMissing: (live: LiveCall, leg: Leg) => boolean,
+): Promise<ReadonlyMap<LiveCall, readonly CallEvent[]>> {
+  const missing = [...leader.calls.values()].flatMap((live) =>
+    liveLegs(live.call).flatMap((leg) =>
+      isMissing(live, leg) ? [{ live, leg, name: legName(live.call, leg) }] : [],
+    ),
+  );
+  if (missing.length === 0) return new Map();
+  const found = await leader.session.findCdrs(missing.map(({ name }) => name));
+  const cdrOf = (name: string) => (found === "unreadable" ? found : (found.get(name) ?? null));
+  const ends = new Map<LiveCall, CallEvent[]>();
+  for (const { live, leg, name } of missing) {
+    const events = ends.get(live) ?? [];
+    ends.set(live, [...events, ...endOfMissingLeg(leader, live, leg, cdrOf(name))]);
+  }
+  return ends;
 }
 
 /** Dispatches events that a call missed, in their order: the party that hung up first decides the outcome. */
@@ -64,30 +92,19 @@ const clocks_apart_ms = 300_000;
 /** No clock is wrong by as much. */
 const day_ms = 86_400_000;
 
+type FoundCdr = LegRecord | null | "unreadable";
+
 /**
  * Whether the end in the CDR is that long before the leg began: a switch keeps CDRs of an earlier database, whose legs
  * had the same names.
  */
-function endedBefore(
-  found: LegRecord | null | "unreadable",
-  { initiated_at }: Leg,
-  ms: number,
-): boolean {
+function endedBefore(found: FoundCdr, { initiated_at }: Leg, ms: number): boolean {
   if (found === null || found === "unreadable") return false;
   return found.ended_at.getTime() < initiated_at.getTime() - ms;
 }
 
-/**
- * Returns the end of a leg that the switch does not show, by the switch's clock if a CDR was found; nothing while it is
- * still waited for.
- */
-export async function eventsOfMissingLeg(
-  leader: Leader,
-  live: LiveCall,
-  leg: Leg,
-): Promise<CallEvent[]> {
+function endOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg, found: FoundCdr): CallEvent[] {
   const ended = { type: "ended", leg: leg.id } as const;
-  const found = await leader.session.findCdr(legName(live.call, leg));
   const record = endedBefore(found, leg, clocks_apart_ms) ? null : found;
   if (record !== null && record !== "unreadable") {
     const { answered_at, ended_at, ending } = record;
@@ -113,19 +130,37 @@ export async function eventsOfMissingLeg(
   return [{ ...ended, ending, at: missing.gone_at }];
 }
 
+/** Hangs up channels and ends bridges that are of no call, many at a time: a stop waits for it. */
 async function removeOrphans(
-  { session, calls, ...leader }: Leader,
+  { session, calls, lease }: Leader,
   legs: readonly LiveLeg[],
   bridges: readonly string[],
 ): Promise<void> {
-  for (const { leg } of legs) {
+  const isOrphan = ({ leg }: LiveLeg) => {
     const ids = readLegName(leg);
     const live = ids && calls.get(callName({ account_id: ids.account_id, id: ids.call_id }));
     const isOurs = live && liveLegs(live.call).some(({ id }) => id === ids.leg_id);
-    if (isOurs || live?.dialing.has(ids!.leg_id)) continue;
-    if (leader.lease.mayProceed()) await session.hangUp(leg);
-  }
-  for (const bridge of bridges) {
-    if (!calls.has(bridge) && leader.lease.mayProceed()) await session.endBridge(bridge);
-  }
+    return !isOurs && !live?.dialing.has(ids!.leg_id);
+  };
+  const slots = openSlots(removals_max, Infinity);
+  const remove = (isStill: () => boolean, request: () => Promise<void>) =>
+    slots.use(async () => {
+      if (isStill() && lease.mayProceed()) await request();
+    });
+  await Promise.all(
+    legs.map((leg) =>
+      remove(
+        () => isOrphan(leg),
+        () => session.hangUp(leg.leg),
+      ),
+    ),
+  );
+  await Promise.all(
+    bridges.map((bridge) =>
+      remove(
+        () => !calls.has(bridge),
+        () => session.endBridge(bridge),
+      ),
+    ),
+  );
 }

@@ -13,7 +13,7 @@ import { readAriEvent, subscribed_events } from "./ari-events.ts";
 import { greeting_limits, greetingName, readSilence } from "./await-silence.ts";
 import { detectAnswerer } from "./detect-answerer.ts";
 import { dialLeg } from "./dial-leg.ts";
-import { findCdr } from "./find-cdr.ts";
+import { findCdrs } from "./find-cdrs.ts";
 import { addChannel, bridgeLegs, endBridge, startRingback, stopRingback } from "./bridge-legs.ts";
 import { openAudioFolder } from "./store-audio-file.ts";
 import { openLegTracker, type LegTracker } from "./track-legs.ts";
@@ -215,7 +215,13 @@ function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioCon
       const { epoch, legs: live, bridges } = found;
       return { epoch, legs: live, bridges };
     },
-    findCdr: (leg) => findCdr(node.cdr_path, client.aliases.channelOf(idAtSwitch(client.app, leg))),
+    async findCdrs(of) {
+      const channelOf = (leg: string) => client.aliases.channelOf(idAtSwitch(client.app, leg));
+      const leg_of = new Map(of.map((leg) => [channelOf(leg), leg]));
+      const found = await findCdrs(node.cdr_path, [...leg_of.keys()]);
+      if (found === "unreadable") return found;
+      return new Map([...found].map(([channel, record]) => [leg_of.get(channel)!, record]));
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import {
   VoiceError,
   type IncomingCall,
+  type LegRecord,
   type VoiceDriver,
   type VoiceEvent,
   type VoiceNode,
@@ -102,6 +103,11 @@ export function openSandboxVoiceDriver(
   };
 }
 
+function recordsOf({ records }: SandboxSwitch, legs: readonly string[]): Map<string, LegRecord> {
+  const found = legs.map((leg) => [leg, records.get(leg)] as const);
+  return new Map(found.flatMap(([leg, record]) => (record ? [[leg, record]] : [])));
+}
+
 /** Opens a session, which replaces the current one of the switch. */
 function openSession(
   at: SandboxSwitch,
@@ -158,7 +164,7 @@ function openSession(
         if (at.incoming.has(channel)) at.over.get(channel)?.();
       }),
     snapshot: () => request(() => ({ epoch, ...liveLegs(at) })),
-    findCdr: (leg) => request(() => at.records.get(leg) ?? null),
+    findCdrs: (legs) => request(() => recordsOf(at, legs)),
     async close() {
       isClosed = true;
       detach();

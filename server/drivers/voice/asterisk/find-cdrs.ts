@@ -1,4 +1,4 @@
-// Finds a leg's CDR in Asterisk's CSV file (asterisk/etc/cdr_custom.conf). The file only grows, so it is read
+// Finds CDRs of legs in Asterisk's CSV file (asterisk/etc/cdr_custom.conf). The file only grows, so it is read
 // from its end.
 import { open, type FileHandle } from "node:fs/promises";
 import type { LegRecord } from "../driver.ts";
@@ -8,11 +8,11 @@ const chunk_bytes = 262_144;
 /** About 200,000 records; the leg ended a short time ago. */
 const read_bytes_max = 33_554_432;
 
-/** See VoiceSession.findCdr. Searches the last 32 MB of the file. */
-export async function findCdr(
+/** See VoiceSession.findCdrs; by channel IDs. Reads at most the last 32 MB of the file, once. */
+export async function findCdrs(
   cdr_path: string | null,
-  channel_id: string,
-): Promise<LegRecord | null | "unreadable"> {
+  channel_ids: readonly string[],
+): Promise<ReadonlyMap<string, LegRecord> | "unreadable"> {
   if (cdr_path === null) return "unreadable";
   let file: FileHandle;
   try {
@@ -21,7 +21,7 @@ export async function findCdr(
     return "unreadable";
   }
   try {
-    return readCdr(await findLine(file, `"${channel_id}",`));
+    return await searchBackwards(file, new Set(channel_ids));
   } catch {
     return "unreadable";
   } finally {
@@ -29,43 +29,49 @@ export async function findCdr(
   }
 }
 
-/** Returns the last line with this prefix. */
-async function findLine(file: FileHandle, prefix: string): Promise<string | null> {
+/** Returns the last CDR of each channel; removes the channels it finds from `wanted`. */
+async function searchBackwards(
+  file: FileHandle,
+  wanted: Set<string>,
+): Promise<Map<string, LegRecord>> {
+  const records = new Map<string, LegRecord>();
   const { size } = await file.stat();
   const stop = Math.max(0, size - read_bytes_max);
   // The start of the previous chunk: the rest of a line that begins in this one.
   let rest = Buffer.alloc(0);
-  for (let end = size; end > stop; end -= chunk_bytes) {
+  for (let end = size; end > stop && wanted.size > 0; end -= chunk_bytes) {
     const start = Math.max(stop, end - chunk_bytes);
     const chunk = Buffer.alloc(end - start);
     const { bytesRead } = await file.read(chunk, 0, chunk.length, start);
     const text = Buffer.concat([chunk.subarray(0, bytesRead), rest]);
-    const at = findLineStart(text, prefix, start === 0);
-    if (at !== -1) return lineAt(text, at);
     const first_end = text.indexOf("\n");
-    rest = first_end === -1 ? text : text.subarray(0, first_end + 1);
+    const lines_from = start === 0 ? 0 : first_end + 1;
+    for (const line of linesBackwards(text.toString("utf8", lines_from))) {
+      const id = line.slice(1, line.indexOf('",'));
+      if (!wanted.delete(id)) continue;
+      const record = readCdr(line);
+      if (record) records.set(id, record);
+    }
+    rest = first_end === -1 ? text : text.subarray(0, lines_from);
   }
-  return null;
+  return records;
 }
 
-/** Returns the offset of the last line with this prefix, or -1. */
-function findLineStart(text: Buffer, prefix: string, isFileStart: boolean): number {
-  const found = text.lastIndexOf(`\n${prefix}`);
-  if (found !== -1) return found + 1;
-  return isFileStart && text.toString("utf8", 0, prefix.length) === prefix ? 0 : -1;
-}
-
-/** Returns null while the line is still being written. */
-function lineAt(text: Buffer, start: number): string | null {
-  const end = text.indexOf("\n", start);
-  return end === -1 ? null : text.toString("utf8", start, end);
+/** Yields the complete lines, the last first; one that is still being written is not complete. */
+function* linesBackwards(text: string): Generator<string> {
+  let end = text.lastIndexOf("\n");
+  while (end >= 0) {
+    const before = end === 0 ? -1 : text.lastIndexOf("\n", end - 1);
+    yield text.slice(before + 1, end);
+    end = before;
+  }
 }
 
 const line_pattern =
   /^"[^"]*",(?<start>[\d.]+),(?<answer>[\d.]+),(?<end>[\d.]+),[\d.]*,"[^"]*","(?<cause>\d*)","(?:SIP (?<status>\d{3}))?/;
 
-function readCdr(line: string | null): LegRecord | null {
-  const found = line === null ? undefined : line_pattern.exec(line)?.groups;
+function readCdr(line: string): LegRecord | null {
+  const found = line_pattern.exec(line)?.groups;
   if (!found) return null;
   const [start = 0, answer = 0, end = 0] = [found["start"], found["answer"], found["end"]].map(
     (seconds) => Math.round(Number(seconds) * 1_000),

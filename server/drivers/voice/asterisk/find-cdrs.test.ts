@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import type { Ending } from "../driver.ts";
-import { findCdr } from "./find-cdr.ts";
+import { findCdrs } from "./find-cdrs.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "trunkline-records-"));
 after(() => rmSync(dir, { recursive: true }));
@@ -18,17 +18,24 @@ function line(leg: string, more: { answer?: string; cause?: number; said?: strin
   return `"${leg}",${times},"NO ANSWER","${cause}","${said}","trk-1-1"\n`;
 }
 
+/** Returns the CDR of one channel, null if it has none. */
+async function findCdr(channel: string) {
+  const found = await findCdrs(path, [channel]);
+  assert.ok(found !== "unreadable");
+  return found.get(channel) ?? null;
+}
+
 async function endingOf(more: Parameters<typeof line>[1]): Promise<Ending> {
   writeFileSync(path, line("trk-1-1-1", more));
-  const record = await findCdr(path, "trk-1-1-1");
-  assert.ok(record !== null && record !== "unreadable");
+  const record = await findCdr("trk-1-1-1");
+  assert.ok(record);
   assert.deepEqual(record.ended_at, new Date(1_795_296_769_750));
   return record.ending;
 }
 
 test("a CDR has the times of answer and end", async () => {
   writeFileSync(path, line("trk-1-1-1", { answer: "1795296740.250000", said: "SIP 200 OK" }));
-  assert.deepEqual(await findCdr(path, "trk-1-1-1"), {
+  assert.deepEqual(await findCdr("trk-1-1-1"), {
     answered_at: new Date(1_795_296_740_250),
     ended_at: new Date(1_795_296_769_750),
     ending: { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" },
@@ -73,33 +80,36 @@ test("a CDR gives the reason why a leg was not answered", async () => {
 
 test("a leg has no CDR until its line is complete", async () => {
   writeFileSync(path, line("trk-1-1-10") + line("xtrk-1-1-1"));
-  assert.equal(await findCdr(path, "trk-1-1-1"), null);
+  assert.equal(await findCdr("trk-1-1-1"), null);
   appendFileSync(path, line("trk-1-1-1").slice(0, -1));
-  assert.equal(await findCdr(path, "trk-1-1-1"), null);
+  assert.equal(await findCdr("trk-1-1-1"), null);
   appendFileSync(path, "\n");
-  assert.notEqual(await findCdr(path, "trk-1-1-1"), null);
+  assert.notEqual(await findCdr("trk-1-1-1"), null);
   writeFileSync(path, "");
-  assert.equal(await findCdr(path, "trk-1-1-1"), null);
+  assert.equal(await findCdr("trk-1-1-1"), null);
 });
 
 test("a missing or invalid CDR file is unreadable", async () => {
-  assert.equal(await findCdr(null, "trk-1-1-1"), "unreadable");
-  assert.equal(await findCdr(join(dir, "none.csv"), "trk-1-1-1"), "unreadable");
-  assert.equal(await findCdr(dir, "trk-1-1-1"), "unreadable");
+  for (const invalid of [null, join(dir, "none.csv"), dir])
+    assert.equal(await findCdrs(invalid, ["trk-1-1-1"]), "unreadable");
 });
 
-test("a CDR is found at any position in a long file", async () => {
+test("CDRs of many legs are found together at any position in a long file", async () => {
   const count = 12_000;
   const lines = Array.from({ length: count }, (_, at) =>
     line(`trk-2-${at}-1`, { cause: at % 100 }),
   );
   writeFileSync(path, lines.join(""));
   await fc.assert(
-    fc.asyncProperty(fc.nat(count - 1), async (at) => {
-      const record = await findCdr(path, `trk-2-${at}-1`);
-      assert.ok(record !== null && record !== "unreadable");
-      assert.equal(record.ending.cause ?? 0, at % 100);
+    fc.asyncProperty(fc.uniqueArray(fc.nat(count - 1)), async (wanted) => {
+      const ids = wanted.map((at) => `trk-2-${at}-1`);
+      const found = await findCdrs(path, ["trk-3-1-1", ...ids]);
+      assert.ok(found !== "unreadable");
+      assert.deepEqual(
+        new Map(wanted.map((at) => [`trk-2-${at}-1`, at % 100])),
+        new Map([...found].map(([id, { ending }]) => [id, ending.cause ?? 0])),
+      );
     }),
   );
-  assert.equal(await findCdr(path, "trk-3-1-1"), null);
+  assert.equal(await findCdr("trk-3-1-1"), null);
 });
