@@ -634,6 +634,11 @@ test("a change of many leads with any violation reports all of them and changes 
     { field: "ids.1", reason: "is not a lead of this workspace" },
     { field: "ids.2", reason: "is not a lead of this workspace" },
   ]);
+  // Integrations send 0 for no agent.
+  const zero = await patchMany({ ids: [mine.id], assignedAgentId: 0 });
+  assert.deepEqual(zero.body.errors, [
+    { field: "assignedAgentId", reason: "matches no known user" },
+  ]);
   assert.deepEqual((await get(`/leads/${mine.id}`)).body, mine);
   assert.deepEqual((await patchMany({ ids: [mine.id] })).body.errors, [
     {

@@ -149,7 +149,7 @@ async function userViolations(
   { assignedAgentId, addCollaborators = [], removeCollaborators = [] }: LeadsPatch,
 ): Promise<FieldError[]> {
   const named = [
-    ...(assignedAgentId ? [{ field: "assignedAgentId", id: assignedAgentId }] : []),
+    ...(assignedAgentId == null ? [] : [{ field: "assignedAgentId", id: assignedAgentId }]),
     ...addCollaborators.map((user, i) => ({ field: `addCollaborators.${i}`, id: user })),
   ];
   const removed = removeCollaborators.map((user, i) => ({
