@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { operatorOf } from "../roles/grantor.ts";
 import type { AccountLimits } from "./account-limits-schema.ts";
+import { lockUnfrozen } from "./is-frozen.ts";
 import { setAccountLimits } from "./set-account-limits.ts";
 import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
@@ -109,6 +110,17 @@ test("changed settings apply to the next request and are audited without their v
   const audit = await api.send("GET", "/api/v1/audit?action=account.updated", { token: own.token });
   assert.equal(audit.body.data.length, 1);
   assert.deepEqual(audit.body.data[0].detail, { changed: ["name", "country_code", "time_zone"] });
+});
+
+test("a campaign or file that is being written does not delay a change of the settings", async () => {
+  const { account_id, token } = await makeAccount(api.app);
+  await api.app.db.query.transaction().execute(async (tx) => {
+    await lockUnfrozen(tx, account_id);
+    assert.equal(
+      (await patch({ chat: { quiet_from: "21:00", quiet_to: "09:00" } }, token)).status,
+      200,
+    );
+  });
 });
 
 test("chat settings change field by field, apply to the next request and are audited by name", async () => {

@@ -29,13 +29,16 @@ export async function findFrozenAccounts(db: Kysely<DB>): Promise<ReadonlySet<nu
   return new Set(rows.map(({ account_id }) => account_id));
 }
 
-/** Returns the account, locked until the transaction ends; throws not-found. */
+/**
+ * Returns the account, its settings locked until the transaction ends; throws not-found. A campaign or a file that is
+ * being written locks only its key, and must not delay a change of the settings.
+ */
 export async function lockAccount(tx: Tx, id: number): Promise<AccountResponse> {
   await tx
     .selectFrom("accounts")
     .select("account_id")
     .where("account_id", "=", id)
-    .forUpdate()
+    .forNoKeyUpdate()
     .execute();
   return findAccount(tx, id);
 }
