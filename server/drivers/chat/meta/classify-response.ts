@@ -11,7 +11,7 @@ const retry_after_max_seconds = 86_400;
  * Meta was overloaded.
  */
 const server_error_codes: ReadonlySet<number> = new Set([1, 2]);
-/** The pause after such a failure, so that few messages have an unknown outcome after an outage. */
+/** The pause after a failure of the provider, so that few messages have an unknown outcome after an outage. */
 const server_error_pause_ms = 5_000;
 
 export type GraphResponse = {
@@ -47,9 +47,11 @@ export function classifyResponse({ status, retry_after, text }: GraphResponse): 
   if (status >= 400 && status < 500 && status !== 408) {
     throw new ChatSendError("rejected", `the provider returned HTTP status ${status}`);
   }
+  const isServerError = status >= 500 || status === 408;
   throw new ChatSendError(
     "unknown",
     `the provider returned HTTP status ${status} without a usable result`,
+    isServerError ? { retry_after_ms: server_error_pause_ms } : {},
   );
 }
 

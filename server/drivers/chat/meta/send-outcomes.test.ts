@@ -257,7 +257,7 @@ test("classifies a response by its status, code and form", () => {
   assert.equal(classify(401, "<html>"), "rejected 190");
   assert.equal(classify(401, '{"error":{"code":0}}'), "rejected 0");
   assert.equal(classify(404, "not here"), "rejected");
-  assert.equal(classify(408, ""), "unknown");
+  assert.equal(classify(408, ""), "unknown 5000");
   assert.equal(classify(429, ""), "throttled");
   assert.equal(classify(429, "", "3"), "throttled 3000");
   assert.equal(classify(429, "", "Wed, 21 Oct 2026 07:28:00 GMT"), "throttled");
@@ -269,7 +269,8 @@ test("classifies a response by its status, code and form", () => {
   assert.equal(classify(400, '{"error":{"code":1}}'), "rejected 1");
   assert.equal(classify(400, '{"error":{"code":100,"error_subcode":33}}'), "rejected 33");
   assert.equal(classify(400, '{"error":{"code":100,"error_subcode":2494010}}'), "rejected 100");
-  assert.equal(classify(503, '{"error":{"message":"x"}}'), "unknown");
+  assert.equal(classify(503, '{"error":{"message":"x"}}'), "unknown 5000");
+  assert.equal(classify(502, "<html>"), "unknown 5000");
   assert.equal(classify(400, '{"error":{"code":3000000000}}'), "rejected");
   assert.equal(classify(400, '{"error":{"code":1.5}}'), "rejected");
 });
