@@ -249,7 +249,8 @@ test("reads a template's new status, quality and category", () => {
     status("PAUSED", { other_info: { title: "FIRST_PAUSE", description: "Low quality" } }),
     [{ ...common, status: "PAUSED", reason: "Low quality" }],
   );
-  assert.deepEqual(status("FLAGGED"), [{ ...common, status: "APPROVED" }]);
+  for (const sendable of ["FLAGGED", "UNARCHIVED"])
+    assert.deepEqual(status(sendable), [{ ...common, status: "APPROVED" }]);
   assert.deepEqual(status("IN_APPEAL"), [{ ...common, status: "PENDING" }]);
   assert.deepEqual(status("PENDING_DELETION"), [{ ...common, status: "DISABLED" }]);
   assert.deepEqual(status("SOMETHING_NEW"), [{ kind: "unread", reason: "template status" }]);

@@ -27,6 +27,7 @@ const statuses: Readonly<Record<string, TemplateStatus>> = {
   FLAGGED: "APPROVED",
   REINSTATED: "APPROVED",
   UNPAUSED: "APPROVED",
+  UNARCHIVED: "APPROVED",
   // Under review.
   IN_APPEAL: "PENDING",
   IN_REVIEW: "PENDING",
