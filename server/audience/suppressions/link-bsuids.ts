@@ -7,13 +7,25 @@ import { isLateSource } from "./suppression-schema.ts";
 import { suppress, type Suppression } from "./suppress.ts";
 
 /** A phone (E.164 digits) and the BSUID that a webhook reports with it. */
-export type BsuidLink = { readonly bsuid: string; readonly phone: string };
+export type BsuidLink = {
+  readonly bsuid: string;
+  readonly phone: string;
+  /** The recipients of whose messages the webhook reports a status; none if the person wrote. */
+  readonly recipients?: readonly Recipient[];
+};
+
+type Recipient = { readonly campaign_id: number; readonly recipient_id: number };
 
 const findUnlinked = statement<BsuidLink>(`
   select l.bsuid, l.phone from unnest($2::text[], $3::text[], $4::text[]) as l (bsuid, phone, phone_key)
   left join person_bsuids p on p.account_id = $1 and p.bsuid = any ($2) and p.bsuid = l.bsuid
   where p.phone_key is distinct from l.phone_key
   order by l.bsuid`);
+
+/** Erased recipients have no phone. */
+const findErased = statement<{ campaign_id: number; recipient_id: number }>(`
+  select campaign_id, id as recipient_id from chat_recipients
+  where account_id = $1 and campaign_id = any ($2) and id = any ($3) and phone = ''`);
 
 const link = statement(`
   insert into person_bsuids (account_id, bsuid, phone_key) values ($1, $2, $3)
@@ -26,7 +38,7 @@ const takeSuppressions = statement<Selectable<DB["suppressions"]>>(
 /**
  * Records which phones belong to BSUIDs, and moves suppressions that were stored under a BSUID to its phone,
  * so that they also block the phone. Links that are known cost one read for all. Several links lock in
- * ascending order of BSUID.
+ * ascending order of BSUID. A status of a message to a recipient who was erased stores no link.
  */
 export async function linkBsuids(
   tx: Tx,
@@ -42,11 +54,35 @@ export async function linkBsuids(
     distinct.map(({ phone }) => phone),
     distinct.map(({ phone }) => phoneKey(phone)),
   ]);
+  const erased = await erasedBsuids(tx, accountId, links, unlinked);
   for (const person of unlinked) {
+    if (erased.has(person.bsuid)) continue;
     await link(tx, [accountId, person.bsuid, phoneKey(person.phone)]);
     const rows = await takeSuppressions(tx, [accountId, bsuidKey(person.bsuid)]);
     for (const row of rows) await store(tx, { ...row, ...person }, now);
   }
+}
+
+async function erasedBsuids(
+  tx: Tx,
+  accountId: number,
+  links: readonly BsuidLink[],
+  unlinked: readonly BsuidLink[],
+): Promise<ReadonlySet<string>> {
+  const unknown = new Set(unlinked.map(({ bsuid }) => bsuid));
+  const reported = links.flatMap(({ bsuid, recipients = [] }) =>
+    unknown.has(bsuid) ? recipients.map((recipient) => ({ bsuid, recipient })) : [],
+  );
+  if (reported.length === 0) return new Set();
+  const found = await findErased(tx, [
+    accountId,
+    reported.map(({ recipient }) => recipient.campaign_id),
+    reported.map(({ recipient }) => recipient.recipient_id),
+  ]);
+  const nameOf = (of: Recipient) => `${of.campaign_id}:${of.recipient_id}`;
+  const erased = new Set(found.map(nameOf));
+  const isErased = ({ recipient }: (typeof reported)[number]) => erased.has(nameOf(recipient));
+  return new Set(reported.filter(isErased).map(({ bsuid }) => bsuid));
 }
 
 async function store(tx: Tx, row: Selectable<DB["suppressions"]>, now: Date): Promise<void> {

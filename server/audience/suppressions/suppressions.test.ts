@@ -6,8 +6,14 @@ import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
   makeAccount,
   makeAgentToken,
+  makeCredits,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../../test/support/chat-factory.ts";
 import { suppress, type Suppression } from "./suppress.ts";
 import { liftSuppressions, type Lifting } from "./lift-suppressions.ts";
 import { linkBsuids } from "./link-bsuids.ts";
@@ -322,6 +328,39 @@ test("a suppression under a WhatsApp user ID also blocks the phone as soon as it
   // A later request under the ID alone is the phone's.
   assert.equal(await lift(of, api.clock.now(), { person }), true);
   assert.deepEqual([await isStopped(of, person), await isStopped(of, known)], [false, false]);
+});
+
+test("a delivery status of a message to an erased person does not store the phone and user ID again", async () => {
+  const of = await makeAccount(api.app);
+  await makeCredits(api.app, of, { chat: 10 });
+  const number = await makeChatNumber(api.app, of);
+  const template_id = await makeChatTemplate(api.app, of, number);
+  const campaign_id = await makeChatCampaign(api.app, of, number, template_id, [
+    { phone: "919876500000" },
+    { phone: "919876500001" },
+  ]);
+  const { rows } = await api.app.db.pool.query<{ id: number }>(
+    "select id from chat_recipients where account_id = $1 and campaign_id = $2 order by id",
+    [of.account_id, campaign_id],
+  );
+  // As an erasure does.
+  await api.app.db.pool.query(
+    "update chat_recipients set phone = '' where account_id = $1 and campaign_id = $2 and id = $3",
+    [of.account_id, campaign_id, rows[0]!.id],
+  );
+  const links = rows.map(({ id: recipient_id }, i) => ({
+    bsuid: `IN.${i}`,
+    phone: `91987650000${i}`,
+    recipients: [{ campaign_id, recipient_id }],
+  }));
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, of.account_id, links, api.clock.now()));
+  const stored = await api.app.db.pool.query<{ bsuid: string }>(
+    "select bsuid from person_bsuids where account_id = $1",
+    [of.account_id],
+  );
+  assert.deepEqual(stored.rows, [{ bsuid: "IN.1" }]);
 });
 
 test("a suppression under a WhatsApp user ID is not lost while another process links its phone", async () => {

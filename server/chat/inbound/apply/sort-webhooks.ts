@@ -21,7 +21,10 @@ const unknown_kept_ms = 600_000;
 const retry_first_ms = 1_000;
 
 export type ReplyEvent = Extract<WebhookEvent, { kind: "reply" }>;
-type Link = Extract<WebhookEvent, { kind: "link" }>;
+type Link = Extract<WebhookEvent, { kind: "link" }> & {
+  /** The recipients of the webhook's statuses, if it has nothing else. */
+  readonly recipients: readonly Dispatch[];
+};
 
 /** A row with the events of each of its webhooks. */
 export type ReadWebhooks = {
@@ -145,7 +148,7 @@ function sortOne(
   known: Known,
   webhook: { readonly row: StoredWebhooks; readonly body: unknown },
 ) {
-  const links: Link[] = [];
+  const links: Extract<WebhookEvent, { kind: "link" }>[] = [];
   const statuses: Status[] = [];
   const answers: AnswerStatus[] = [];
   const replies: ReplyEvent[] = [];
@@ -175,7 +178,16 @@ function sortOne(
   }
   const unread = events.find((event) => event.kind === "unread");
   if (unread) side_effects.push({ ...unread, ...webhook });
-  return { links, statuses, answers, replies, side_effects, unknown };
+  const isOfStatuses = events.every(({ kind }) => kind === "status" || kind === "link");
+  const recipients = isOfStatuses ? statuses.map(({ dispatch }) => dispatch) : [];
+  return {
+    links: links.map((link) => ({ ...link, recipients })),
+    statuses,
+    answers,
+    replies,
+    side_effects,
+    unknown,
+  };
 }
 
 /**
