@@ -3,7 +3,8 @@
 -- autocommit call, so that a frozen process holds no locks.
 --
 -- A move to deferred is a reported failure that is retried: it reopens a completed campaign. It is an ordinary
--- failure if the campaign was cancelled, has failed or is purged, or if the recipient is past retrying.
+-- failure if the campaign was cancelled, has failed or is purged, if its number is inactive, or if the recipient is past
+-- retrying.
 create or replace function apply_delivery_statuses(
   p_account_id bigint, p_number_id bigint, p_fence bigint,
   p_moves json, p_replies json, p_done bigint[], p_later json, p_now timestamptz
@@ -17,6 +18,7 @@ as $$
 declare
   v_moves chat_move[];
   v_retried bigint[];
+  v_is_active boolean;
   v_open bigint[];
   v_completed bigint[];
   v_reopened bigint[];
@@ -37,11 +39,15 @@ begin
     return;
   end if;
 
+  -- Locks the number: it is not deactivated meanwhile.
+  perform from chat_numbers n
+    where n.account_id = p_account_id and n.id = p_number_id and n.active for key share;
+  v_is_active := found;
   -- Campaigns are locked before their recipients, so that none is completed meanwhile.
   select array_agg(l.id), array_agg(l.id) filter (where l.state = 'completed') into v_open, v_completed from (
     select c.id, c.state from chat_campaigns c
     where c.account_id = p_account_id and c.id = any (v_retried)
-      and c.state in ('running', 'completed') and c.purged_at is null
+      and c.state in ('running', 'completed') and c.purged_at is null and v_is_active
     order by c.id for no key update) l;
   select array_agg((m.campaign_id, m.id, m.dispatches,
     case when m.state = 'deferred' and m.campaign_id <> all (coalesce(v_open, '{}')) then 'undelivered' else m.state end,

@@ -263,6 +263,22 @@ test("a failure that is reported after the recipient was erased is final, and re
   await checkInvariants();
 });
 
+test("a failure does not reopen a completed campaign whose number is inactive, and is refunded", async (t) => {
+  await open(t);
+  const id = await campaignOf(1);
+  await send(1);
+  const deactivated = await api.send("PATCH", `/api/v1/chat/numbers/${number.id}`, {
+    token: account.token,
+    json: { active: false },
+  });
+  assert.equal(deactivated.status, 200);
+  await report(sent, "failed", 131049);
+  const states = (await recipientsOf(id)).map(({ state, error }) => [state, error]);
+  assert.deepEqual(states, [["undelivered", "frequency_capped"]]);
+  assert.equal(await available(), 1_000);
+  await checkInvariants();
+});
+
 test("a failure after which a device may have the message is final, and refunded", async (t) => {
   await open(t);
   const id = await campaignOf(3);
