@@ -40,7 +40,7 @@ begin
         select m.campaign_id, m.id, m.state, m.accepted_at from chat_recipients m
         where m.account_id = p_account_id and m.bsuid = v_r.bsuid) m
       join chat_campaigns c on c.account_id = p_account_id and c.id = m.campaign_id
-      where m.state in ('delivered', 'read') and m.accepted_at > v_since and c.chat_number_id = p_number_id
+      where m.state in ('accepted', 'sent', 'delivered', 'read') and m.accepted_at > v_since and c.chat_number_id = p_number_id
       order by m.accepted_at desc limit 1;
     end if;
     insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, bsuid, type, text, payload,

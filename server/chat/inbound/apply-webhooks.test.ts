@@ -478,6 +478,13 @@ test("a reply that names no message is linked to the latest of the day from that
   assert.equal((await repliesOf(from))[0]?.recipient_id, null);
 });
 
+test("a reply that is applied before the delivery status of its message is linked to it", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const from = recipient.phone;
+  await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "yes" }]));
+  assert.equal((await repliesOf(from))[0]?.recipient_id, recipient.id);
+});
+
 test("a stop word, in any case and with space around, suppresses the phone once, with its event", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
   const from = recipient.phone;
