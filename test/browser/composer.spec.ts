@@ -88,6 +88,34 @@ test("a file that only the server can read is checked, and sent once, with the c
   );
 });
 
+test("a file that only the server can read is refused if any of its numbers has no country code", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/chat/campaigns/new");
+  await page.getByLabel("Campaign name").fill("Not to Japan");
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  // More than the composer shows.
+  const known = Array.from({ length: 3_000 }, (_, at) => `91981${2_000_000 + at},Ada`).join("\n");
+  const choose = (last: string) =>
+    page.getByLabel("Or read a CSV file").setInputFiles({
+      name: "guests.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from(`\ufeffphone,name\n${known}\n${last},Zoë\n`, "utf16le"),
+    });
+  const check = page.getByRole("button", { name: "Check with a dry run" });
+  await choose("8123456789");
+  await check.click();
+  await expect(page.getByRole("alert")).toHaveText(
+    "The file has 1 number without a country code. Add it, or a + before a number that has one.",
+  );
+  await expect(check).toBeVisible();
+  await page.getByRole("button", { name: "Remove" }).click();
+  await choose("+81 23456789");
+  await check.click();
+  await expect(page.getByRole("button", { name: "Send to 3,001", exact: true })).toBeVisible();
+});
+
 test("a campaign whose answer is lost is sent once when it is sent again", async ({
   openPage,
   page,

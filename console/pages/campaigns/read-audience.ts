@@ -82,7 +82,10 @@ export function contactsOf(
 }
 
 /** Returns how many numbers are written without their country code. */
-export function countNational({ rows, phone_column }: Audience, country_code: string): number {
+export function countNational(
+  { rows, phone_column }: Pick<Audience, "rows" | "phone_column">,
+  country_code: string,
+): number {
   return rows.filter((row) => {
     const written = row[phone_column] ?? "";
     const phone = nationalPhone(written, country_code);

@@ -85,6 +85,7 @@ export function useAudience(
     mapping,
     contacts,
     national_count,
+    country_code,
     async choose(file: File | null) {
       const read = file ? await readFile(file) : "";
       const is_text = typeof read === "string";

@@ -14,6 +14,8 @@ export type ReadyDraft<Draft extends AudienceDraft> = {
   readonly audience: Audience;
   readonly mapping: Readonly<Record<string, number>>;
   readonly contacts: readonly Contact[];
+  /** Of the account. */
+  readonly country_code: string;
   /** Percent of the file that have arrived. */
   readonly onProgress: (percent: number) => void;
 };

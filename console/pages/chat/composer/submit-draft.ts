@@ -3,11 +3,12 @@ import type { ReadyDraft } from "../../campaigns/use-campaign-draft.ts";
 import { api, body } from "../../../api/client.ts";
 import { upload } from "../../../api/upload.ts";
 import type { Draft } from "./draft.ts";
+import { refuseNationalNumbers } from "./refuse-national-numbers.ts";
 
 export type ReadyChatDraft = ReadyDraft<Draft>;
 
 /** Returns what the campaign would do. */
-export function previewDraft(ready: ReadyChatDraft) {
+export async function previewDraft(ready: ReadyChatDraft) {
   const { draft, large, contacts, onProgress } = ready;
   if (draft.source === "group")
     return body(
@@ -15,7 +16,10 @@ export function previewDraft(ready: ReadyChatDraft) {
         body: { ...headOf(draft), group_id: Number(draft.group_id) },
       }),
     );
-  if (large) return upload("/api/v1/chat/campaigns/csv/preview", partsOf(ready), { onProgress });
+  if (large) {
+    await refuseNationalNumbers(large, ready);
+    return upload("/api/v1/chat/campaigns/csv/preview", partsOf(ready), { onProgress });
+  }
   return body(
     api.POST("/api/v1/chat/campaigns/preview", {
       body: { ...headOf(draft), contacts: [...contacts] },
