@@ -116,6 +116,29 @@ test("a file that only the server can read is refused if any of its numbers has 
   await expect(page.getByRole("button", { name: "Send to 3,001", exact: true })).toBeVisible();
 });
 
+test("a column can be chosen for a variable that has none by itself", async ({
+  openPage,
+  page,
+}) => {
+  await page.route("**/api/v1/chat/templates?*", async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    const [template] = answer.data;
+    const [variable] = template.variables;
+    const variables = [variable, { ...variable, key: "city" }];
+    await route.fulfill({ response, json: { ...answer, data: [{ ...template, variables }] } });
+  });
+  await openPage("/chat/campaigns/new");
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  await page.getByLabel("Numbers").fill("phone,name\n919812345678,Ada");
+  const city = page.getByLabel("Variable {{city}}");
+  await expect(city).toHaveValue("");
+  await city.selectOption("name");
+  await expect(city).toHaveValue("1");
+  await city.selectOption("The default");
+  await expect(city).toHaveValue("");
+});
+
 test("a campaign whose answer is lost is sent once when it is sent again", async ({
   openPage,
   page,

@@ -67,7 +67,7 @@ export function useAudience(
   const text = large?.head ?? draft.list;
   const audience = useMemo(() => readAudience(text, phone_column), [text, phone_column]);
   const mapping = useMemo(
-    () => mappingOf(chosen, defaultMapping(audience, keys)),
+    () => mappingOf(keys, chosen, defaultMapping(audience, keys)),
     [chosen, audience, keys],
   );
   const { country_code } = shell.useRouteContext().me.account;
@@ -98,11 +98,12 @@ export function useAudience(
 
 /** The chosen columns over the default ones; an empty choice means the variable's default. */
 function mappingOf(
+  keys: readonly string[],
   chosen: AudienceDraft["mapping"],
   defaults: Readonly<Record<string, number>>,
 ): Record<string, number> {
-  const columns = Object.keys(defaults).flatMap((key) => {
-    const column = chosen[key] ?? String(defaults[key]);
+  const columns = keys.flatMap((key) => {
+    const column = chosen[key] ?? String(defaults[key] ?? "");
     return column === "" ? [] : [[key, Number(column)] as const];
   });
   return Object.fromEntries(columns);
