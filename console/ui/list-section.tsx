@@ -38,7 +38,7 @@ export function ListSection<Row>({
       {data?.length === 0 ? (
         <p className="text-muted">{empty}</p>
       ) : (
-        !error && (
+        (data || !error) && (
           <DataTable
             label={title}
             columns={columns}

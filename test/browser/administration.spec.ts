@@ -98,6 +98,41 @@ test("a contact is found and corrected, and a workspace is opened and closed", a
   expect(problems).toEqual([]);
 });
 
+test("a dialog stays open when its list cannot be read again", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500074", name: "Hedy Lamar" });
+  const lists = [
+    ["/contacts?q=9876500074", "**/workspaces/1/contacts?*"],
+    ["/chat/numbers", "**/api/v1/chat/numbers*"],
+  ] as const;
+  for (const [path, list] of lists) {
+    await openPage(path);
+    await page
+      .getByRole("button", { name: /^Change / })
+      .first()
+      .click();
+    const name = page.getByRole("dialog").getByLabel("Name");
+    await name.fill("Hedy Lamarr");
+    let refused = 0;
+    await page.route(list, (route) => {
+      refused += 1;
+      return route.fulfill({ status: 403, json: { detail: "Not now" } });
+    });
+    await expect
+      .poll(async () => {
+        // The window has the focus again, after what it shows has become stale.
+        await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+        return refused;
+      })
+      .toBeGreaterThan(0);
+    await expect(page.getByText("Not now")).toBeAttached();
+    await expect(name).toHaveValue("Hedy Lamarr");
+  }
+});
+
 test("a chat flow is written, corrected at its fields, changed and deleted", async ({
   openPage,
   page,

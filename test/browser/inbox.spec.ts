@@ -1,4 +1,11 @@
-import { createCampaign, createLead, expect, holdRequests, test } from "./console-fixture.ts";
+import {
+  createCampaign,
+  createLead,
+  expect,
+  holdRequests,
+  loseAnswer,
+  test,
+} from "./console-fixture.ts";
 
 test("a reply appears live, is answered, and who is angry is suppressed from there", async ({
   openPage,
@@ -133,4 +140,27 @@ test("an answer that is begun while another one is sent stays in the field", asy
   await expect(answer).toHaveCSS("direction", "rtl");
   await page.getByRole("button", { name: "Send answer" }).click();
   await expect(page.getByText("שלום").last()).toHaveCSS("direction", "rtl");
+});
+
+test("an answer stays in the field while the server cannot be reached, and is sent once", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/chat/replies");
+  await createCampaign(service, "Answered in an outage", ["919815777005"]);
+  const people = page.getByRole("list", { name: "People who replied" });
+  await people.getByRole("link", { name: "+919815777005" }).click();
+  const answer = page.getByLabel("Answer");
+  await answer.fill("We call at five.");
+  await loseAnswer(page, "**/answers");
+  await page.route("**/api/v1/chat/replies?*", (route) => route.abort());
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await expect(page.getByRole("alert").first()).toContainText("The server cannot be reached");
+  await expect(answer).toHaveValue("We call at five.");
+  await page.unroute("**/api/v1/chat/replies?*");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await expect(answer).toHaveValue("");
+  const messages = page.getByRole("list", { name: "Messages" });
+  await expect(messages.getByText("We call at five.")).toHaveCount(1);
 });

@@ -102,7 +102,7 @@ function Contacts({
   const may = useMay("crm.write");
   const contacts = useInfiniteQuery(contactsQuery(workspace, q));
   const table = pagedRows(contacts);
-  if (contacts.error) return <FormError error={contacts.error} />;
+  if (contacts.error && !contacts.data) return <FormError error={contacts.error} />;
   if (contacts.isSuccess && table.rows.length === 0)
     return (
       <EmptyState
@@ -115,11 +115,14 @@ function Contacts({
       />
     );
   return (
-    <DataTable
-      label="Contacts"
-      columns={may ? [...columns, actions] : columns}
-      {...table}
-      keyOf={({ id }) => id}
-    />
+    <>
+      <FormError error={contacts.error} />
+      <DataTable
+        label="Contacts"
+        columns={may ? [...columns, actions] : columns}
+        {...table}
+        keyOf={({ id }) => id}
+      />
+    </>
   );
 }

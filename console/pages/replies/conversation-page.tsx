@@ -30,7 +30,7 @@ export function ConversationPage() {
   );
   const bubbles = entries.flatMap(bubblesOf).toSorted((a, b) => a.at.localeCompare(b.at));
   const latest = replies.data?.pages[0]?.data[0];
-  const is_loaded = replies.isSuccess && messages.isSuccess;
+  const is_loaded = replies.data !== undefined && messages.data !== undefined;
   return (
     <Page
       title={
