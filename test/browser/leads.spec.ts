@@ -123,3 +123,35 @@ test("ticked leads are changed by the button only, to active agents only, and no
   await expect(tick).not.toBeChecked();
   expect(problems).toEqual([]);
 });
+
+test("a ticked lead that somebody else moves out of the list is not changed", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const stays = await createLead(service, { phone: "9876500064", name: "Annie Easley" });
+  const moves = await createLead(service, { phone: "9876500065", name: "Annie Jump" });
+  const changed: number[][] = [];
+  page.on("request", (request) => {
+    if (request.method() === "PATCH") changed.push(request.postDataJSON().ids);
+  });
+  await openPage("/leads?q=Annie");
+  for (const name of [/Annie Easley/, /Annie Jump/])
+    await page.getByRole("row", { name }).getByRole("checkbox").check();
+  await expect(page.getByText("2 selected")).toBeVisible();
+  const renamed = await fetch(`${service.url}/api/v1/crm/workspaces/1/leads/${moves}`, {
+    method: "PATCH",
+    headers: {
+      authorization: `Bearer ${service.demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ name: "Cannon" }),
+  });
+  expect(renamed.status).toBe(200);
+  await expect(page.getByRole("row", { name: /Annie Jump/ })).toHaveCount(0);
+  await expect(page.getByText("1 selected")).toBeVisible();
+  await page.getByRole("combobox", { name: "Change status" }).selectOption("Contacted");
+  await page.getByRole("button", { name: "Apply to 1 lead" }).click();
+  await expect(page.getByRole("row", { name: /Annie Easley.*Contacted/ })).toBeVisible();
+  expect(changed).toEqual([[stays]]);
+});

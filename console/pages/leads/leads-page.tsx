@@ -102,7 +102,12 @@ function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
   const { data: picklists } = useQuery(picklistsQuery(workspace));
   const { data: agents = no_agents } = useQuery(agentsQuery(workspace));
   const own = useColumnChoice("leads");
+  const leads = useInfiniteQuery(leadsQuery(workspace, filter));
+  useRefresh(["lead.created", "lead.updated"], ["leads", workspace]);
+  const table = pagedRows(leads);
   const { selected, onChange: setSelected } = useSelection(JSON.stringify(filter));
+  // A ticked lead that somebody else has changed may not be in the list any more.
+  const ids = table.rows.map(({ id }) => id).filter((id) => selected.has(id));
   const mayChange = useMay("crm.write");
   const columns = useMemo(() => columnsOf(agents), [agents]);
   const choices = columns.slice(1).map(({ header }) => header);
@@ -123,18 +128,19 @@ function WorkspaceLeads({ workspace }: { readonly workspace: number }) {
           <ColumnMenu columns={choices} hidden={hidden} onChange={onHide} />
         </div>
       </div>
-      {selected.size > 0 && (
+      {ids.length > 0 && (
         <BulkChange
           workspace={workspace}
-          ids={[...selected]}
+          ids={ids}
           picklists={picklists}
           agents={agents}
           onDone={() => setSelected(new Set())}
         />
       )}
       <LeadTable
-        workspace={workspace}
-        filter={filter}
+        leads={leads}
+        table={table}
+        filtered={Object.keys(filter).length > 0}
         selection={mayChange ? { selected, onChange: setSelected } : undefined}
         columns={columns.filter(({ header }) => !hidden.has(header))}
       />
@@ -156,20 +162,18 @@ function useSelection(filter: string): Selection {
 const no_agents: readonly Row<"listAgents">[] = [];
 
 function LeadTable({
-  workspace,
-  filter,
+  leads,
+  table,
+  filtered,
   columns,
   selection,
 }: {
-  readonly workspace: number;
-  readonly filter: Parameters<typeof leadsQuery>[1];
+  readonly leads: { readonly isSuccess: boolean; readonly error: Error | null };
+  readonly table: ReturnType<typeof pagedRows<Lead>>;
+  readonly filtered: boolean;
   readonly columns: readonly Column<Lead>[];
   readonly selection: Selection | undefined;
 }) {
-  const leads = useInfiniteQuery(leadsQuery(workspace, filter));
-  useRefresh(["lead.created", "lead.updated"], ["leads", workspace]);
-  const table = pagedRows(leads);
-  const filtered = Object.keys(filter).length > 0;
   if (leads.isSuccess && table.rows.length === 0)
     return (
       <EmptyState
