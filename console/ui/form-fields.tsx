@@ -111,12 +111,6 @@ export function changedParts(before: FormValues, after: FormValues): FormValues 
   );
 }
 
-/** Returns the changed parts, or the whole object if no part has changed: an empty change is refused. */
-export function patchBetween(before: FormValues, after: FormValues): FormValues {
-  const changed = changedParts(before, after);
-  return Object.keys(changed).length === 0 ? after : changed;
-}
-
 /** What the fields of a form show of an object of the API. */
 export function valuesOf(known: object, fields: readonly FormField[]): FormValues {
   const values: FormValues = {};

@@ -2,7 +2,14 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
-import { createCampaign, expect, launchCalls, test, type Service } from "./console-fixture.ts";
+import {
+  createCampaign,
+  expect,
+  holdRequests,
+  launchCalls,
+  test,
+  type Service,
+} from "./console-fixture.ts";
 
 test("settings of the account are changed by section, and a violation is at its field", async ({
   openPage,
@@ -56,10 +63,11 @@ test("settings of the account are changed by section, and a violation is at its 
   expect(problems).toEqual([]);
 });
 
-test("a saved setting keeps what somebody else has changed in its section", async ({
+test("a saved setting keeps what somebody else has changed in its section, also when it is saved again", async ({
   openPage,
   page,
   service,
+  settled,
 }) => {
   const account = async (method: "GET" | "PATCH", json?: object) => {
     const answer = await fetch(`${service.url}/api/v1/account`, {
@@ -87,7 +95,28 @@ test("a saved setting keeps what somebody else has changed in its section", asyn
   expect(await account("GET")).toMatchObject({
     calls: { calling_to: "20:00", talk_minutes_max: 44 },
   });
+  await account("PATCH", { calls: { calling_to: "19:00" } });
+  await calls.getByRole("button", { name: "Save" }).click();
+  await settled();
+  expect(await account("GET")).toMatchObject({ calls: { calling_to: "19:00" } });
   await account("PATCH", { calls: { calling_to, talk_minutes_max } });
+});
+
+test("what is typed while a section is saved is kept", async ({ openPage, page, service }) => {
+  await openPage("/settings/account");
+  const calls = sectionOf(page, "Calls");
+  const longest = calls.getByLabel("Longest conversation in minutes");
+  const before = await longest.inputValue();
+  const release = await holdRequests(page, "PATCH", "**/api/v1/account");
+  await longest.fill("43");
+  await calls.getByRole("button", { name: "Save" }).click();
+  await longest.fill(before);
+  release();
+  await expect(page.getByText("Saved", { exact: true })).toBeVisible();
+  await expect(longest).toHaveValue(before);
+  await calls.getByRole("button", { name: "Save" }).click();
+  const { callSettings } = programOf(service);
+  await expect.poll(callSettings).toMatchObject({ talk_minutes_max: Number(before) });
 });
 
 test("a next page that is refused is requested again only when somebody asks for it", async ({

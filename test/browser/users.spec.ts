@@ -76,7 +76,7 @@ test("an invited person joins, sees the other session, ends it, and is deactivat
   await other.context().close();
 });
 
-test("a changed name keeps the address that somebody else has changed", async ({
+test("a user who is saved keeps the address that somebody else has changed, also without a change", async ({
   openPage,
   page,
   service,
@@ -99,5 +99,12 @@ test("a changed name keeps the address that somebody else has changed", async ({
   await page.getByRole("dialog").getByLabel("Name").fill("Uma Three");
   await send("PATCH", `users/${id}`, { email: "uma.new@demo.example" });
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("row", { name: /Uma Three/ })).toContainText("uma.new@demo.example");
+  const row = page.getByRole("row", { name: /Uma Three/ });
+  await expect(row).toContainText("uma.new@demo.example");
+  await page.getByRole("button", { name: "Uma Three" }).click();
+  await send("PATCH", `users/${id}`, { email: "uma.last@demo.example" });
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.reload();
+  await expect(row).toContainText("uma.last@demo.example");
 });

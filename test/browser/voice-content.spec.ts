@@ -67,7 +67,12 @@ test("a message is recorded in the browser, and archived", async ({ openPage, pa
   expect(problems).toEqual([]);
 });
 
-test("a change of one setting keeps the others", async ({ openPage, page, service }) => {
+test("a change of one setting keeps the others, also when it is saved again", async ({
+  openPage,
+  page,
+  service,
+  settled,
+}) => {
   await openPage("/voice/files/1");
   await expect(page.getByRole("combobox", { name: "Menu" })).toHaveValue("1");
   await expect(page.getByRole("combobox", { name: "AI agent" })).toHaveValue("1");
@@ -89,5 +94,8 @@ test("a change of one setting keeps the others", async ({ openPage, page, servic
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
   expect(await file({ name })).toMatchObject({ menu_id: 1, ai_agent_id: 1, opt_out_key: "8" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await settled();
+  expect(await file()).toMatchObject({ name });
   await file({ opt_out_key: "9" });
 });

@@ -1,4 +1,4 @@
-import { FormInputs, jsonOf, patchBetween, valuesOf } from "../../ui/form-fields.tsx";
+import { changedParts, FormInputs, jsonOf, valuesOf } from "../../ui/form-fields.tsx";
 import type { SettingSection } from "./account-fields.ts";
 import { SettingPanel, useSettingForm, type SectionProps } from "./setting-form.tsx";
 
@@ -12,7 +12,7 @@ export function AccountSection({
     values: valuesOf(section === null ? account : account[section], fields),
     names: fields.map(({ name }) => name),
     section,
-    patchOf: (values, saved) => patchBetween(jsonOf(saved, fields), jsonOf(values, fields)),
+    patchOf: (values, saved) => changedParts(jsonOf(saved, fields), jsonOf(values, fields)),
     onChanged,
   });
   return (

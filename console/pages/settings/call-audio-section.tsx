@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { voiceFileQuery, voiceFilesQuery, type VoiceFile } from "../../api/voice.ts";
-import { patchBetween, type FormValues } from "../../ui/form-fields.tsx";
+import { changedParts, type FormValues } from "../../ui/form-fields.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { SelectField } from "../../ui/select-field.tsx";
 import {
@@ -33,7 +33,7 @@ const json = (values: FormValues) =>
   );
 
 /** Only what changed is sent: the other file may have been archived. */
-const patchOf = (values: FormValues, saved: FormValues) => patchBetween(json(saved), json(values));
+const patchOf = (values: FormValues, saved: FormValues) => changedParts(json(saved), json(values));
 
 /** The voice files that calls play by themselves. */
 export function CallAudioSection({ account: { calls }, onChanged }: SectionProps) {

@@ -27,7 +27,7 @@ type Options = {
   readonly names: readonly string[];
   /** Null: fields of the account itself. */
   readonly section: "chat" | "calls" | "credits" | "retention" | null;
-  /** Returns what the values change in the section; `saved` is what the fields showed at first. */
+  /** Returns what the values change in the section, if anything; `saved` is what the fields showed at first. */
   readonly patchOf: (values: FormValues, saved: FormValues) => FormValues;
   readonly onChanged: SectionProps["onChanged"];
 };
@@ -42,16 +42,18 @@ export function useSettingForm({ values: known, names, section, patchOf, onChang
   const router = useRouter();
   const [error, setError] = useState<Error | null>(null);
   const save = useMutation({
-    mutationFn: (values: FormValues) => {
+    mutationFn: async (values: FormValues) => {
       const json = patchOf(values, defaultValues as FormValues);
+      if (Object.keys(json).length === 0) return null;
       const patch = section === null ? json : { [section]: json };
       return body(api.PATCH("/api/v1/account", { body: patch }));
     },
     onMutate: () => setError(null),
     onSuccess: async (changed, values) => {
-      form.reset(values);
-      queryClient.setQueryData(["account"], changed);
+      form.reset(values, { keepValues: true });
       toasts.add({ title: "Saved" });
+      if (!changed) return;
+      queryClient.setQueryData(["account"], changed);
       // The name and the time zone are shown everywhere.
       await reloadMe();
       await router.invalidate();

@@ -8,7 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { patchBetween } from "../../ui/form-fields.tsx";
+import { changedParts } from "../../ui/form-fields.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -59,13 +59,14 @@ function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void
   const { errors, defaultValues } = formState;
   const [formError, setFormError] = useState<Error | null>(null);
   const save = useMutation({
-    mutationFn: (values: Values) => {
+    mutationFn: async (values: Values) => {
       const json = ({ name, email, role_id }: Values) => ({
         name,
         email,
         ...(user.is_owner ? {} : { role_id: readRole(role_id) }),
       });
-      return updateUser(user.id, patchBetween(json(defaultValues as Values), json(values)));
+      const changed = changedParts(json(defaultValues as Values), json(values));
+      if (Object.keys(changed).length > 0) await updateUser(user.id, changed);
     },
     onSuccess: onDone,
     onError: (error) =>

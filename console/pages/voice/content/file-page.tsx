@@ -9,7 +9,7 @@ import { Button, buttonClass } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
 import { Missing } from "../../../ui/missing.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
-import { patchBetween } from "../../../ui/form-fields.tsx";
+import { changedParts } from "../../../ui/form-fields.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { useMay } from "../../../ui/permission.ts";
@@ -135,10 +135,9 @@ function Settings({ file }: { readonly file: VoiceFile }) {
   const { errors, defaultValues } = formState;
   const save = useMutation({
     mutationFn: async (values: SettingValues) => {
-      await api.PATCH("/api/v1/voice/files/{id}", {
-        params: { path: { id } },
-        body: patchBetween(jsonOf(defaultValues as SettingValues), jsonOf(values)),
-      });
+      const changed = changedParts(jsonOf(defaultValues as SettingValues), jsonOf(values));
+      if (Object.keys(changed).length === 0) return;
+      await api.PATCH("/api/v1/voice/files/{id}", { params: { path: { id } }, body: changed });
       reset(values, { keepValues: true });
       await queryClient.invalidateQueries({ queryKey: ["voice-files"] });
     },
