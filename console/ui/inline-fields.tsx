@@ -1,5 +1,5 @@
 // Fields that save by themselves: text with Enter or when the focus leaves it, a choice at once.
-import type { ComponentProps } from "react";
+import { useRef, type ComponentProps } from "react";
 import { fieldError } from "../messages/field-error.ts";
 import type { Option } from "./option.ts";
 import { SelectField } from "./select-field.tsx";
@@ -42,7 +42,7 @@ export function InlineText({
   );
 }
 
-/** One of the options, or none where there is a word for it. */
+/** One of the options, or none where there is a word for it. Arrow keys choose as they pass: it saves like text then. */
 export function InlineSelect<Value extends string | number>({
   label,
   name,
@@ -55,7 +55,13 @@ export function InlineSelect<Value extends string | number>({
   readonly options: readonly Option<Value>[];
   readonly none?: string | undefined;
 }) {
-  const { value, error, commit } = useInlineEdit(saved, save);
+  const { value, error, change, commit } = useInlineEdit(saved, save);
+  const byKey = useRef(false);
+  const isUnsaved = useRef(false);
+  const saveChoice = () => {
+    if (isUnsaved.current) void commit(value);
+    isUnsaved.current = false;
+  };
   return (
     <SelectField
       label={label}
@@ -65,9 +71,20 @@ export function InlineSelect<Value extends string | number>({
       options={options}
       value={value ?? ""}
       {...(none === undefined ? {} : { placeholder: none })}
-      onChange={({ target }) =>
-        void commit(options.find((option) => String(option.value) === target.value)?.value ?? null)
-      }
+      onPointerDown={() => {
+        byKey.current = false;
+      }}
+      onKeyDown={({ key }) => {
+        byKey.current = true;
+        if (key === "Enter") saveChoice();
+      }}
+      onBlur={saveChoice}
+      onChange={({ target }) => {
+        const chosen = options.find((option) => String(option.value) === target.value);
+        isUnsaved.current = byKey.current;
+        if (byKey.current) change(chosen?.value ?? null);
+        else void commit(chosen?.value ?? null);
+      }}
     />
   );
 }

@@ -102,6 +102,40 @@ test("a collaborator is chosen with the keyboard and added by the button only", 
   expect(problems).toEqual([]);
 });
 
+test("a choice by arrow keys is saved once, with Enter or when the focus moves on", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await createLead(service, { phone: "9876500067", name: "Annie Easley" });
+  const writes: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "PATCH") writes.push(request.postData()!);
+  });
+  await openPage(`/leads/${id}?workspace=1`);
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  const status = page.getByRole("combobox", { name: "Status" });
+  await expect(status.getByRole("option", { name: "Qualified" })).toHaveCount(1);
+  await status.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await expect(status.getByRole("option", { name: "Qualified", selected: true })).toHaveCount(1);
+  await page.keyboard.press("Tab");
+  await expect(timeline).toContainText("Status changed from New to Qualified");
+  expect(writes).toHaveLength(1);
+  const priority = page.getByRole("combobox", { name: "Priority" });
+  await priority.focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await expect(timeline).toContainText("Priority changed from Medium to Low");
+  await page.keyboard.press("Tab");
+  await page.reload();
+  await expect(timeline).toContainText("Priority changed from Medium to Low");
+  expect(writes).toHaveLength(2);
+  expect(problems).toEqual([]);
+});
+
 test("a note whose answer is lost is added once, and the next one is not wiped when it is saved", async ({
   openPage,
   page,
