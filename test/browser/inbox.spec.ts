@@ -62,6 +62,28 @@ test("the overview names who waits for an answer, and the conversation what was 
   expect(problems).toEqual([]);
 });
 
+test("after the 24 hours for an answer, a conversation offers a template to its person", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { name: "Ida Rhodes", phone: "9815777005" });
+  await createCampaign(service, "Answered too late", ["919815777005"]);
+  await page.route("**/api/v1/chat/replies?*", async (route) => {
+    const response = await route.fetch();
+    const { data, ...rest } = await response.json();
+    const received_at = new Date(Date.now() - 25 * 3_600_000).toISOString();
+    const late = data.map((reply: object) => ({ ...reply, received_at }));
+    await route.fulfill({ response, json: { ...rest, data: late } });
+  });
+  await openPage("/chat/replies/+919815777005");
+  await page.getByRole("link", { name: "Send a template" }).click();
+  await expect(page.getByLabel("Numbers")).toHaveValue("+919815777005,Ida Rhodes");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  expect(problems).toEqual([]);
+});
+
 test("many numbers are suppressed at once, found by a filter and lifted with a reason", async ({
   openPage,
   page,

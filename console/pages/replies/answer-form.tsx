@@ -9,6 +9,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
+import { phoneOf } from "./reply-text.ts";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
 
 /** The field for an answer, or why none can be sent and what can. */
@@ -20,14 +21,21 @@ export function AnswerForm({ reply }: { readonly reply: Reply }) {
     return (
       <Notice text="This person opted out with their last message. Answer when they write again." />
     );
-  if (minutes === 0)
+  if (minutes === 0) {
+    const to = phoneOf(reply);
+    const name = reply.contact_name;
     return (
       <Notice text="WhatsApp takes answers only within 24 hours of a person's last message. After that, send an approved template.">
-        <Link to="/chat/campaigns/new" className={buttonClass("primary")}>
+        <Link
+          to="/chat/campaigns/new"
+          search={to === null ? {} : { to, ...(name === null ? {} : { name }) }}
+          className={buttonClass("primary")}
+        >
           Send a template
         </Link>
       </Notice>
     );
+  }
   return <OpenForm id={reply.id} left={describeMinutes(minutes)} />;
 }
 
