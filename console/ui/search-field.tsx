@@ -1,3 +1,5 @@
+import { useEffect, useRef } from "react";
+
 /** The search of a list; it takes effect with Enter, and when the focus leaves it. */
 export function SearchField({
   label,
@@ -10,6 +12,11 @@ export function SearchField({
   readonly value: string | undefined;
   readonly onSearch: (text: string | undefined) => void;
 }) {
+  const input = useRef<HTMLInputElement>(null);
+  // Not by a key: another input would lose the focus.
+  useEffect(() => {
+    if (input.current && input.current.value !== (value ?? "")) input.current.value = value ?? "";
+  }, [value]);
   return (
     <form
       role="search"
@@ -21,7 +28,7 @@ export function SearchField({
       }}
     >
       <input
-        key={value}
+        ref={input}
         name="q"
         type="search"
         aria-label={label}

@@ -24,6 +24,26 @@ test("filters are in the address: reload, Back and a shared link show the same l
   await expect(page.getByRole("row", { name: /Grace Hopper/ })).toBeVisible();
 });
 
+test("a search keeps the focus after Enter, and has the text that Back restores", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/leads");
+  const search = page.getByRole("searchbox", { name: "Search leads" });
+  await search.fill("Lovelace");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("No lead matches these filters")).toBeVisible();
+  await expect(search).toBeFocused();
+  await page.keyboard.type(" Ada");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/q=Lovelace.+Ada/);
+  await expect(search).toBeFocused();
+  await page.goBack();
+  await expect(search).toHaveValue("Lovelace");
+  await page.goBack();
+  await expect(search).toHaveValue("");
+});
+
 test("leads that are ticked get a status and an agent at once, and a refused number is at its field", async ({
   openPage,
   page,
