@@ -100,3 +100,34 @@ test("a voice campaign whose trunk cannot be used is on the overview, with what 
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
   expect(problems).toEqual([]);
 });
+
+test("who waits for an answer is counted until another program answers, and until the 24 hours are over", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["account"]}`,
+    "content-type": "application/json",
+  };
+  const api = `${service.url}/api/v1/chat`;
+  const read = async (path: string) => (await (await fetch(api + path, { headers })).json()).data;
+  const post = (path: string, text: string) =>
+    fetch(api + path, { method: "POST", headers, body: JSON.stringify({ text }) });
+  const id = await createCampaign(service, "Two who write", ["919816000001", "919816000002"]);
+  const recipients = `/campaigns/${id}/recipients`;
+  await expect.poll(() => read(`${recipients}?state=read`)).toHaveLength(2);
+  await page.clock.install();
+  await openPage("/");
+  for (const recipient of await read(recipients))
+    await post(`${recipients}/${recipient.id}/simulated-replies`, "When do you open?");
+  const list = page.getByRole("list", { name: "Needs attention" });
+  await expect(list).toContainText("2 people wait for an answer");
+  const [reply] = await read("/replies?phone_number=919816000001");
+  await post(`/replies/${reply.id}/answers`, "At nine.");
+  await expect(list).toContainText("One person waits for an answer");
+  await page.clock.fastForward("24:00:00");
+  await expect(list.getByText("One person waits for an answer")).toBeHidden();
+  expect(problems).toEqual([]);
+});

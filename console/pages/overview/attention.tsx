@@ -1,11 +1,11 @@
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck, TriangleAlert } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useRefresh } from "../../api/live.ts";
 import type { Overview } from "../../api/overview.ts";
 import { queryClient } from "../../api/query-client.ts";
-import { repliesQuery } from "../../api/replies.ts";
+import { answer_events, repliesQuery } from "../../api/replies.ts";
 import { hold_words } from "../../messages/hold-reasons.ts";
 import { rejection_reasons, template_statuses } from "../../messages/template-statuses.ts";
 import { voice_holds as voice_hold_words } from "../../messages/voice-reasons.ts";
@@ -14,6 +14,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
+import { useNow } from "../../ui/use-now.ts";
 import { resumeCampaign } from "../chat/change-campaign.ts";
 import { LiftHold } from "../chat/lift-hold.tsx";
 import { latestOfEach } from "../replies/reply-text.ts";
@@ -59,9 +60,9 @@ export function Attention({ overview }: { readonly overview: Overview }) {
 /** Returns how many people wrote within 24 hours, as their last message, and have no answer. */
 function useUnanswered(): number {
   const enabled = useMay("chat.read");
-  const [oldest] = useState(() => Date.now() - window_ms);
+  const oldest = useNow(60_000) - window_ms;
   const { data } = useInfiniteQuery({ ...repliesQuery({}), enabled });
-  useRefresh(["chat.reply.received"], ["replies"]);
+  useRefresh(["chat.reply.received", ...answer_events], ["replies"]);
   return latestOfEach(data?.pages[0]?.data ?? []).filter(
     ({ answers, opted_out, received_at }) =>
       !opted_out && answers.length === 0 && Date.parse(received_at) > oldest,
