@@ -63,17 +63,32 @@ export function useEvents(types: readonly EventType[], listener: Listener): void
 export function useRefresh(types: readonly EventType[], key: readonly unknown[]): void {
   const name = JSON.stringify(key);
   const refresh = useMemo(() => {
-    let waiting = false;
+    let isDue = false;
+    let isRunning = false;
+    const run = async () => {
+      isRunning = true;
+      while (isDue) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, refresh_ms);
+        });
+        isDue = false;
+        await readAgain(JSON.parse(name) as unknown[]);
+      }
+      isRunning = false;
+    };
     return () => {
-      if (waiting) return;
-      waiting = true;
-      setTimeout(() => {
-        waiting = false;
-        void queryClient.invalidateQueries({ queryKey: JSON.parse(name) as unknown[] });
-      }, refresh_ms);
+      isDue = true;
+      if (!isRunning) void run();
     };
   }, [name]);
   useEvents(types, refresh);
+}
+
+/** Running requests end first: if each event cancelled them, none would end while events are steady. */
+async function readAgain(queryKey: readonly unknown[]): Promise<void> {
+  const running = queryClient.getQueryCache().findAll({ queryKey, fetchStatus: "fetching" });
+  await Promise.allSettled(running.map(async ({ promise }) => promise));
+  await queryClient.invalidateQueries({ queryKey });
 }
 
 channel.addEventListener("message", ({ data: message }: MessageEvent<Message>) => {

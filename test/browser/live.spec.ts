@@ -1,4 +1,5 @@
 // What is shown stays true: after a restart of the service, and in many tabs.
+import { setTimeout as wait } from "node:timers/promises";
 import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
 
 test("after a restart of the service a page shows what happens without being loaded again", async ({
@@ -64,4 +65,45 @@ test("twelve tabs all load and stay live, because one streams for all", async ({
   await createCampaign(service, "Seen in the last tab", ["919812345091"]);
   const last = context.pages().at(-1)!;
   await expect(last.getByRole("link", { name: "Seen in the last tab" })).toBeVisible();
+});
+
+test("a list shows what is new and its next page while events are steady and each page takes a second", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  let created = 0;
+  const create = (name: string) =>
+    createLead(service, { phone: String(9_876_520_000 + created++), name });
+  // More than the 50 of a page.
+  await Promise.all(Array.from({ length: 60 }, () => create("Steady lead")));
+  await page.route("**/workspaces/1/leads?*", async (route) => {
+    await wait(1_000);
+    await route.continue();
+  });
+  await openPage("/leads?q=Steady");
+  await expect(page.getByRole("row", { name: /Steady lead/ }).first()).toBeVisible();
+  const newcomers = page.getByRole("row", { name: /Steady newcomer/ });
+  await expect
+    .poll(
+      async () => {
+        await create("Steady newcomer");
+        return newcomers.count();
+      },
+      { intervals: [100] },
+    )
+    .toBeGreaterThan(0);
+  await expect
+    .poll(
+      async () => {
+        await create("Steady newcomer");
+        await page.keyboard.press("End");
+        return page
+          .getByRole("row")
+          .evaluateAll((rows) => Math.max(...rows.map((row) => Number(row.ariaRowIndex ?? 0))));
+      },
+      { intervals: [100] },
+    )
+    .toBeGreaterThan(51);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
 });
