@@ -259,6 +259,30 @@ test("a file is read in every usual encoding, line end and delimiter", async () 
   }
 });
 
+test("an unclosed quote is refused with its row instead of hiding the rows up to the next quote", async () => {
+  const of = await makeAccount(api.app);
+  const columns = { phone: "phone", name: "name" };
+  for (const [row, content] of [
+    [2, 'phone,name\n9000000001,"Tiny\n9000000002,"Jane"\n9000000003,Bob'],
+    [3, 'phone,name\r\n9000000001,"A\r\nB"\r\n9000000002,"Tiny\r\n"9000000003","Jane"\r\n'],
+    [1, 'phone,"name\n9000000001,"Tiny"\n9000000002,Jane'],
+  ] as const) {
+    const { status, body } = await upload(of, content, columns);
+    assert.equal(status, 422, content);
+    const reason = `row ${row}: a quote is not closed`;
+    assert.deepEqual(body.errors, [{ field: "file", reason }]);
+  }
+  const { leads } = await importCsv(
+    of,
+    'phone,name\n9000000001,"""Hi"" she said,\nto ""Bob"" and me"\n9000000002,"Tiny" Jones\n',
+    columns,
+  );
+  assert.deepEqual(
+    leads.map((lead: { name: string }) => lead.name),
+    ['"Hi" she said,\nto "Bob" and me', '"Tiny" Jones'],
+  );
+});
+
 test("long runs of empty rows do not end an import early", async () => {
   const of = await makeAccount(api.app);
   const content = `phone\n9000000001\n${"\n".repeat(2_000)}bad\n9000000002${"\n".repeat(600)}`;

@@ -73,6 +73,7 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
     relax_quotes: true,
     relax_column_count: true,
     max_record_size: record_characters_max,
+    raw: true,
   });
   const source = Readable.from(
     (function* whole() {
@@ -82,14 +83,35 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
   );
   source.on("error", (error) => parser.destroy(error));
   source.pipe(parser);
+  let row = 0;
   try {
-    yield* parser as AsyncIterable<string[]>;
+    for await (const { record, raw } of parser as AsyncIterable<{
+      record: string[];
+      raw: string;
+    }>) {
+      row++;
+      if (hasOpenQuote(record, raw)) throw new CsvRefused(`row ${row}: a quote is not closed`);
+      yield record;
+    }
   } catch (error) {
     // Rows before the error that were not read yet are lost, because only the parser knows its position.
     throw error instanceof CsvError
       ? new CsvRefused(reasonOf(error, parser.info.records + 1))
       : error;
   }
+}
+
+/**
+ * Reports whether a quote was not closed in its line: the parser then ends the cell at the quote of a later row, and
+ * keeps the rows between as text of this cell. The text of a correctly quoted cell may look the same.
+ */
+function hasOpenQuote(cells: readonly string[], raw: string): boolean {
+  return cells.some(
+    (cell) =>
+      cell.startsWith('"') &&
+      /[\r\n]/.test(cell) &&
+      !raw.includes(`"${cell.replaceAll('"', '""')}"`),
+  );
 }
 
 function reasonOf(error: CsvError, row: number): string {
