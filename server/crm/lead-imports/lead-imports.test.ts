@@ -259,6 +259,32 @@ test("a file is read in every usual encoding, line end and delimiter", async () 
   }
 });
 
+test("UTF-8 with an invalid byte is refused with its line instead of being read as Windows-1252", async () => {
+  const of = await makeAccount(api.app);
+  const columns = { phone: "phone", name: "name" };
+  const bom = Buffer.from([0xef, 0xbb, 0xbf]);
+  const bytes = (...parts: (string | number)[]) =>
+    Buffer.concat(
+      parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from([part]))),
+    );
+  const hindi = "phone,name\r\n9000000001,राम\r\n9000000002,";
+  const long = "9000000003,राम\r\n".repeat(9_000);
+  for (const [line, content] of [
+    [3, bytes(hindi, 0xa0, "\r\n")],
+    [9_003, bytes(hindi, "\r\n", long.slice(0, -2), 0xe0, 0xa4)],
+    [2, Buffer.concat([bom, bytes("phone,name\r9000000001,Zo", 0xeb, "\r")])],
+  ] as const) {
+    const { status, body } = await upload(of, content, columns);
+    assert.equal(status, 422, String(line));
+    const reason = `line ${line}: has a byte that is not valid UTF-8`;
+    assert.deepEqual(body.errors, [{ field: "file", reason }]);
+  }
+  // Two characters of Windows-1252 that are also one of UTF-8, and two that are not.
+  const western = bytes("phone,name\n9000000001,Zo", 0xeb, " Ren", 0xe9, " ", 0xc3, 0xa9, "\n");
+  const { leads } = await importCsv(of, western, columns);
+  assert.equal(leads[0].name, "Zoë René Ã©");
+});
+
 test("an unclosed quote is refused with its row instead of hiding the rows up to the next quote", async () => {
   const of = await makeAccount(api.app);
   const columns = { phone: "phone", name: "name" };

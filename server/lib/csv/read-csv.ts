@@ -3,15 +3,13 @@
 import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { cellText } from "./cell-text.ts";
+import { CsvRefused } from "./csv-refused.ts";
 import { detectEncoding, readText, type Encoding } from "./csv-text.ts";
 
 const columns_max = 500;
 const record_characters_max = 1_000_000;
 /** Empty rows are not counted as rows, but cost as much to read. */
 const rows_with_empty_max = 2_000_000;
-
-/** The file is not valid CSV, or too large; the message follows a field's name. */
-export class CsvRefused extends Error {}
 
 export type CsvRow = {
   /** Number in the file; the header is row 1. */

@@ -2,8 +2,9 @@
 // messages ahead of the database.
 import { once } from "node:events";
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import { CsvRefused } from "./csv-refused.ts";
 import type { LineThreadData, LineThreadMessage, LineThreadOrder } from "./open-line-thread.ts";
-import { CsvRefused, readCsv, type CsvRow } from "./read-csv.ts";
+import { readCsv, type CsvRow } from "./read-csv.ts";
 import { stayAhead } from "./stay-ahead.ts";
 
 /** Converts rows to lines of COPY. */
