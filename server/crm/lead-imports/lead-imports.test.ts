@@ -605,6 +605,32 @@ test("an option archived while an import waits is not used", async () => {
   assert.deepEqual([done.createdCount, done.rejectedCount], [1, 1]);
 });
 
+test("rows with a value of a custom field that was archived while an import waits are rejected", async () => {
+  const of = await makeAccount(api.app);
+  await makeCustomField(api.app, of, { key: "note", type: "text" });
+  await worker.stop();
+  const started = await upload(of, "phone,note\n9000000001,call at noon\n9000000002,", {
+    phone: "phone",
+    "customFields.note": "note",
+  });
+  await api.app.db.query
+    .updateTable("custom_fields")
+    .set({ archived_at: new Date() })
+    .where("account_id", "=", of.account_id)
+    .execute();
+  worker = startWorker(api.app);
+  const done = await finished(of, started.body.id);
+  assert.deepEqual([done.createdCount, done.rejectedCount], [1, 1]);
+  const { body } = await api.send("GET", `${base(of)}/leads/imports/${done.id}/rejects`, of);
+  assert.deepEqual(body.data, [
+    {
+      row: 2,
+      cells: ["9000000001", "call at noon"],
+      errors: [{ field: "customFields.note", reason: "is not a custom field of this workspace" }],
+    },
+  ]);
+});
+
 const preview = (of: TestAccount, content: string, columns?: unknown) =>
   api.send("POST", `${base(of)}/leads/import/preview`, {
     token: of.token,

@@ -64,7 +64,7 @@ export function validateRow(
     statusId: option("statusId", "status"),
     sourceId: option("sourceId", "source"),
     priorityId: option("priorityId", "priority"),
-    customFields: readCustomFields(validate.schema, read),
+    customFields: readCustomFields(validate, read),
   };
   errors.push(...validateLead(validate.schema, lead));
   return errors.length > 0 ? { errors } : { lead };
@@ -86,14 +86,20 @@ function readPhone(
   return digits ?? "";
 }
 
+const custom_prefix = "customFields.";
+
+/** Includes fields that were archived since the upload, so that validateLead reports them. */
 function readCustomFields(
-  schema: WorkspaceSchema,
+  { schema, columns }: RowContext,
   read: (field: string) => string | null,
 ): Record<string, unknown> {
   const values: [string, unknown][] = [];
-  for (const field of schema.fields.values()) {
-    const text = read(`customFields.${field.key}`);
-    if (text !== null) values.push([field.key, customValue(field, text)]);
+  for (const name of columns.keys()) {
+    if (!name.startsWith(custom_prefix)) continue;
+    const key = name.slice(custom_prefix.length);
+    const field = schema.fields.get(key);
+    const text = read(name);
+    if (text !== null) values.push([key, field ? customValue(field, text) : text]);
   }
   return Object.fromEntries(values);
 }
