@@ -84,3 +84,38 @@ test("one account's many open imports do not delay another account's import", as
   assert.equal(await runIteration(), 4);
   assert.equal(await stateOf(other, id), "completed");
 });
+
+test("an import into an inactive workspace drops its rows in ranges and is not continued meanwhile", async () => {
+  const of = await makeAccount(api.app);
+  const id = await upload(of);
+  const { query } = api.app.db;
+  await sql`
+    insert into lead_import_rows (account_id, import_id, row_number, cells)
+    select ${of.account_id}, ${id}, n, '{9876543210}' from generate_series(3, 45000) n`.execute(
+    query,
+  );
+  await sql`update lead_imports set total_rows = 44999 where id = ${id}`.execute(query);
+  const setActive = (active: boolean) =>
+    sql`update workspaces set active = ${active} where account_id = ${of.account_id}`.execute(
+      query,
+    );
+  const countOf = async (table: string) => {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from ${sql.table(table)} where account_id = ${of.account_id}`.execute(
+      query,
+    );
+    return rows[0]!.n;
+  };
+  await setActive(false);
+  await runIteration();
+  assert.equal(await countOf("lead_import_rows"), 45_000 - 20_000);
+  await setActive(true);
+  const { body } = await api.send("GET", `${path(of)}s/${id}`, of);
+  assert.deepEqual([body.state, body.failure], ["processing", null]);
+  await runIteration();
+  await runIteration();
+  assert.equal(await countOf("lead_import_rows"), 0);
+  assert.equal(await countOf("leads"), 0);
+  const failed = (await api.send("GET", `${path(of)}s/${id}`, of)).body;
+  assert.deepEqual([failed.state, failed.failure], ["failed", "The workspace is not active"]);
+});

@@ -51,7 +51,8 @@ export function leadImportAnswerOf(row: Selectable<DB["lead_imports"]>): LeadImp
     workspaceId: row.workspace_id,
     fileName: row.file_name,
     state: row.state as LeadImportResponse["state"],
-    failure: row.failure,
+    // Already stored while the remaining rows are dropped.
+    failure: row.state === "failed" ? row.failure : null,
     totalRows: row.total_rows,
     createdCount: row.created_count,
     rejectedCount: row.rejected_count,
