@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { runLeadImports } from "./run-lead-imports.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -42,4 +43,40 @@ test("a quote that is never closed, and a file of nothing else, are refused", as
   const open = Buffer.concat([Buffer.from('phone\n"'), megabytes(8, "a\n")]);
   assert.match(await reasonAgainst(open), /^row 2: has more than 1000000 characters/);
   assert.match(await reasonAgainst(megabytes(8, '"')), /more than 1000000 characters/);
+});
+
+test("rows of a megabyte are imported in batches, and rejects listed in pages, of a few megabytes", async () => {
+  const rows = 12;
+  const raw = new FormData();
+  raw.append("columnMap", '{"phone":"phone"}');
+  raw.append(
+    "file",
+    new Blob(["phone\n", `${"\x01".repeat(990_000)}\n`.repeat(rows)]),
+    "leads.csv",
+  );
+  const path = `/api/v1/crm/workspaces/${account.workspace_id}/leads/import`;
+  const { status, body } = await api.send("POST", path, { token: account.token, raw });
+  assert.equal(status, 202);
+  const rejected: number[] = [];
+  for (let done = 0; done < rows;) {
+    await runLeadImports(api.app, new AbortController().signal);
+    done = (await api.send("GET", `${path}s/${body.id}`, account)).body.rejectedCount;
+    rejected.push(done);
+  }
+  assert.deepEqual(rejected, [5, 10, 12]);
+  const rejects = `${path}s/${body.id}/rejects`;
+  const pages: number[][] = [];
+  for (let cursor = ""; ;) {
+    const page = (await api.send("GET", `${rejects}?limit=200${cursor}`, account)).body;
+    pages.push(page.data.map(({ row }: { row: number }) => row));
+    if (page.nextCursor === null) break;
+    cursor = `&cursor=${page.nextCursor}`;
+  }
+  assert.deepEqual(pages, [
+    [2, 3, 4, 5, 6],
+    [7, 8, 9, 10, 11],
+    [12, 13],
+  ]);
+  const csv = await api.send("GET", `${rejects}?format=csv`, account);
+  assert.equal(csv.text.split("\r\n").length, rows + 2);
 });

@@ -1,4 +1,5 @@
 // Lists the rejects of an import, each with every violation.
+import { sql } from "kysely";
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
@@ -17,8 +18,10 @@ export const LeadReject = Type.Object(
 export type LeadReject = Static<typeof LeadReject>;
 
 const csv_page_rows = 1_000;
+/** A row may have a million characters. */
+const page_bytes_max = 4_000_000;
 
-/** Returns a page of rejects in file order. */
+/** Returns a page of rejects in file order; one with long cells has fewer than the limit. */
 export async function listLeadRejects(
   app: App,
   place: ImportPlace,
@@ -26,10 +29,11 @@ export async function listLeadRejects(
 ): Promise<{ data: LeadReject[]; nextCursor: string | null }> {
   await findLeadImport(app, place);
   const after = at.cursor === undefined ? 0 : decodeIntCursor(at.cursor);
-  const found = await rejectsAfter(app, place, after, at.limit + 1);
+  const { rejects, end } = await rejectsAfter(app, place, after, at.limit + 1);
   const { rows, next } = page(
-    found.map((reject) => ({ id: reject.row, reject })),
+    rejects.map((reject) => ({ id: reject.row, reject })),
     at.limit,
+    end,
   );
   return { data: rows.map(({ reject }) => reject), nextCursor: next };
 }
@@ -49,7 +53,8 @@ export async function openLeadRejectsCsv(
   return writeCsv<LeadReject>({
     header: [...kept.map(({ name }) => name), "errors"],
     page_rows: csv_page_rows,
-    next: (after, limit) => rejectsAfter(app, place, after?.row ?? 0, limit),
+    short_pages: true,
+    next: async (after, limit) => (await rejectsAfter(app, place, after?.row ?? 0, limit)).rejects,
     cells: ({ cells, errors }) => [
       ...kept.map(({ at }) => cells[at]),
       errors.map(({ field, reason }) => `${field}: ${reason}`).join("; "),
@@ -57,24 +62,31 @@ export async function openLeadRejectsCsv(
   });
 }
 
+type RejectRow = { row_number: number; cells: string[]; errors: FieldError[]; found: number };
+
+/** Returns the rejects up to the limits of rows and bytes, always the first; `end` is the last if bytes were the limit. */
 async function rejectsAfter(
   app: App,
   place: ImportPlace,
   after: number,
   limit: number,
-): Promise<LeadReject[]> {
-  const rows = await app.db.query
-    .selectFrom("lead_import_rejects")
-    .select(["row_number", "cells", "errors"])
-    .where("account_id", "=", place.account_id)
-    .where("import_id", "=", place.import_id)
-    .where("row_number", ">", after)
-    .orderBy("row_number")
-    .limit(limit)
-    .execute();
-  return rows.map(({ row_number, cells, errors }) => ({
-    row: row_number,
-    cells,
-    errors: errors as FieldError[],
-  }));
+): Promise<{ rejects: LeadReject[]; end: number | null }> {
+  const { rows } = await sql<RejectRow>`
+    select row_number, cells, errors, found from (
+      select row_number, cells, errors, count(*) over () as found,
+        sum(bytes) over (order by row_number) - bytes as bytes_before
+      from (
+        select r.row_number, r.cells, r.errors,
+          octet_length(r.cells::text) + octet_length(r.errors::text) as bytes
+        from lead_import_rejects r
+        where r.account_id = ${place.account_id} and r.import_id = ${place.import_id}
+          and r.row_number > ${after}
+        order by r.row_number limit ${limit}
+      ) page
+    ) measured
+    where bytes_before < ${page_bytes_max}
+    order by row_number`.execute(app.db.query);
+  const rejects = rows.map(({ row_number, cells, errors }) => ({ row: row_number, cells, errors }));
+  const last = rows.at(-1);
+  return { rejects, end: last && rows.length < last.found ? last.row_number : null };
 }

@@ -5,7 +5,7 @@ import { sql, type Kysely, type Selectable } from "kysely";
 import { lockIfUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
-import type { DB, Tx } from "../../lib/database/database.ts";
+import { statement, type DB, type Tx } from "../../lib/database/database.ts";
 import { isDatabaseUnavailable, isOfOneStatement } from "../../lib/database/database-errors.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { locateColumns, type ColumnMap } from "./internal/column-map.ts";
@@ -18,6 +18,8 @@ import { readWorkspaceSchema, type WorkspaceSchema } from "../workspaces/workspa
 
 /** Row numbers per batch; empty rows of the file are not stored. */
 const batch_rows = 500;
+/** A row may have a million characters, and the memory of a process holds the batches of all its loops. */
+const batch_bytes_max = 4_000_000;
 /** Row numbers that a failed import drops at once. A million in one statement may take longer than it is given. */
 const dropped_rows = 20_000;
 const imports_per_iteration_max = 1_000;
@@ -28,7 +30,7 @@ const attempts_max = 5;
 
 type Import = Selectable<DB["lead_imports"]>;
 type Row = { row_number: number; cells: string[] };
-type Reject = Row & { errors: FieldError[] };
+type Reject = { row_number: number; errors: FieldError[] };
 
 /** When imports are open: see poll-work.ts. */
 export const open_imports = ["from lead_imports where state = 'processing' order by account_id"];
@@ -81,6 +83,18 @@ async function oldestOpen(db: Kysely<DB>) {
     .execute();
 }
 
+// A range instead of a limit: until autovacuum has analyzed a million new rows, a limit's plan sorts them all (273 ms a
+// batch instead of 0.2). Always the first row, however long it is.
+const readBatch = statement<Row>(`
+  select row_number, cells from (
+    select r.row_number, r.cells,
+      sum(octet_length(r.cells::text)) over (order by r.row_number) - octet_length(r.cells::text) as bytes_before
+    from lead_import_rows r
+    where r.account_id = $1 and r.import_id = $2 and r.row_number >= $3 and r.row_number < $4
+  ) measured
+  where bytes_before < $5
+  order by row_number`);
+
 /**
  * Processes one batch in one transaction; returns false if the import is done, another worker has it, or the account is
  * frozen.
@@ -103,16 +117,8 @@ async function workBatch(app: App, accountId: number, importId: number): Promise
       await drop(tx, found, found.failure, now);
       return true;
     }
-    // A range instead of a limit: until autovacuum has analyzed a million new rows, a limit's plan sorts them
-    // all (273 ms a batch instead of 0.2).
-    const rows = await tx
-      .selectFrom("lead_import_rows")
-      .select(["row_number", "cells"])
-      .where("account_id", "=", accountId)
-      .where("import_id", "=", importId)
-      .where("row_number", ">=", found.next_row)
-      .where("row_number", "<", found.next_row + batch_rows)
-      .execute();
+    const values = [accountId, importId, found.next_row, found.next_row + batch_rows];
+    const rows = await readBatch(tx, [...values, batch_bytes_max]);
     const rejects = await createLeadsOf(tx, found, rows, now);
     if (rejects === "inactive") await drop(tx, found, "The workspace is not active", now);
     else await advance(tx, found, rows, rejects, now);
@@ -149,9 +155,7 @@ async function createLeadsOf(
     await sql`savepoint batch`.execute(tx);
     const refused = await writeLeads(tx, found.account_id, good, now);
     if (refused !== "stale") {
-      const cellsOf = new Map(rows.map((row) => [row.row_number, row.cells]));
-      for (const [row_number, error] of refused)
-        rejects.push({ row_number, cells: cellsOf.get(row_number)!, errors: [error] });
+      for (const [row_number, error] of refused) rejects.push({ row_number, errors: [error] });
       return rejects;
     }
     await sql`rollback to savepoint batch`.execute(tx);
@@ -166,14 +170,10 @@ function validateRows(
 ): { good: ValidatedRow[]; rejects: Reject[] } {
   const good: ValidatedRow[] = [];
   const rejects: Reject[] = [];
-  for (const row of rows) {
-    const validated = validateRow(validate, row.cells);
-    if ("errors" in validated) rejects.push({ ...row, errors: validated.errors });
-    else
-      good.push({
-        row_number: row.row_number,
-        lead: leadRow(validate.schema, creator, validated.lead),
-      });
+  for (const { row_number, cells } of rows) {
+    const validated = validateRow(validate, cells);
+    if ("errors" in validated) rejects.push({ row_number, errors: validated.errors });
+    else good.push({ row_number, lead: leadRow(validate.schema, creator, validated.lead) });
   }
   return { good, rejects };
 }
@@ -186,14 +186,19 @@ async function advance(
   rejects: readonly Reject[],
   now: Date,
 ): Promise<void> {
+  // The batch may end before batch_rows, at its limit of bytes.
+  const last = rows.at(-1);
+  const next_row = last ? last.row_number + 1 : found.next_row + batch_rows;
   if (rejects.length > 0) {
     await sql`
       insert into lead_import_rejects (account_id, import_id, row_number, cells, errors)
-      select ${found.account_id}, ${found.id}, r.row_number, r.cells, r.errors
-      from json_to_recordset(${JSON.stringify(rejects)}::json)
-        as r(row_number int, cells text[], errors json)`.execute(tx);
+      select r.account_id, r.import_id, r.row_number, r.cells, e.errors
+      from lead_import_rows r
+      join json_to_recordset(${JSON.stringify(rejects)}::json) as e(row_number int, errors json)
+        on e.row_number = r.row_number
+      where r.account_id = ${found.account_id} and r.import_id = ${found.id}
+        and r.row_number >= ${found.next_row} and r.row_number < ${next_row}`.execute(tx);
   }
-  const next_row = found.next_row + batch_rows;
   const created_count = found.created_count + rows.length - rejects.length;
   const rejected_count = found.rejected_count + rejects.length;
   const isDone = created_count + rejected_count === found.total_rows;

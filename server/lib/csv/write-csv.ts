@@ -10,19 +10,21 @@ export type CsvPages<Row> = {
   readonly header: readonly string[];
   /** Rows per page. */
   readonly page_rows: number;
-  /** Returns the rows after one, or the first rows; fewer than `limit` are the last. */
+  /** Whether a page may have fewer rows although others follow; then an empty page is the last. */
+  readonly short_pages?: boolean;
+  /** Returns the rows after one, or the first rows; without short_pages, fewer than `limit` are the last. */
   readonly next: (after: Row | null, limit: number) => Promise<readonly Row[]>;
   readonly cells: (row: Row) => readonly Cell[];
 };
 
 /** Streams CSV (RFC 4180) with a header; text that a spreadsheet would execute is made inert. */
 export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<string> {
-  const { header, page_rows, next, cells } = pages;
+  const { header, page_rows, short_pages = false, next, cells } = pages;
   yield csvLines([header]);
   for (let after: Row | null = null; ;) {
     const rows: readonly Row[] = await next(after, page_rows);
     if (rows.length > 0) yield csvLines(rows.map(cells));
-    if (rows.length < page_rows) return;
+    if (rows.length === 0 || (rows.length < page_rows && !short_pages)) return;
     after = rows.at(-1)!;
   }
 }
