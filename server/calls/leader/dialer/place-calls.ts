@@ -106,7 +106,8 @@ export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCal
     call,
     line: resolveLine(call, trunk),
     trunk,
-    adopted,
+    // The IDs of legs are 1, 2, ….
+    adopted_legs: adopted ? call.legs.length : 0,
     pending: Promise.resolve(),
     dialing: new Map(),
     missing: new Map(),

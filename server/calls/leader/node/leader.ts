@@ -31,8 +31,8 @@ export type LiveCall = {
   call: Call;
   readonly line: Line;
   readonly trunk: TrunkShare;
-  /** Taken over: the previous node leader may have died before the switch got its dials. */
-  readonly adopted: boolean;
+  /** The highest ID of the legs that were taken over: the previous node leader may have died before it dialed them. */
+  readonly adopted_legs: number;
   /** The end of its queue of events, which are handled one at a time. */
   pending: Promise<void>;
   /** Legs that are being dialed; aborting cancels a dial that still waits. */

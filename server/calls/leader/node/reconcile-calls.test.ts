@@ -15,7 +15,7 @@ const hung_up = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end"
 const busy = { outcome: "busy", cause: 17, sip_status: 486, by: "far_end" } as const;
 
 /** A call whose legs the switch does not show any more. */
-function missing(legs: readonly Partial<Leg>[], now: Date) {
+function missing(legs: readonly Partial<Leg>[], now: Date, adopted_legs = legs.length) {
   const live_leg = { ended_at: null, outcome: null, cause: null, sip_status: null } as const;
   const found = new Map<string, LegRecord>();
   const events: CallEvent[] = [];
@@ -25,7 +25,7 @@ function missing(legs: readonly Partial<Leg>[], now: Date) {
       live_leg,
     ).map((leg, i) => ({ ...leg, ...legs[i] })),
   });
-  const live = { call, adopted: true, missing: new Map() } as unknown as LiveCall;
+  const live = { call, adopted_legs, missing: new Map() } as unknown as LiveCall;
   const leader = {
     app: { clock: { now: () => now } },
     session: {
@@ -103,4 +103,15 @@ test("never dials a leg again that may have a CDR, even of a switch whose clock 
   // Of an earlier database.
   const older = { answered_at: null, ended_at: time(-90_000), ending: busy };
   assert.equal(await outcome(older), "unplaced");
+});
+
+test("never dials a leg again that this node leader dialed in a call it took over", async () => {
+  const legs = [
+    { state: "answered", answered_at: time(0) },
+    { role: "customer", state: "dialing", initiated_at: time(5), ringing_at: null },
+  ] as const;
+  const outcomes = async (adopted_legs: number) =>
+    (await missing(legs, time(60), adopted_legs).reconcile()).map(({ ending }) => ending.outcome);
+  assert.deepEqual(await outcomes(1), ["lost", "lost"]);
+  assert.deepEqual(await outcomes(2), ["lost", "unplaced"]);
 });

@@ -124,7 +124,8 @@ function endOfMissingLeg(leader: Leader, live: LiveCall, leg: Leg, found: FoundC
   // A CDR that seems to be of another leg may be this one's, from a switch whose clock is behind.
   const hasNoCdr = found === null || endedBefore(found, leg, day_ms);
   // The previous node leader stored the dial, but died before the switch got it.
-  const was_never_placed = hasNoCdr && live.adopted && leg.state === "dialing" && !isGone;
+  const isAdopted = leg.id <= live.adopted_legs;
+  const was_never_placed = hasNoCdr && isAdopted && leg.state === "dialing" && !isGone;
   const ending = was_never_placed ? unplaced : lost;
   // The time after the switch was last seen is not billed.
   return [{ ...ended, ending, at: missing.gone_at }];
