@@ -107,9 +107,12 @@ async function findBlocker(
   leg: Leg,
   { began_ms, isCounted }: { readonly began_ms: number; readonly isCounted: boolean },
 ): Promise<CallBlocker | "unknown" | null> {
-  // Leg 1 is a recipient's, whose claim was the check. Any other follows requests to the switch since the agent's answer,
-  // or a node leader that died after its check.
-  const waited_ms = leg.id === 1 ? performance.now() - began_ms : Infinity;
+  // Leg 1 is a recipient's, whose claim was the check; the claim began at `initiated_at`, and may have waited for locks.
+  // Any other follows requests to the switch since the agent's answer, or a node leader that died after its check.
+  const since_claim_ms = leader.app.clock.now().getTime() - leg.initiated_at.getTime();
+  // The clock may be set back.
+  const since_check_ms = Math.max(since_claim_ms, performance.now() - began_ms);
+  const waited_ms = leg.id === 1 ? since_check_ms : Infinity;
   try {
     if (leg.role === "customer") return await blockerAtDial(leader, live, waited_ms);
     return leg.on_trunk ? await claimAgentLeg(leader, live, leg, isCounted) : null;

@@ -53,7 +53,7 @@ const waited_ms_max = 500;
 
 /**
  * Returns why the customer's leg must not be dialed, or null. What was checked `waited_ms` ago may have changed while
- * the dial waited for the rate limit or the switch.
+ * the claim waited for a lock, or the dial for the rate limit or the switch.
  */
 export async function blockerAtDial(
   { app }: Leader,

@@ -100,6 +100,24 @@ test("finds other accounts' campaigns behind a thousand campaigns of one account
   assert.ok(found.some(({ campaign_id }) => campaign_id === id));
 });
 
+async function optOut(phone: string): Promise<void> {
+  const { app, account } = fixture;
+  const now = app.clock.now();
+  const suppression = {
+    account_id: account.account_id,
+    person: { phone },
+    channel: "voice",
+    scope: "all",
+    source: "manual",
+    reason: "opted out",
+    evidence: null,
+    occurred_at: now,
+    expires_at: null,
+    created_by: null,
+  } as const;
+  await app.db.query.transaction().execute((tx) => suppress(tx, suppression, now));
+}
+
 test("does not call a recipient who opted out after the previous node leader died", async () => {
   const { app, account, trunk_id, node_id } = fixture;
   const { account_id } = account;
@@ -111,27 +129,7 @@ test("does not call a recipient who opted out after the previous node leader die
   const claim = { ...claimOf, account_id, campaign_id: made.id, trunk_id, node_id };
   const [call] = await claimRecipients(app.db.pool, claim, app.clock.now());
   // The node leader dies here.
-  const suppression = {
-    channel: "voice",
-    scope: "all",
-    source: "manual",
-    reason: "opted out",
-    evidence: null,
-    created_by: null,
-  } as const;
-  await app.db.query.transaction().execute((tx) =>
-    suppress(
-      tx,
-      {
-        account_id,
-        person: { phone: call!.to_phone },
-        occurred_at: app.clock.now(),
-        expires_at: null,
-        ...suppression,
-      },
-      app.clock.now(),
-    ),
-  );
+  await optOut(call!.to_phone);
   const leaders = fixture.startLeaders();
   await allCalled([{ account_id, id: made.id }]);
   await leaders.stop();
@@ -140,6 +138,39 @@ test("does not call a recipient who opted out after the previous node leader die
     .select(["ended_reason", "ringing_at"])
     .where("account_id", "=", account_id)
     .where("id", "=", call!.id)
+    .executeTakeFirstOrThrow();
+  assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
+});
+
+test("does not call a recipient who opts out while the claim waits for a lock", async () => {
+  const { app, api, account, trunk_id } = fixture;
+  const { account_id } = account;
+  const [person] = people(1);
+  const leaders = fixture.startLeaders();
+  const { made } = await app.db.query.transaction().execute(async (tx) => {
+    await tx
+      .selectFrom("credit_balances")
+      .select("available")
+      .where("account_id", "=", account_id)
+      .forUpdate()
+      .execute();
+    const campaign = await makeVoiceCampaign(app, account, {
+      campaign: { trunk_id },
+      recipients: [person!],
+    });
+    await awaitsLock(app.db.query);
+    await optOut(person!.phone!);
+    api.clock.advance(1_000);
+    return { made: campaign };
+  });
+  await allCalled([{ account_id, id: made.id }]);
+  await leaders.stop();
+  api.clock.release();
+  const row = await app.db.query
+    .selectFrom("calls")
+    .select(["ended_reason", "ringing_at"])
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", made.id)
     .executeTakeFirstOrThrow();
   assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
 });
