@@ -13,6 +13,7 @@ import {
   makeNode,
   makeSandboxTrunk,
   makeTrunk,
+  setCalling,
 } from "../../../test/support/telephony-factory.ts";
 import { toneSpeech } from "../../../test/support/tone-speech.ts";
 import { makeFullVoiceFile } from "../../../test/support/voice-file-factory.ts";
@@ -474,6 +475,53 @@ test("fails a recipient whose prompt cannot be synthesized while others can, wit
   assert.deepEqual(dialed, []);
   assert.equal((await record(campaign)).calls[0].ended_reason, "speech_rejected");
   speech.synthesize = synthesize;
+});
+
+/** Makes the database refuse synthesized audio; returns how often it did, and the end of that. */
+async function refuseAudio() {
+  const { pool } = api.app.db;
+  await pool.query(`
+    create sequence refusals;
+    create function refuse() returns trigger language plpgsql as $$
+      begin perform nextval('refusals'); raise exception 'no'; end $$;
+    create trigger refuse before insert on voice_audio for each row execute function refuse()`);
+  return {
+    async isRefused() {
+      const { rows } = await pool.query<{ is_called: boolean }>("select is_called from refusals");
+      return rows[0]!.is_called;
+    },
+    allow: () => pool.query("drop function refuse cascade; drop sequence refusals"),
+  };
+}
+
+const goodbye = (text: string): VoiceContent => ({
+  call_type: "obd_ivr",
+  menu: {
+    start: "bye",
+    nodes: { bye: { type: "hang_up", prompt: { say: text, language: "en" } } },
+  },
+});
+
+test("calls a recipient although the database fails while the prompts are prepared", async () => {
+  const audio = await refuseAudio();
+  const campaign = await launch(goodbye("Goodbye after a failure"), [phone()]);
+  await eventually(() => audio.isRefused());
+  await audio.allow();
+  await settled(campaign, "answered 1");
+  assert.equal((await record(campaign)).calls.length, 1);
+});
+
+test("a recipient waits, uncounted, when prompts cannot be prepared for as long as the phone may ring", async () => {
+  await setCalling(api.app, client.account, { customer_ring_seconds: 5 });
+  const audio = await refuseAudio();
+  const campaign = await launch(goodbye("Goodbye after many failures"), [phone()]);
+  const first = async () => (await record(campaign)).calls[0];
+  await eventually(async () => (await first())?.ended_reason === "speech_unavailable");
+  assert.deepEqual(dialed, []);
+  await audio.allow();
+  await settled(campaign, "answered 1");
+  assert.equal(dialed.length, 1);
+  await setCalling(api.app, client.account, { customer_ring_seconds: 45 });
 });
 
 test("a realtime AI agent can only promise callbacks that are placed, and the call record says what became of each", async () => {

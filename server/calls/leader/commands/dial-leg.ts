@@ -8,6 +8,7 @@ import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { blockerAtDial, blockerOfNumber, claimAgentLeg } from "../dialer/call-blockers.ts";
+import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import { prepareContent } from "./prepare-content.ts";
 import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
@@ -64,7 +65,8 @@ async function dial(
     if (!isPrepared) {
       // Only now: the rate limit also limits how many calls are claimed and prepared at once.
       const paced_ms = performance.now();
-      const blocker = await Promise.race([prepareContent(leader, live), aborted(given_up)]);
+      const prepared = prepareInTime(leader, live, { give_up_at_ms, given_up });
+      const blocker = await Promise.race([prepared, aborted(given_up)]);
       if (blocker) return withdraw(blocker);
       isPrepared = true;
       give_up_at_ms += performance.now() - paced_ms;
@@ -97,6 +99,28 @@ async function dial(
       app.log.warn({ err: error }, "could not reach the switch; dialing again");
       await delay(retry_ms);
     }
+  }
+}
+
+/** Prepares the call's content; repeats it while the database fails. Returns why the call must not be dialed, or null. */
+async function prepareInTime(
+  leader: Leader,
+  live: LiveCall,
+  until: { readonly give_up_at_ms: number; readonly given_up: AbortSignal },
+): Promise<CallBlocker | null> {
+  for (;;) {
+    try {
+      return await prepareContent(leader, live);
+    } catch (error) {
+      leader.app.log.warn({ err: error }, "could not prepare a call's content; preparing it again");
+    }
+    await delay(retry_ms);
+    // Nothing is dialed then.
+    if (until.given_up.aborted || !mayProceed(leader)) return null;
+    if (performance.now() < until.give_up_at_ms) continue;
+    const reason = "the content could not be prepared";
+    await recordContentFailure(leader, live.call, "set_up", reason);
+    return "speech_unavailable";
   }
 }
 
