@@ -1,10 +1,10 @@
-// Requests that fail at the switch, under a node leader whose own reconciliations are an hour apart.
+// Requests that fail or take long at the switch, under a node leader whose own reconciliations are an hour apart.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { leadNodes } from "../../../test/support/call-client.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { VoiceError, type VoiceDriver } from "../../drivers/voice/driver.ts";
+import { VoiceError, type VoiceDriver, type VoiceEvent } from "../../drivers/voice/driver.ts";
 import { default_settings } from "../../worker.ts";
 
 let fixture: CallFixture;
@@ -15,8 +15,12 @@ const failing = new Set<string>();
 const hung_up: string[] = [];
 /** The incoming call that was refused last; as with Asterisk, a snapshot refuses it again. */
 let refused: string | null = null;
-/** Delays the responses to dials of agents. */
+/** Delays the dials of agents, the responses to them, and the answers of any leg. */
+let beforeAgentDial = async () => {};
 let agentIsDialed = async () => {};
+let beforeAnswer = async () => {};
+/** Delays the responses to snapshots. */
+let isListed = async () => {};
 
 function failOnce(request: string): void {
   if (failing.delete(request)) throw new VoiceError("unknown", "no response from the switch");
@@ -25,13 +29,19 @@ function failOnce(request: string): void {
 function failingSwitch(driver: VoiceDriver): VoiceDriver {
   return {
     ...driver,
-    open(...of) {
-      const session = driver.open(...of);
+    open(node, onEvent, maySend) {
+      const onHeld = (event: VoiceEvent) => {
+        if (event.type === "answered") void beforeAnswer().then(() => onEvent(event));
+        else onEvent(event);
+      };
+      const session = driver.open(node, onHeld, maySend);
       return {
         ...session,
         async dial(dial) {
+          const isOfAgent = dial.to.kind === "extension";
+          if (isOfAgent) await beforeAgentDial();
           await session.dial(dial);
-          if (dial.to.kind === "extension") await agentIsDialed();
+          if (isOfAgent) await agentIsDialed();
         },
         async hangUp(leg, cause) {
           failOnce("hangUp");
@@ -46,7 +56,9 @@ function failingSwitch(driver: VoiceDriver): VoiceDriver {
         async snapshot() {
           failOnce("snapshot");
           if (refused !== null) await session.refuse(refused);
-          return session.snapshot();
+          const listed = await session.snapshot();
+          await isListed();
+          return listed;
         },
       };
     },
@@ -55,7 +67,9 @@ function failingSwitch(driver: VoiceDriver): VoiceDriver {
 
 before(async () => {
   fixture = await openCallFixture({ through: failingSwitch });
-  leaders = leadNodes(fixture.app, { ...default_settings.leaders, reconcile_ms: 3_600_000 });
+  const hour_ms = 3_600_000;
+  const times = { ...default_settings.leaders, reconcile_ms: hour_ms, missing_ms: hour_ms };
+  leaders = leadNodes(fixture.app, times);
 });
 after(async () => {
   await leaders.stop();
@@ -93,6 +107,36 @@ test("repeats the failed hang-up of a leg whose dial was still without a respons
   response.resolve();
   const record = await fixture.awaitCall(campaign, "completed");
   assert.deepEqual([record.ended_reason, failing.size], ["hung_up_by_api", 0]);
+});
+
+test("dials the customer at once although the agent was dialed while a reconciliation listed the channels", async () => {
+  const other = await talk("9802777900", "303");
+  const [dialing, listed, reconciled] = Array.from({ length: 3 }, () =>
+    Promise.withResolvers<void>(),
+  );
+  beforeAgentDial = () => {
+    dialing!.resolve();
+    return listed!.promise;
+  };
+  beforeAnswer = () => reconciled!.promise;
+  const campaign = await fixture.call({ to_number: "9803777900", from_number: "304" });
+  await dialing!.promise;
+  isListed = async () => {
+    listed!.resolve();
+    await eventually(
+      async () => (await fixture.callRecords(campaign))[0].legs[0].ringing_at !== null,
+    );
+  };
+  // Reconciles.
+  failing.add("hangUp");
+  await fixture.ask("POST", `/api/v1/calls/${other.call_id}/hangup`);
+  await fixture.awaitCall(other.campaign, "completed");
+  beforeAgentDial = beforeAnswer = isListed = async () => {};
+  reconciled!.resolve();
+  const { status, call_id } = await fixture.awaitCall(campaign, "in-progress", "failed");
+  assert.equal(status, "in-progress");
+  await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  await fixture.awaitCall(campaign, "completed");
 });
 
 test("refuses an incoming call soon after its refusal failed", async () => {

@@ -19,11 +19,15 @@ const unplaced: Ending = { outcome: "unplaced", cause: null, sip_status: null, b
  * channels and bridges.
  */
 export async function reconcileCalls(leader: Leader): Promise<void> {
+  // A leg whose dial is completed while the channels are listed may be too late for the list.
+  const dialed = new Set([...leader.calls.values()].flatMap(dialedLegs));
   const { legs, bridges } = await leader.session.snapshot();
   await recordSeen(leader.app, leader.node_id);
   const shown = new Map(legs.map((leg) => [leg.leg, leg]));
-  const isMissing = (live: LiveCall, leg: Leg) =>
-    !shown.has(legName(live.call, leg)) && !live.dialing.has(leg.id);
+  const isMissing = (live: LiveCall, leg: Leg) => {
+    const name = legName(live.call, leg);
+    return dialed.has(name) && !shown.has(name) && !live.dialing.has(leg.id);
+  };
   const ends = await findEnds(leader, isMissing);
   for (const live of leader.calls.values()) {
     const seen = liveLegs(live.call).flatMap((leg) => {
@@ -33,6 +37,11 @@ export async function reconcileCalls(leader: Leader): Promise<void> {
     dispatchMissed(leader, live, [...seen, ...(ends.get(live) ?? [])]);
   }
   await removeOrphans(leader, legs, bridges);
+}
+
+/** Returns the names of the call's live legs whose dial is not under way. */
+function dialedLegs({ call, dialing }: LiveCall): string[] {
+  return liveLegs(call).flatMap((leg) => (dialing.has(leg.id) ? [] : [legName(call, leg)]));
 }
 
 /**
