@@ -19,10 +19,11 @@ export type InterruptibleSwitches = {
 
 type Line = { cut(seenAt: Date): void; restore(): void };
 
-/** Wraps the driver of simulated switches. `beforeDial` runs before each dial that reaches a node's session. */
+/** Wraps the driver of simulated switches. `beforeDial` and `beforeCdrs` run before these requests reach a node's session. */
 export function openInterruptibleSwitches(
   inner: VoiceDriver,
   beforeDial: (nodeId: number) => void = () => {},
+  beforeCdrs: () => Promise<void> = async () => {},
 ): InterruptibleSwitches {
   const cuts = new Set<number>();
   const restarts = new Map<number, number>();
@@ -65,6 +66,7 @@ export function openInterruptibleSwitches(
         if (name === "close") return close;
         return async (...values: never[]) => {
           if (name === "dial") beforeDial(node.id);
+          if (name === "findCdrs") await beforeCdrs();
           const isCut = cuts.has(node.id) || session === null;
           if (isCut && name === "findCdrs") return "unreadable";
           if (isCut || session === null)

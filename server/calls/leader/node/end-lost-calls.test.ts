@@ -35,7 +35,13 @@ const patient = { ...times, lost_ms: 3_600_000 };
 const sandbox = openSandboxVoiceDriver({ pace: 50 });
 /** Runs before each dial. */
 let beforeDial = (_nodeId: number) => {};
-const switches: InterruptibleSwitches = openInterruptibleSwitches(sandbox, (id) => beforeDial(id));
+/** Runs before CDRs are read. */
+let beforeCdrs = async () => {};
+const switches: InterruptibleSwitches = openInterruptibleSwitches(
+  sandbox,
+  (id) => beforeDial(id),
+  () => beforeCdrs(),
+);
 let api: TestApi;
 let client: CallClient;
 let nodes: readonly [number, number];
@@ -58,6 +64,7 @@ beforeEach(async () => {
   nodes = [await makeNode(app), await makeNode(app)];
   trunk_id = await makeTrunk(app, nodes, { only_account_id: account.account_id });
   beforeDial = () => {};
+  beforeCdrs = async () => {};
 });
 afterEach(async () => {
   await leaders.stop();
@@ -183,6 +190,27 @@ test("channels that outlive the loss of their node are hung up once it is in con
   await eventually(async () => (await connectedNodes()).includes(node_id));
   await eventually(async () => (await legs()) === 0);
   assert.equal(await isLost(node_id), false);
+});
+
+test("a node that is in contact again while the CDRs of its calls are read is not lost, and its calls go on", async () => {
+  await lead();
+  const { campaign, node_id } = await talk();
+  const reading = Promise.withResolvers<void>();
+  const read = Promise.withResolvers<void>();
+  beforeCdrs = () => {
+    reading.resolve();
+    return read.promise;
+  };
+  switches.cut(node_id, api.clock.now());
+  await reading.promise;
+  switches.restore(node_id);
+  await eventually(async () => (await connectedNodes()).includes(node_id));
+  read.resolve();
+  const [{ call_id }] = await client.callRecords(campaign);
+  // The node leader executes it after the end of the loss.
+  await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  const record = await client.awaitCall(campaign, "completed");
+  assert.deepEqual([record.ended_reason, await isLost(node_id)], ["hung_up_by_api", false]);
 });
 
 test("a call that no node places within an hour ends as too late without a leader of its node, and its credit is released", async () => {

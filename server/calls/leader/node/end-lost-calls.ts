@@ -1,6 +1,6 @@
 // Ends the calls of a node that is out of contact for too long.
 import { liveLegs } from "../../state-machine/legs.ts";
-import type { Leader } from "./leader.ts";
+import { isNodeLost, type Leader } from "./leader.ts";
 import { findLastSeen, recordLoss } from "./leader-statements.ts";
 import { dispatchMissed, findEnds } from "./reconcile-calls.ts";
 
@@ -16,6 +16,8 @@ export async function endLostCalls(leader: Leader): Promise<void> {
   for (const live of calls.values())
     for (const { give_up } of live.dialing.values()) give_up.abort();
   const ends = await findEnds(leader, (live, leg) => !live.dialing.has(leg.id));
+  // The switch was connected again meanwhile, and its calls were reconciled.
+  if (!isNodeLost(leader)) return;
   for (const live of calls.values()) {
     // No pause before an agent's phone rings again: the leg that is next is not dialed, and ends as lost.
     const { stage, legs } = live.call;
