@@ -20,8 +20,11 @@ as $$
 #variable_conflict use_column
 declare
   v_moved chat_moved[];
-  v_some_unknown boolean;
   v_some_due boolean;
+  -- The campaign of each unknown outcome, and when it is due. Taken from the rows found, because a join of the results to
+  -- the moves compares each with each.
+  v_unknown bigint[];
+  v_unknown_due timestamptz[];
   -- The campaign of each failure for a reason of the recipient.
   v_recipient_side bigint[];
   v_due record;
@@ -135,8 +138,9 @@ begin
     case when to_state = 'dispatching' then variables end,
     case when to_state = 'dispatching' then old_retry_error end,
     case when to_state = 'dispatching' then attempts end)::chat_moved) filter (where to_state is not null),
-    bool_or(to_state = 'unknown'), bool_or(ledger <> ''), array_agg(campaign_id) filter (where is_recipient_side)
-  into v_moved, v_some_unknown, v_some_due, v_recipient_side from found;
+    array_agg(campaign_id) filter (where to_state = 'unknown'), array_agg(due_at) filter (where to_state = 'unknown'),
+    bool_or(ledger <> ''), array_agg(campaign_id) filter (where is_recipient_side)
+  into v_moved, v_unknown, v_unknown_due, v_some_due, v_recipient_side from found;
 
   if v_moved is null then return; end if;
 
@@ -196,14 +200,12 @@ begin
     recipient_failures = c.recipient_failures + excluded.recipient_failures;
 
   -- Schedules the job that settles unknown messages; add-job.ts explains the conflict clause.
-  if v_some_unknown then
+  if v_unknown is not null then
     insert into jobs as j (account_id, kind, subject, run_at, created_at)
-    select p_account_id, 'chat.settle_unknown', v.campaign_id::text, min(m.due_at), p_now
-    from unnest(v_moved) v
-    join unnest(p_moves) m on m.campaign_id = v.campaign_id and m.id = v.id
-    where v.to_state = 'unknown'
-    group by v.campaign_id
-    order by v.campaign_id
+    select p_account_id, 'chat.settle_unknown', u.campaign_id::text, min(u.due_at), p_now
+    from unnest(v_unknown, v_unknown_due) u (campaign_id, due_at)
+    group by u.campaign_id
+    order by u.campaign_id
     on conflict (account_id, kind, subject) do update set
       run_at = case when j.lease_until is null then least(j.run_at, excluded.run_at) else j.run_at end,
       again_at = case when j.lease_until is not null then least(j.again_at, excluded.run_at) end;

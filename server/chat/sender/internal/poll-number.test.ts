@@ -8,15 +8,22 @@ import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
+  type TestChatNumber,
 } from "../../../../test/support/chat-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
-import { makeAccount, makeCredits } from "../../../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeCredits,
+  type TestAccount,
+} from "../../../../test/support/account-factory.ts";
 import type { ChatDriver } from "../../../drivers/chat/driver.ts";
 import { acquireLease } from "../../../engine/leases.ts";
 import { default_settings } from "../../../worker.ts";
 import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
 import { findSenderNumber, recordAndMark } from "./sender-statements.ts";
+import { failCampaign } from "../../campaigns/fail-campaign.ts";
+import { moveRecipients } from "../../recipients/move-recipients.ts";
 import { openSenders } from "../send-campaigns.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
@@ -79,7 +86,7 @@ test("a message accepted during a poll is not returned to the queue, nor is any 
     late,
     openDispatch(late, () => {}),
   );
-  await recoverDispatching(late);
+  await recoverDispatching(late, async () => true);
   assert.deepEqual(late.results, [], "they may be another's by now");
   await lease!.release();
 });
@@ -120,11 +127,102 @@ test("a campaign that violates an invariant stops no other campaign of its numbe
   assert.equal(await stateOf(broken), "running");
 });
 
+test("recipients in doubt after a restore become unknown, 1,000 in a statement, and are settled from the first due time on", async (t) => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 10_000 });
+  const number = await makeChatNumber(app, account);
+  const ids = [
+    await makeDispatching(account, number, 2_500),
+    await makeDispatching(account, number, 3),
+  ];
+  const recorded: number[] = [];
+  const pool = beforeEach(app.db.pool, /record_and_claim_messages/, async ({ values }) => {
+    recorded.push((JSON.parse(values[3] as string) as unknown[]).length);
+  });
+  const senders = openSenders(
+    { ...app, chatDrivers: { sandbox: {} as ChatDriver }, db: { ...app.db, pool } },
+    default_settings,
+  );
+  t.after(() => senders.stop());
+  await senders.startDue();
+  await eventually(async () => (await statesOf(account))["unknown"] === 2_503);
+  assert.ok(Math.max(...recorded) <= 1_000, `${recorded.join(", ")} in a statement`);
+  const { rows } = await app.db.pool.query<{ subject: string; is_first: boolean }>(
+    `select j.subject, j.run_at = (
+       select min(r.due_at) from chat_recipients r
+       where r.account_id = $1 and r.campaign_id = j.subject::bigint) as is_first
+     from jobs j where j.account_id = $1 and j.kind = 'chat.settle_unknown' order by j.subject::bigint`,
+    [account.account_id],
+  );
+  assert.deepEqual(
+    rows,
+    ids.map((id) => ({ subject: String(id), is_first: true })),
+  );
+});
+
+test("the next sender continues a recovery that a stop interrupted, also of a campaign that has ended", async (t) => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 10_000 });
+  const number = await makeChatNumber(app, account);
+  const campaign_id = await makeDispatching(account, number, 2_500);
+  const chatDrivers = { sandbox: {} as ChatDriver };
+  const stopped = Promise.withResolvers<void>();
+  // The second statement records the first batch.
+  let statements = 0;
+  const pool = beforeEach(app.db.pool, /record_and_claim_messages/, async () => {
+    if (++statements === 2) stopped.resolve(senders.stop());
+  });
+  const senders = openSenders({ ...app, chatDrivers, db: { ...app.db, pool } }, default_settings);
+  await senders.startDue();
+  await stopped.promise;
+  assert.deepEqual(await statesOf(account), { dispatching: 1_500, unknown: 1_000 });
+  await app.db.query
+    .transaction()
+    .execute((tx) =>
+      failCampaign(tx, account.account_id, campaign_id, "template_unusable", app.clock.now()),
+    );
+  const next = openSenders({ ...app, chatDrivers }, default_settings);
+  t.after(() => next.stop());
+  await next.startDue();
+  await eventually(async () => (await statesOf(account))["unknown"] === 2_500);
+});
+
+/** Creates a campaign of so many recipients and marks all of them as dispatching, as after a restore; returns its ID. */
+async function makeDispatching(account: TestAccount, number: TestChatNumber, count: number) {
+  const { app } = api;
+  const template = await makeChatTemplate(app, account, number);
+  const phones = Array.from({ length: count }, (_, n) => ({ phone: String(919_800_000_000 + n) }));
+  const campaign_id = await makeChatCampaign(app, account, number, template, phones);
+  const rows = await app.db.query
+    .selectFrom("chat_recipients")
+    .select(["id", "dispatches"])
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", campaign_id)
+    .orderBy("id")
+    .execute();
+  const moves = rows.map((row) => ({ ...row, campaign_id, state: "dispatching" as const }));
+  await moveRecipients(app.db.pool, account.account_id, moves, app.clock.now());
+  return campaign_id;
+}
+
+/** Returns how many recipients of the account are in each state. */
+async function statesOf({ account_id }: TestAccount): Promise<Record<string, number>> {
+  const { rows } = await api.app.db.pool.query<{ state: string; count: number }>(
+    "select state, count(*)::int from chat_recipients where account_id = $1 group by state",
+    [account_id],
+  );
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+type Query = { readonly text: string; readonly values: readonly unknown[] };
+
 /** The pool, with something done before each statement of a form. */
-function beforeEach(pool: Pool, form: RegExp, run: () => Promise<void>): Pool {
-  const query = async (config: { text: string }) => {
-    if (form.test(config.text)) await run();
-    return pool.query(config);
+function beforeEach(pool: Pool, form: RegExp, run: (query: Query) => Promise<void>): Pool {
+  const query = async (config: Query) => {
+    if (form.test(config.text)) await run(config);
+    return pool.query(config as { text: string });
   };
   return new Proxy(pool, {
     get: (of, name) => (name === "query" ? query : (Reflect.get(of, name) as unknown)),

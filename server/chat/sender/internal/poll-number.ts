@@ -14,6 +14,7 @@ import {
   setWorkAt,
   findOpenCampaigns,
   type CampaignState,
+  type Slice,
 } from "./sender-statements.ts";
 
 /** Refreshes the sender's state and ends finished campaigns. */
@@ -33,16 +34,33 @@ export async function pollNumber(sender: Sender, dispatch: Dispatch): Promise<vo
   if (standing !== dispatch.busy() + sender.results.length) await giveBackUnknown(sender, dispatch);
 }
 
+/** After a restore, there may be millions of dispatching recipients. */
+const recovered_max = 1_000;
+
 /**
- * Marks recipients that a previous holder left as dispatching as unknown: they may have been sent.
+ * Marks recipients that a previous holder left as dispatching as unknown: they may have been sent. Calls `record` for each
+ * 1,000 of them; the last ones stay in the sender's results. Stops when `record` returns false, and then returns false.
  */
-export async function recoverDispatching(sender: Sender): Promise<void> {
+export async function recoverDispatching(
+  sender: Sender,
+  record: () => Promise<boolean>,
+): Promise<boolean> {
   const { app, lease, number_id, results, settings } = sender;
   const states = await findOpenCampaigns(app, lease.account_id, number_id);
-  const ids = states.filter((found) => found.dispatching > 0).map((found) => found.campaign_id);
   const due_at = new Date(app.clock.now().getTime() + settings.settle_ms);
-  for (const row of await findOurs(sender, ids))
-    results.push({ ...row, state: "unknown", error: "outcome_unknown", due_at });
+  for (const { campaign_id } of states.filter(({ dispatching }) => dispatching > 0)) {
+    let after = 0;
+    for (let isLast = false; !isLast;) {
+      const limit = recovered_max - results.length;
+      const rows = await findOurs(sender, [campaign_id], { after, limit });
+      for (const row of rows)
+        results.push({ ...row, state: "unknown", error: "outcome_unknown", due_at });
+      after = rows.reduce((last, { id }) => Math.max(last, id), after);
+      isLast = rows.length < limit;
+      if (!isLast && !(await record())) return false;
+    }
+  }
+  return true;
 }
 
 const mismatch_look_ms = 60_000;
@@ -126,7 +144,7 @@ async function giveBackUnknown(sender: Sender, dispatch: Dispatch): Promise<void
  * Returns the dispatching recipients. After the lease's time they may be another holder's, and are
  * ignored.
  */
-async function findOurs({ app, lease }: Sender, campaignIds: readonly number[]) {
-  const rows = await findDispatching(app, lease.account_id, campaignIds);
+async function findOurs({ app, lease }: Sender, campaignIds: readonly number[], slice?: Slice) {
+  const rows = await findDispatching(app, lease.account_id, campaignIds, slice);
   return lease.mayProceed() ? rows : [];
 }

@@ -83,8 +83,9 @@ export async function runSender(sender: Sender, worker: WorkerContext): Promise<
   let recovered = false;
   while (going && !lease.lost.aborted) {
     try {
-      if (!recovered) await recover(sender);
-      recovered = true;
+      recovered ||= await recover(sender, worker.stopping);
+      // The next holder of an expired lease goes on, whether or not a campaign is running.
+      if (!recovered) return await lease.abandon();
       going = await iterate();
     } catch (err) {
       if (isLeaseLost(err)) break;
@@ -146,13 +147,18 @@ function ahead(sender: Sender): number {
 }
 
 /**
- * Records this process's own results first, then marks the remaining dispatching recipients as
- * unknown.
+ * Records this process's own results first, then marks the remaining dispatching recipients as unknown. Returns false if
+ * a stop was requested before the last batch of them.
  */
-async function recover(sender: Sender): Promise<void> {
-  await runBatch(sender, null, 0);
-  await recoverDispatching(sender);
-  await runBatch(sender, null, 0);
+async function recover(sender: Sender, stopping: AbortSignal): Promise<boolean> {
+  const record = async () => {
+    await batches.use(sender.lease.account_id, () => runBatch(sender, null, 0));
+    return !stopping.aborted;
+  };
+  await record();
+  if (!(await recoverDispatching(sender, record))) return false;
+  await record();
+  return true;
 }
 
 /** Records the results and marks the next messages; unrecorded results are kept. */

@@ -124,19 +124,24 @@ const dispatching_statement = statement<{ campaign_id: number; id: number; dispa
   cross join lateral (
     select r.campaign_id, r.id, r.dispatches from chat_recipients r
     where r.account_id = $1 and r.campaign_id = c.campaign_id and r.accepted_at is null and r.ended_at is null
-      and r.state = 'dispatching'
+      and r.state = 'dispatching' and r.id > $3
     order by r.id
     -- Those dispatching come first among the pending: stops before it reads the queue.
-    limit (select greatest(sum(n.dispatching), 0) from chat_counts n
+    limit (select least(greatest(sum(n.dispatching), 0), $4::bigint) from chat_counts n
       where n.account_id = $1 and n.campaign_id = c.campaign_id)) r`);
 
-/** Returns all dispatching recipients of these campaigns. */
+/** Part of each campaign's recipients, in the order of IDs. */
+export type Slice = { readonly after: number; readonly limit: number };
+
+/** Returns all dispatching recipients of these campaigns, or a slice of each. */
 export async function findDispatching(
   app: App,
   accountId: number,
   campaignIds: readonly number[],
+  slice?: Slice,
 ): Promise<{ campaign_id: number; id: number; dispatches: number }[]> {
-  return dispatching_statement(app.db.pool, [accountId, campaignIds]);
+  const { after, limit } = slice ?? { after: 0, limit: null };
+  return dispatching_statement(app.db.pool, [accountId, campaignIds, after, limit]);
 }
 
 const plan_statement = statement<{ plan: MessagePlan }>(
