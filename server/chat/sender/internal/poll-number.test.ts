@@ -11,17 +11,24 @@ import {
   type TestChatNumber,
 } from "../../../../test/support/chat-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
+import { rowsRead } from "../../../../test/support/rows-read.ts";
 import {
   makeAccount,
   makeCredits,
   type TestAccount,
 } from "../../../../test/support/account-factory.ts";
 import type { ChatDriver } from "../../../drivers/chat/driver.ts";
+import type { App } from "../../../engine/app.ts";
 import { acquireLease } from "../../../engine/leases.ts";
 import { default_settings } from "../../../worker.ts";
 import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
-import { findSenderNumber, recordAndMark } from "./sender-statements.ts";
+import {
+  findDispatching,
+  findOpenCampaigns,
+  findSenderNumber,
+  recordAndMark,
+} from "./sender-statements.ts";
 import { failCampaign } from "../../campaigns/fail-campaign.ts";
 import { moveRecipients } from "../../recipients/move-recipients.ts";
 import { openSenders } from "../send-campaigns.ts";
@@ -187,6 +194,32 @@ test("the next sender continues a recovery that a stop interrupted, also of a ca
   t.after(() => next.stop());
   await next.startDue();
   await eventually(async () => (await statesOf(account))["unknown"] === 2_500);
+});
+
+test("a poll of a campaign reads none of its recipients of unknown outcome", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 10_000 });
+  const number = await makeChatNumber(app, account);
+  const campaign_id = await makeDispatching(account, number, 1_000);
+  const { account_id } = account;
+  const marked = await findDispatching(app, account_id, [campaign_id]);
+  const due_at = new Date(app.clock.now().getTime() + 3_600_000);
+  const move = (state: "unknown" | "deferred", rows: typeof marked) =>
+    moveRecipients(
+      app.db.pool,
+      account_id,
+      rows.map((row) => ({ ...row, state, due_at })),
+      app.clock.now(),
+    );
+  await move("unknown", marked);
+  const poll = (of: App) => findOpenCampaigns(of, account_id, number.id);
+  const read = await rowsRead(app, poll);
+  assert.ok(read > 0 && read < 200, `read ${read} rows`);
+
+  await move("deferred", marked.slice(0, 1));
+  const [found] = await poll(app);
+  assert.deepEqual([found!.unknown, found!.deferred, found!.next_due_at], [999, 1, due_at]);
 });
 
 /** Creates a campaign of so many recipients and marks all of them as dispatching, as after a restore; returns its ID. */

@@ -96,10 +96,12 @@ const open_campaigns_statement = statement<CampaignState>(`
         (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
         or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
     n.queued::int, n.deferred::int, n.dispatching::int, n.unknown::int, n.ended::int, n.failed::int,
-    (select r.due_at from chat_recipients r
+    -- Without the count, it reads all unknown recipients, which are in the same index, if none is deferred.
+    case when n.deferred > 0 then (
+      select r.due_at from chat_recipients r
       where r.account_id = $1 and r.campaign_id = c.id and r.due_at is not null
         and r.state = 'deferred'
-      order by r.due_at limit 1) as next_due_at
+      order by r.due_at limit 1) end as next_due_at
   from chat_campaigns c
   cross join lateral (
     select sum(queued) as queued, sum(deferred) as deferred, sum(dispatching) as dispatching,
