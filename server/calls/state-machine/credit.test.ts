@@ -46,6 +46,16 @@ function requestFor(call: Call, due_at: Date): Request {
   return request;
 }
 
+/** A call that has just called these agents at noon. */
+function callingAgents(numbers: readonly string[], accepts: boolean): Call {
+  const accept_audio = accepts ? { name: "accept", duration_ms: 1_000 } : null;
+  const call = callValue({ stage: "agent", initiated_at: at(0), settings: { accept_audio } });
+  return numbers.reduce<Call>(
+    (now, number) => addLeg(now, { role: "agent", number, on_trunk: true }, at(0)),
+    call,
+  );
+}
+
 test("requests credit for every pulse that begins when the reserved ones are used up", () => {
   const call = talking();
   assert.deepEqual(nextUnreservedPulse(call), at(60));
@@ -85,6 +95,27 @@ test("needs no credit before a leg is answered, nor once the call is ending", ()
   assert.equal(nextUnreservedPulse(callValue()), null);
   const hangup = { type: "hangup", reason: "credit", at: at(60) } as const;
   assert.equal(nextUnreservedPulse(next(talking(), hangup).call), null);
+});
+
+test("reserves nothing for agents who are no longer called, because another one has answered", () => {
+  const call = callingAgents(["101", "102", "103", "104", "105", "106"], false);
+  const { call: answered } = next(call, { type: "answered", leg: 1, at: at(9) });
+  assert.deepEqual(nextUnreservedPulse(answered), at(69));
+  const { call: talked } = next(answered, { type: "answered", leg: 7, at: at(15) });
+  assert.deepEqual(nextUnreservedPulse(talked), at(69));
+  // This one answered before the switch could hang up: its pulse is paid.
+  const { call: late } = next(answered, { type: "answered", leg: 2, at: at(10) });
+  const purpose = { type: "pulse", due_at: at(9) } as const;
+  assert.deepEqual(requestFor(late, at(9)), { type: "reserve_credit", amount: 1, purpose });
+});
+
+test("reserves one pulse for all agents who ring while another is asked to accept", () => {
+  const call = callingAgents(["9999000001", "9999000002", "9999000003"], true);
+  const { call: asked } = next(call, { type: "answered", leg: 1, at: at(9) });
+  assert.deepEqual(nextUnreservedPulse(asked), at(69));
+  const { call: both } = next(asked, { type: "answered", leg: 2, at: at(10) });
+  const purpose = { type: "pulse", due_at: at(9) } as const;
+  assert.deepEqual(requestFor(both, at(9)), { type: "reserve_credit", amount: 1, purpose });
 });
 
 test("reserves a transfer's leg before it is dialed, and dials nothing without credit", () => {

@@ -1,5 +1,6 @@
 // The credit of a live call: every pulse is reserved before it begins.
 import type { Call } from "./call.ts";
+import { liveLegs } from "./legs.ts";
 import { pulsesOf } from "./transitions/end-call.ts";
 import type { CallEvent, Transition } from "./events-and-commands.ts";
 
@@ -20,12 +21,15 @@ export function nextUnreservedPulse(call: Call): Date | null {
   }
 }
 
-/** Counts the pulses begun just after `at_ms`, and the first one of each unanswered leg. */
+/** Counts the pulses begun just after `at_ms`, and the first one of each unanswered leg that may still be connected. */
 function pulsesDue(call: Call, at_ms: number): number {
   const at = new Date(at_ms + 1);
   const begun = call.legs.reduce((sum, leg) => sum + pulsesOf(call, leg, at), 0);
-  const ringing = call.legs.filter((leg) => leg.state !== "ended" && !leg.answered_at);
-  return begun + ringing.length;
+  const unanswered = liveLegs(call).filter(({ answered_at }) => answered_at === null);
+  const agents = unanswered.filter(({ role }) => role === "agent").length;
+  // Only one of the agents is connected. After its answer the others are hung up, which may take some time.
+  const awaited = call.stage === "agent" ? Math.min(1, agents) : 0;
+  return begun + unanswered.length - agents + awaited;
 }
 
 /** Returns the first pulse boundary after `at_ms` of a leg that was answered at `from_ms`. */
