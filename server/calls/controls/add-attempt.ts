@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Tx } from "../../lib/database/database.ts";
 import { queueCall } from "../click-to-call/queue-call.ts";
 
@@ -10,24 +11,27 @@ export type NewAttempt = {
   readonly due_at: Date;
 };
 
+/** Why an attempt cannot be added. `no_node`: its node was deleted, and the trunk has no other active one. */
+type Refused = "insufficient_credit" | "no_node";
+
 /**
  * Adds the campaign's next attempt, a copy of its last call on the same trunk, and reserves its credit.
- * Returns null, without any effect, if the account has insufficient credit. Locks the campaign, so that
- * attempt numbers are unique, and then the account's balance. The caller sends `call_work` after the
- * commit if the call is due.
+ * Without any effect if it is refused. Locks the campaign, so that attempt numbers are unique, and then
+ * the account's balance. The caller sends `call_work` after the commit if the call is due.
  */
 export async function addAttempt(
   tx: Tx,
   wanted: NewAttempt,
   now: Date,
-): Promise<{ call_id: number; node_id: number } | null> {
+): Promise<{ call_id: number; node_id: number } | Refused> {
   const { account_id, campaign_id } = wanted;
   await lockCampaign(tx, account_id, campaign_id);
   const { attempt, ...last } = await findLastCall(tx, account_id, campaign_id);
   const node_id = await findNode(tx, last.trunk_id, last.node_id);
+  if (node_id === null) return "no_node";
   const call = { ...last, ...wanted, attempt: attempt + 1, node_id };
   const call_id = await queueCall(tx, call, now);
-  return call_id === null ? null : { call_id, node_id };
+  return call_id === null ? "insufficient_credit" : { call_id, node_id };
 }
 
 async function lockCampaign(tx: Tx, accountId: number, campaignId: number): Promise<void> {
@@ -53,18 +57,21 @@ function findLastCall(tx: Tx, accountId: number, campaignId: number) {
     .executeTakeFirstOrThrow();
 }
 
-/** Returns the same node if it is active, else another active node of the trunk, else the same node. */
-async function findNode(tx: Tx, trunkId: number, nodeId: number): Promise<number> {
+/** Returns the same node if it is active, else another active node of the trunk, else the same node if it exists. */
+async function findNode(tx: Tx, trunkId: number, nodeId: number): Promise<number | null> {
+  const isUsable = sql<boolean>`s.trunk_id is not null and n.active`;
   const found = await tx
-    .selectFrom("trunk_nodes as s")
-    .innerJoin("voice_nodes as n", "n.id", "s.node_id")
+    .selectFrom("voice_nodes as n")
+    .leftJoin("trunk_nodes as s", (on) =>
+      on.onRef("s.node_id", "=", "n.id").on("s.trunk_id", "=", trunkId),
+    )
     .select("n.id")
-    .where("s.trunk_id", "=", trunkId)
-    .where("n.active", "=", true)
+    .where((eb) => eb.or([isUsable, eb("n.id", "=", nodeId)]))
+    .orderBy(isUsable, "desc")
     .orderBy((eb) => eb("n.id", "=", nodeId), "desc")
     .orderBy((eb) => eb("n.connected_at", "is not", null), "desc")
     .orderBy("n.id")
     .limit(1)
     .executeTakeFirst();
-  return found?.id ?? nodeId;
+  return found?.id ?? null;
 }

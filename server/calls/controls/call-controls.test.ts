@@ -13,6 +13,7 @@ import {
 import { failed, makeCall, type CallToMake } from "../../../test/support/call-factory.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
+import { endOverdueCalls, late_ms_max } from "./end-overdue-calls.ts";
 import { findCredits } from "../../credits/credits.ts";
 
 let api: TestApi;
@@ -355,6 +356,37 @@ test("a retry is 403 outside the calling window and 409 without credit, and has 
   assert.deepEqual(await fixture.credit(), { available: 1, reserved: 0 });
   assert.deepEqual(await fixture.audit(), []);
 });
+
+test("a retry is 409 once the node of the call has been deleted, and has no effect", async () => {
+  const fixture = await openFixture();
+  const node_id = await makeNode(api.app);
+  const trunk_id = await makeTrunk(api.app, [node_id]);
+  const { id } = await fixture.make({ ...no_agent, place: { node_id, trunk_id } });
+  await deleteNode(node_id);
+  const gone = await fixture.post(`${id}/retry`, { leg: "agent" });
+  assert.equal(gone.status, 409, gone.text);
+  assert.match(gone.body.detail, /node of the call has been deleted/);
+  assert.deepEqual(await fixture.credit(), { available: 100, reserved: 0 });
+  assert.deepEqual(await fixture.audit(), []);
+});
+
+test("a call that was queued while its node was deleted ends as too late after an hour, and its credit is released", async () => {
+  const fixture = await openFixture();
+  const node_id = await makeNode(api.app);
+  const trunk_id = await makeTrunk(api.app, [node_id]);
+  await fixture.make({ place: { node_id, trunk_id } });
+  await deleteNode(node_id);
+  assert.equal(await endOverdueCalls(api.app), 0);
+  api.clock.advance(late_ms_max + 1);
+  await endOverdueCalls(api.app);
+  const [event] = await fixture.events();
+  assert.equal((event!.data as Record<string, unknown>)["ended_reason"], "too_late");
+  assert.deepEqual(await fixture.credit(), { available: 100, reserved: 0 });
+});
+
+function deleteNode(id: number) {
+  return api.app.db.query.deleteFrom("voice_nodes").where("id", "=", id).execute();
+}
 
 test("a control repeated under its idempotency key returns the same response and has no second effect", async () => {
   const fixture = await openFixture();

@@ -5,15 +5,16 @@ import { cancelIfQueued } from "./hang-up-call.ts";
 /** A call that is due for longer is not placed: its node was unavailable, or the queue was too long. */
 export const late_ms_max = 3_600_000;
 
+// Its order is that of calls_waiting, an index of the queued calls only. Not from the nodes: one may have been deleted.
 const findOverdue = statement<{ account_id: number; id: number }>(`
-  select c.account_id, c.id from voice_nodes n
-  join calls c on c.node_id = n.id and c.stage = 'queued'
-  where c.due_at < $1 limit 1000`);
+  select account_id, id from calls
+  where stage = 'queued' and due_at < $1
+  order by node_id, due_at limit 1000`);
 
 /**
  * Runs one iteration: ends queued calls that no node placed in time, and releases their credit. Not left to the leader
- * of their node: an inactive node has none, and none claims the calls of a trunk that its node no longer has. Returns
- * how many were overdue.
+ * of their node: an inactive or deleted node has none, and none claims the calls of a trunk that its node no longer has.
+ * Returns how many were overdue.
  */
 export async function endOverdueCalls({ db, clock }: App): Promise<number> {
   const now = clock.now();

@@ -15,8 +15,8 @@ export type Retry = { readonly id: number; readonly leg: RetriedLeg };
  * Retries a call that did not connect agent and customer, as the campaign's next attempt. `leg` is the
  * party that did not answer; each has its own limit, and concurrent retries are counted one at a time.
  * The caller sends `call_work` after the commit. Refuses: not-found; conflict if the parties talked, a
- * call of the campaign has not ended, the limit is reached, the customer was erased, or the call belongs
- * to a voice campaign; forbidden outside the calling window; insufficient-credit.
+ * call of the campaign has not ended, the limit is reached, the customer was erased, the call's node
+ * was deleted, or the call belongs to a voice campaign; forbidden outside the calling window; insufficient-credit.
  */
 export async function retryCall(
   tx: Tx,
@@ -48,7 +48,9 @@ export async function retryCall(
     { account_id, campaign_id, retried_leg: leg, due_at: now },
     now,
   );
-  if (added) return added;
+  if (added === "no_node")
+    throw conflict("The node of the call has been deleted, so the call cannot be retried");
+  if (added !== "insufficient_credit") return added;
   throw new Refusal(
     "insufficient-credit",
     `Insufficient call credit: the call needs ${credits_per_call}`,

@@ -262,22 +262,29 @@ const retry = (call: Call, retried_leg: "agent" | "customer" | null = "agent") =
     return addAttempt(tx, { account_id, campaign_id, retried_leg, due_at: noon }, noon);
   });
 
+/** Adds an attempt that is not refused. */
+async function addRetry(...of: Parameters<typeof retry>) {
+  const added = await retry(...of);
+  assert.ok(typeof added !== "string", String(added));
+  return added;
+}
+
 test("adds no attempt without credit, and does not abort the transaction", async () => {
   const call = await made(3);
-  assert.equal(await retry(call), null);
+  assert.equal(await retry(call), "insufficient_credit");
   assert.equal((await attempts(call)).length, 1);
 });
 
 test("gives attempts that are added concurrently distinct numbers", async () => {
   const call = await made(100);
-  const added = await Promise.all(Array.from({ length: 6 }, () => retry(call, "customer")));
+  const added = await Promise.all(Array.from({ length: 6 }, () => addRetry(call, "customer")));
   const all = await attempts(call);
   assert.deepEqual(
     all.map(({ attempt }) => attempt),
     [1, 2, 3, 4, 5, 6, 7],
   );
   assert.deepEqual(
-    added.map((one) => one!.call_id).toSorted((a, b) => a - b),
+    added.map(({ call_id }) => call_id).toSorted((a, b) => a - b),
     all
       .slice(1)
       .map(({ id }) => id)
@@ -286,7 +293,7 @@ test("gives attempts that are added concurrently distinct numbers", async () => 
   assert.ok(all.slice(1).every(({ retried_leg }) => retried_leg === "customer"));
 });
 
-test("queues an attempt on the last one's node if active, else on another active node of its trunk, else on the same node", async () => {
+test("queues an attempt on the last one's node if active, else on another active node of its trunk, else on the same node if it exists", async () => {
   const [first, idle, second] = [
     await makeNode({ db, clock }, { connected: true }),
     await makeNode({ db, clock }),
@@ -295,7 +302,7 @@ test("queues an attempt on the last one's node if active, else on another active
   const trunk_id = await makeTrunk({ db, clock }, [first, idle, second]);
   await makeSandboxTrunk({ db, clock });
   const call = await made(100, { place: { node_id: first, trunk_id } });
-  const node = async () => (await retry(call))!.node_id;
+  const node = async () => (await addRetry(call)).node_id;
   const stop = (id: number) =>
     db.query.updateTable("voice_nodes").set({ active: false }).where("id", "=", id).execute();
   assert.equal(await node(), first);
@@ -305,6 +312,8 @@ test("queues an attempt on the last one's node if active, else on another active
   assert.equal(await node(), idle);
   await stop(idle);
   assert.equal(await node(), idle);
+  await db.query.deleteFrom("voice_nodes").where("id", "=", idle).execute();
+  assert.equal(await retry(call), "no_node");
 });
 
 test("an incoming call that is lost is reported as missed with its numbers, unless an agent was connected", async () => {

@@ -10,8 +10,8 @@ import { applySideEffects, hasSideEffects } from "./apply-side-effects.ts";
 /**
  * Stores the transition from `before` in one transaction with its side effects and the answer to
  * `queue_retry`, and returns what was stored. The credit that the end of the call releases pays for the
- * retry; if it is insufficient, the transaction is rolled back and the end is stored without a retry. Fails
- * as writeTransition does.
+ * retry; if it is insufficient, or no node is left, the transaction is rolled back and the end is stored
+ * without a retry. Fails as writeTransition does.
  */
 export async function storeTransition(
   db: Database,
@@ -48,10 +48,10 @@ async function store(
   });
 }
 
-/** Thrown to roll back the end of a call whose retry cannot be paid. */
-const no_credit = new Error("insufficient credit for the retry");
+/** Thrown to roll back the end of a call whose retry is refused. */
+const no_retry = new Error("the retry is refused");
 
-/** Stores the end of a call and queues its retry; false, without any effect, if credit is insufficient. */
+/** Stores the end of a call and queues its retry; false, without any effect, if that is refused. */
 async function storeWithRetry(
   { query }: Database,
   fence: number,
@@ -64,11 +64,11 @@ async function storeWithRetry(
       const isNew = await writeTransition(tx, fence, before, next, now);
       if (isNew && hasSideEffects(before, next.call))
         await applySideEffects(tx, before, next.call, now);
-      if (isNew && !(await queueRetry(tx, next.call, now))) throw no_credit;
+      if (isNew && !(await queueRetry(tx, next.call, now))) throw no_retry;
     });
     return true;
   } catch (error) {
-    if (error === no_credit) return false;
+    if (error === no_retry) return false;
     throw error;
   }
 }
@@ -79,5 +79,5 @@ async function queueRetry(
   now: Date,
 ): Promise<boolean> {
   const retry = { account_id, campaign_id, retried_leg: null, due_at: retry_at! };
-  return (await addAttempt(tx, retry, now)) !== null;
+  return typeof (await addAttempt(tx, retry, now)) !== "string";
 }
