@@ -6,12 +6,20 @@ import type { App } from "../../engine/app.ts";
 
 import { bytes_per_ms, type Audio } from "../../lib/audio/audio.ts";
 import { statement, type Database, type DB } from "../../lib/database/database.ts";
+import { openShares } from "../../lib/shares.ts";
 
 const day_ms = 86_400_000;
 /** Synthesized audio that is not used for this long is purged. */
 const unused_ms = 30 * day_ms;
 /** Small, because each row has up to several MB. */
 const purge_batch = 100;
+
+/**
+ * As many texts at once as the drivers synthesize, so that waiting accounts alternate and none fills a driver's queue.
+ * A waiting text of a call occupies a place of the node, so few of one account may wait: beyond them, it is 503 for this
+ * account, and the dialer places fewer calls of the campaign.
+ */
+const syntheses = openShares(2, 2, 100);
 
 /** Returns the account's audio of this name, or null. Its samples are read on demand. */
 export async function findAudio(
@@ -42,7 +50,8 @@ export async function storeAudio(
 
 /**
  * Returns the audio of a text, which is synthesized if it is not stored. Concurrent requests for one
- * text in this process share one synthesis. Throws SpeechError: `rejected` for a text without sound.
+ * text in this process share one synthesis, and accounts alternate. Throws SpeechError: `rejected` for a
+ * text without sound; 503 if too many of the account's texts are waiting.
  */
 export async function synthesizeAudio(
   app: Pick<App, "db" | "clock" | "speech">,
@@ -100,7 +109,7 @@ async function synthesizeNew(
   utterance: Utterance,
 ): Promise<Audio> {
   if (utterance.text.trim() === "") throw new SpeechError("rejected", "the text is empty");
-  const samples = await speech.synthesize(utterance);
+  const samples = await syntheses.use(account_id, () => speech.synthesize(utterance));
   if (samples.length < bytes_per_ms)
     throw new SpeechError("rejected", "the synthesized audio is empty");
   const synthesized = { account_id, name, samples, synthesized: true, now: clock.now() };

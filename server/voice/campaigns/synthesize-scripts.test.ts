@@ -7,7 +7,9 @@ import {
   synthesizeAudio,
   storeAudio,
 } from "../../calls/audio/audio-files.ts";
-import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
+import { SpeechError, type SpeechDriver, type Utterance } from "../../drivers/speech/driver.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { openSlots } from "../../lib/slots.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
@@ -151,6 +153,40 @@ test("retries a failed synthesis on the next request, and stores nothing of the 
   failures = {};
   await synthesizeAudio(api.app, account_id, en("Hello"));
   assert.equal((await audioFilesOf()).length, 1);
+});
+
+test("the texts of accounts that wait alternate, and each account has its own limit of waiting texts", async () => {
+  const { promise: start, resolve: begin } = Promise.withResolvers<void>();
+  const order: string[] = [];
+  // One at a time, like the driver.
+  const slots = openSlots(1, 1_000);
+  const synthesize = (utterance: Utterance) =>
+    slots.use(async () => {
+      await start;
+      order.push(utterance.text[0]!);
+      return toneSpeech.synthesize(utterance);
+    });
+  const app = { ...api.app, speech: { ...toneSpeech, synthesize } };
+  const requestMany = (account_id: number, name: string) => {
+    const refused: unknown[] = [];
+    const done = Array.from({ length: 105 }, (_, i) =>
+      synthesizeAudio(app, account_id, en(`${name} ${i}`)).catch((error: unknown) =>
+        refused.push(error),
+      ),
+    );
+    return { refused, done };
+  };
+  const first = requestMany(account.account_id, "A");
+  await eventually(() => first.refused.length === 3, 30);
+  const { account_id } = await makeAccount(api.app);
+  const second = requestMany(account_id, "B");
+  await eventually(() => second.refused.length === 3, 30);
+  begin();
+  await Promise.all([...first.done, ...second.done]);
+  assert.equal(order.slice(0, 8).join(""), "AABBAABB");
+  assert.equal(order.length, 204);
+  for (const error of [...first.refused, ...second.refused])
+    assert.ok(error instanceof Refusal && error.type === "unavailable");
 });
 
 test("deletes synthesized audio that was not requested for 30 days, unless a voice file or an open campaign may use it", async () => {
