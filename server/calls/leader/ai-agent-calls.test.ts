@@ -483,7 +483,8 @@ async function refuseAudio() {
   await pool.query(`
     create sequence refusals;
     create function refuse() returns trigger language plpgsql as $$
-      begin perform nextval('refusals'); raise exception 'no'; end $$;
+      declare v_refusal bigint := nextval('refusals');
+      begin raise exception 'refusal %', v_refusal; end $$;
     create trigger refuse before insert on voice_audio for each row execute function refuse()`);
   return {
     async isRefused() {

@@ -265,7 +265,7 @@ const retry = (call: Call, retried_leg: "agent" | "customer" | null = "agent") =
 /** Adds an attempt that is not refused. */
 async function addRetry(...of: Parameters<typeof retry>) {
   const added = await retry(...of);
-  assert.ok(typeof added !== "string", String(added));
+  assert.ok(typeof added !== "string");
   return added;
 }
 
