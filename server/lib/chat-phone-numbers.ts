@@ -3,6 +3,7 @@
 import metadata from "libphonenumber-js/max/metadata";
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { phoneKey } from "./phone-key.ts";
+import { compactPhone } from "./phone-numbers.ts";
 
 /** Returns the E.164 digits of a number, without the plus, or null if the text is not a valid number. Never throws. */
 export type PhoneReader = (text: string) => string | null;
@@ -33,22 +34,13 @@ export function openPhoneReader(options: { readonly valid_only: boolean }): Phon
 
 /** No calling code starts with 0; no country's numbers have more than 20 digits. */
 const plain = /^[1-9][0-9]{2,19}$/;
-/** Characters that a number may contain. Contact lists add bidirectional marks. */
-const ignored = /[+\uFF0B\s.\uFF0E()[\]\uFF08\uFF09\uFF3B\uFF3D\p{Pd}\u2212\u30FC\p{Cf}]/gu;
-const foreign_digits = /[\uFF10-\uFF19\u0660-\u0669\u06F0-\u06F9]/g;
 /** Longer text is not a valid number, whatever its punctuation. */
 const characters_max = 250;
 
 function strip(text: string): string | null {
   if (text.length > characters_max) return null;
-  const bare = text
-    .replaceAll(ignored, "")
-    .replaceAll(foreign_digits, (digit) => String(foreignValue(digit.charCodeAt(0))));
+  const bare = compactPhone(text).replaceAll("+", "");
   return plain.test(bare) ? bare : null;
-}
-
-function foreignValue(code: number): number {
-  return code - (code >= 0xff10 ? 0xff10 : code >= 0x06f0 ? 0x06f0 : 0x0660);
 }
 
 function readValid(digits: string): string | null {

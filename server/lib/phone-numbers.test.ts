@@ -5,7 +5,7 @@ import { nationalPhone, tenDigits } from "./phone-numbers.ts";
 
 const ten = fc.stringMatching(/^[0-9]{10}$/);
 const country = fc.stringMatching(/^[1-9][0-9]{0,2}$/);
-const gap = fc.constantFrom("", " ", "-", ".", "(", ")", " ");
+const gap = fc.constantFrom("", " ", "-", ".", "(", ")", " ", "–", "\u202a", "\u2060", "[", "]");
 
 test("ten digits are found whatever prefix and signs people write around them", () => {
   fc.assert(
@@ -43,6 +43,9 @@ test("what is not a number of the account's country is none", () => {
 test("a number gets the country code unless its + says that it has one", () => {
   assert.equal(nationalPhone("98765 43210", "91"), "919876543210");
   assert.equal(nationalPhone("09876543210", "91"), "919876543210");
+  // Without the country code these digits are a number of Japan.
+  for (const text of ["\u202a81234 56789", "8123–456–789", "８１２３４５６７８９", "٨١٢٣٤٥٦٧٨٩"])
+    assert.equal(nationalPhone(text, "91"), "918123456789", text);
   assert.equal(nationalPhone("919876543210", "91"), "919876543210");
   for (const text of ["+6591234567", "+919876543210", "4479111234567", "none"])
     assert.equal(nationalPhone(text, "91"), null, text);

@@ -8,12 +8,31 @@ export function e164(phone: string, countryCode: string): string {
   return `+${countryCode}${phone}`;
 }
 
+/** Characters that a number may contain between its digits. Contact lists add bidirectional marks. */
+const ignored = /[\s.\uFF0E()[\]\uFF08\uFF09\uFF3B\uFF3D\p{Pd}\u2212\u30FC\p{Cf}]/gu;
+const foreign_digits = /[\uFF10-\uFF19\u0660-\u0669\u06F0-\u06F9]/g;
+
 /**
- * Returns the ten digits of a number as people write it in a CSV: spaces, dashes, dots and brackets are dropped,
- * as is a prefix: `+` or `00` and the country code, the country code, or a 0. Null for anything else.
+ * Drops spaces, dashes, dots, brackets and invisible characters, and returns full-width, Arabic-Indic and Eastern Arabic
+ * digits and a full-width plus in ASCII.
+ */
+export function compactPhone(text: string): string {
+  return text
+    .replaceAll(ignored, "")
+    .replaceAll("\uFF0B", "+")
+    .replaceAll(foreign_digits, (digit) => String(foreignValue(digit.charCodeAt(0))));
+}
+
+function foreignValue(code: number): number {
+  return code - (code >= 0xff10 ? 0xff10 : code >= 0x06f0 ? 0x06f0 : 0x0660);
+}
+
+/**
+ * Returns the ten digits of a number as people write it in a CSV: what compactPhone drops, and a prefix: `+` or `00` and
+ * the country code, the country code, or a 0. Null for anything else.
  */
 export function tenDigits(text: string, countryCode: string): string | null {
-  const compact = text.replaceAll(/[\s().-]/g, "");
+  const compact = compactPhone(text);
   if (/^[0-9]{10}$/.test(compact)) return compact;
   const local = new RegExp(`^(?:\\+|00)?${countryCode}([0-9]{10})$`).exec(compact);
   return local?.[1] ?? /^0([0-9]{10})$/.exec(compact)?.[1] ?? null;
