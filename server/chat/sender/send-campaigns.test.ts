@@ -163,6 +163,77 @@ test("more numbers than batches that run at once send every message once", async
   await checkLedger(api.app.db.pool);
 });
 
+/** Creates a number of the account that sends one message a second, and its campaign. */
+const makeBusyNumber = async (account: TestAccount, recipients: number) => {
+  const number = await makeChatNumber(api.app, account, { rate_per_second: 1 });
+  shared.providers.set(number.provider_phone_number_id, provider);
+  const template_id = await makeChatTemplate(api.app, account, number);
+  const phones = Array.from({ length: recipients }, (_, n) => ({
+    phone: String(919_800_000_000 + n),
+  }));
+  await makeChatCampaign(api.app, account, number, template_id, phones);
+};
+/** Opens senders with at most two for each account, and a list of the leases that they acquire for one. */
+const openLimited = (
+  t: { after(undo: () => Promise<void>): void },
+  account: TestAccount,
+  ms: number,
+) => {
+  const acquired: string[] = [];
+  const { db } = api.app;
+  const query = (config: { text: string; values: unknown[] }) => {
+    const [account_id, name] = config.values;
+    const isOurs = config.text.includes("acquire_lease") && account_id === account.account_id;
+    if (isOurs) acquired.push(name as string);
+    return db.pool.query(config);
+  };
+  const pool = new Proxy(db.pool, {
+    get: (of, name) => (name === "query" ? query : (Reflect.get(of, name) as unknown)),
+  });
+  const limits = { account_workers: 2, account_worker_ms: ms };
+  const app = { ...api.app, db: { ...db, pool } };
+  const senders = openSenders(app, default_settings, undefined, limits);
+  t.after(async () => {
+    await senders.stop();
+    // The other tests start what is due once, and these campaigns fill a page.
+    await db.query
+      .updateTable("chat_campaigns")
+      .set({ work_at: new Date("2100-01-01") })
+      .where("account_id", "=", account.account_id)
+      .execute();
+  });
+  return { senders, acquired };
+};
+
+test("an account with more busy numbers than places delays no other account, not even one that has just sent", async (t) => {
+  const other = await open(t);
+  const first = await other.campaign(1);
+  await other.senders.startDue();
+  await completed(first);
+  await other.senders.stop();
+  const { account } = await open(t);
+  // More than a page of candidates.
+  for (let i = 0; i < 103; i++) await makeBusyNumber(account, 200);
+
+  const second = await other.campaign(1);
+  const { senders, acquired } = openLimited(t, account, 60_000);
+  await senders.startDue();
+  await completed(second);
+  assert.equal(acquired.length, 2);
+});
+
+test("the numbers of an account with fewer places get a sender in the order in which they wait", async (t) => {
+  const { account } = await open(t);
+  for (let i = 0; i < 8; i++) await makeBusyNumber(account, 500);
+  const { senders, acquired } = openLimited(t, account, 0);
+  await eventually(async () => {
+    await senders.startDue();
+    assert.ok(senders.handlesOf(account.account_id).length <= 2);
+    return acquired.length >= 8;
+  });
+  assert.equal(new Set(acquired.slice(0, 8)).size, 8);
+});
+
 test("a recipient without a value or default for a placeholder fails at dispatch, uncharged", async (t) => {
   const { account, senders, campaign } = await open(t, { variable_defaults: {} });
   const id = await campaign([

@@ -6,6 +6,7 @@ import {
   openLeasedWorkers,
   type Candidate,
   type LeasedWorkers,
+  type PoolLimits,
 } from "../../engine/leased-workers.ts";
 import type { LeaseTimes } from "../../engine/leases.ts";
 import { statement } from "../../lib/database/database.ts";
@@ -17,29 +18,35 @@ export type { SenderSettings } from "./internal/sender.ts";
 
 export type Senders = LeasedWorkers;
 
-/** Numbers that one process sends for at once; other processes take the rest. */
-const senders_max = 500;
+const sender_limits = {
+  // Numbers that one process sends for at once; other processes take the rest.
+  workers: 500,
+  // Reserves places for the other accounts, however many numbers one has.
+  account_workers: 400,
+  // Its numbers beyond the places alternate with the others. Long enough that the start of a sender costs little of it.
+  account_worker_ms: 60_000,
+} as const satisfies PoolLimits;
 
-// Due campaigns whose number has no sender, and numbers whose sender died (an expired lease).
+// Due campaigns whose number has no sender, and numbers whose sender died (an expired lease), without those of full
+// accounts. The number whose sender ended last comes last.
 const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
-  select distinct c.account_id, c.chat_number_id as id, n.driver
+  select c.account_id, c.chat_number_id as id, n.driver, l.expires_at as ended_at
   from chat_campaigns c
   join chat_numbers n on n.account_id = c.account_id and n.id = c.chat_number_id
-  where c.state = 'running' and c.work_at <= $1
+  left join leases l on l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
+  where c.state = 'running' and c.work_at <= $1 and c.account_id <> all ($4::bigint[])
     and (n.driver = any ($2) or $3 and n.driver = 'whatsapp' and exists (
       select from whatsapp_credentials w where w.account_id = n.account_id))
-    and not exists (
-      select from leases l
-      where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
-        and l.holder is not null and l.expires_at > clock_timestamp())
+    and (l.holder is null or l.expires_at <= clock_timestamp())
     and not exists (select from accounts a where a.account_id = c.account_id and a.frozen_at is not null)
   union
-  select l.account_id, n.id, n.driver
+  select l.account_id, n.id, n.driver, l.expires_at
   from leases l
   join chat_numbers n on n.account_id = l.account_id and n.id = split_part(l.name, ':', 2)::bigint
   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
+    and l.account_id <> all ($4::bigint[])
     and not exists (select from accounts a where a.account_id = l.account_id and a.frozen_at is not null)
-  limit 100`);
+  order by ended_at nulls first limit 100`);
 
 /** When senders have work: see poll-work.ts. */
 export const due_senders = [
@@ -53,7 +60,12 @@ export const due_senders = [
 const report_ms = 60_000;
 
 /** Starts the senders of this process; a stop lets requests in flight finish and records them. */
-export function openSenders(app: App, settings: SenderSettings, times?: LeaseTimes): Senders {
+export function openSenders(
+  app: App,
+  settings: SenderSettings,
+  times?: LeaseTimes,
+  limits: PoolLimits = sender_limits,
+): Senders {
   /** Results that a sender could not record after losing its lease, by number. */
   const unrecorded = new Map<string, Result[]>();
   const configured = chat_driver_names.filter((name) => app.chatDrivers[name]);
@@ -62,10 +74,10 @@ export function openSenders(app: App, settings: SenderSettings, times?: LeaseTim
   const senders = openLeasedWorkers(app, {
     role: "chat_sender",
     times,
-    limits: { workers: senders_max },
-    async findDue() {
+    limits,
+    async findDue(full) {
       await reportUnconfigured();
-      return due_numbers(app.db.pool, [app.clock.now(), configured, hasAccess]);
+      return due_numbers(app.db.pool, [app.clock.now(), configured, hasAccess, full.all]);
     },
     async work(lease, number_id, worker) {
       const key = `${lease.account_id}:${number_id}`;
@@ -114,7 +126,7 @@ function openUnconfiguredReport(app: App): () => Promise<void> {
   return async () => {
     if (missing.length === 0 || performance.now() - reported_at < report_ms) return;
     reported_at = performance.now();
-    const due = await due_numbers(app.db.pool, [app.clock.now(), missing, false]);
+    const due = await due_numbers(app.db.pool, [app.clock.now(), missing, false, []]);
     for (const { account_id, id, driver } of due) {
       if (!missing.includes(driver) || (await findChatDriver(app, driver, account_id))) continue;
       const at = { account_id, subject_id: id };
