@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { tenDigits } from "../../from-server.ts";
 import { useRefresh } from "../../api/live.ts";
-import { repliesQuery, type Reply } from "../../api/replies.ts";
+import { answer_events, repliesQuery, type Reply } from "../../api/replies.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -22,7 +22,7 @@ const shell = getRouteApi("/shell");
 export function RepliesPage() {
   const filter = route.useSearch();
   const replies = useInfiniteQuery(repliesQuery(filter));
-  useRefresh(["chat.reply.received"], ["replies"]);
+  useRefresh(["chat.reply.received", ...answer_events], ["replies"]);
   const latest = latestOfEach(replies.data?.pages.flatMap(({ data }) => data) ?? []);
   return (
     <Page
