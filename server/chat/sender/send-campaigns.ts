@@ -30,14 +30,18 @@ const sender_limits = {
 // Due campaigns whose number has no sender, and numbers whose sender died (an expired lease), without those of full
 // accounts. The number whose sender ended last comes last.
 const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
-  select c.account_id, c.chat_number_id as id, n.driver, l.expires_at as ended_at
+  select distinct c.account_id, c.chat_number_id as id, n.driver, (
+    select l.expires_at from leases l
+    where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id) as ended_at
   from chat_campaigns c
   join chat_numbers n on n.account_id = c.account_id and n.id = c.chat_number_id
-  left join leases l on l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
   where c.state = 'running' and c.work_at <= $1 and c.account_id <> all ($4::bigint[])
     and (n.driver = any ($2) or $3 and n.driver = 'whatsapp' and exists (
       select from whatsapp_credentials w where w.account_id = n.account_id))
-    and (l.holder is null or l.expires_at <= clock_timestamp())
+    and not exists (
+      select from leases l
+      where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
+        and l.holder is not null and l.expires_at > clock_timestamp())
     and not exists (select from accounts a where a.account_id = c.account_id and a.frozen_at is not null)
   union
   select l.account_id, n.id, n.driver, l.expires_at
