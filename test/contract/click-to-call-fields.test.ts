@@ -297,7 +297,8 @@ test("notifies the node's leader of an immediate call, but not of a scheduled on
   await calls.submitValid({ schedulled_at: "2099-01-31T09:30:00Z" });
   assert.equal(notified.length, 0);
   await calls.submitValid();
-  assert.ok(notified.includes(`${calls.node_id}:${calls.account.account_id}`));
+  const { node_id, account, trunk_id } = calls;
+  assert.ok(notified.includes(`${node_id}:${account.account_id}:${trunk_id}`), String(notified));
 });
 
 test("enable_chat is true for any text except empty, 0, false and no", async () => {

@@ -72,7 +72,7 @@ export async function clickToCall(
     }),
   );
   if (!validated.scheduled_at)
-    app.notifications.send("call_work", `${trunk.node_id}:${actor.account_id}`);
+    app.notifications.send("call_work", `${trunk.node_id}:${actor.account_id}:${trunk.trunk_id}`);
   return answer;
 }
 

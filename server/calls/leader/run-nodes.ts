@@ -65,10 +65,10 @@ export function openNodeLeaders(
   });
   const handlesOf = (nodeId?: number) => leaders.handlesOf(operator_account_id, nodeId);
   app.notifications.on("call_work", (subject) => {
-    const [nodeId, accountId] = subject.split(":").map(Number);
+    const [nodeId, accountId, trunkId = null] = subject.split(":").map(Number);
     for (const handle of handlesOf(nodeId)) {
       // Account 0: the node itself was changed.
-      if (accountId) handle.notifyWork(accountId);
+      if (accountId) handle.notifyWork(accountId, trunkId);
       else handle.notifyChange();
     }
   });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openCallClient } from "../../../../test/support/call-client.ts";
-import { makeCallingAccount } from "../../../../test/support/telephony-factory.ts";
+import { makeCall } from "../../../../test/support/call-factory.ts";
+import { makeCallingAccount, makeTrunk } from "../../../../test/support/telephony-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 
@@ -68,3 +69,28 @@ test("does not delay an account's single call behind another account's many, eve
   const earlier = rows.findIndex(({ campaign_id }) => campaign_id === one);
   assert.ok(earlier >= 0 && earlier < many.length - 5, `${earlier} went before`);
 });
+
+test("claims an account's calls only over the trunks over which they are queued", async (t) => {
+  const { app, node_id, trunk_id } = fixture;
+  let last = trunk_id;
+  for (let i = 0; i < 5; i++) last = await makeTrunk(app, [node_id]);
+  // The leader has all trunks once it places a call over the last one.
+  await placeOver(last);
+  const query = t.mock.method(app.db.pool, "query");
+  await placeOver(trunk_id);
+  const claims = query.mock.calls
+    .map(({ arguments: [sent] }) => sent as unknown as { text?: string; values: unknown[] })
+    .filter(({ text }) => text?.includes("claim_calls"));
+  assert.ok(claims.length > 0);
+  for (const { values } of claims) assert.equal(values[2], trunk_id);
+});
+
+/** Queues a call to an agent who declines, and waits for its end. */
+async function placeOver(trunk_id: number): Promise<void> {
+  const { app, account, node_id } = fixture;
+  const { account_id } = account;
+  const place = { node_id, trunk_id };
+  const { campaign_id } = await makeCall(app, account, { place, call: { from_number: "603" } });
+  app.notifications.send("call_work", `${node_id}:${account_id}:${trunk_id}`);
+  await fixture.awaitCall(campaign_id, "busy");
+}

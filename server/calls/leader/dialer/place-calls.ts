@@ -12,27 +12,34 @@ const claim_max = 20;
 /** The result of placing an account's calls. */
 export type Placed = {
   readonly calls: number;
-  /** Further calls of the account may be due. */
-  readonly more: boolean;
+  /** The trunks over which further calls of the account may be due. */
+  readonly more: readonly number[];
   /** In how many ms the rate limit admits the next call; Infinity if no slot is free. */
   readonly next_in_ms: number;
 };
 
-/** Claims calls of the account once for each trunk with free slots. */
-export async function placeCalls(leader: Leader, account_id: number): Promise<Placed> {
+/** Claims calls of the account once for each of these trunks that has free slots. */
+export async function placeCalls(
+  leader: Leader,
+  account_id: number,
+  trunkIds: Iterable<number>,
+): Promise<Placed> {
   let calls = 0;
-  let more = false;
+  const more: number[] = [];
   let next_in_ms = Infinity;
-  for (const [trunk_id, trunk] of leader.trunks) {
+  for (const trunk_id of trunkIds) {
+    const trunk = leader.trunks.get(trunk_id);
+    // The node no longer has it.
+    if (!trunk) continue;
     const room = roomOn(leader, trunk);
     if (room.take > 0) {
       const taken = await serializeClaim(leader, () =>
         claimSome(leader, account_id, trunk_id, room.take),
       );
       calls += taken;
-      more ||= taken === room.take;
+      if (taken === room.take) more.push(trunk_id);
     } else {
-      more = true;
+      more.push(trunk_id);
       next_in_ms = Math.min(next_in_ms, room.next_in_ms);
     }
   }

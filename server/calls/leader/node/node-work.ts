@@ -24,8 +24,8 @@ export type NodeWork = {
   sleep(ms: number): Promise<void>;
   wake(): void;
   reconcileIn(ms: number): void;
-  /** Calls of the account are queued. */
-  notifyWork(accountId: number): void;
+  /** Calls of the account are queued over the trunk; null: over any. */
+  notifyWork(accountId: number, trunkId: number | null): void;
   notifyCommand(): void;
   /** A campaign may have recipients to call. */
   notifyCampaigns(): void;
@@ -35,10 +35,18 @@ export type NodeWork = {
   isOver(): boolean;
 };
 
+/** The trunks over which accounts have queued calls, in the order in which the accounts are served. */
+type Waiting = Map<number, Set<number>>;
+
+function addWaiting(waiting: Waiting, accountId: number, trunkIds: Iterable<number>): void {
+  const known = waiting.get(accountId) ?? new Set();
+  for (const id of trunkIds) known.add(id);
+  waiting.set(accountId, known);
+}
+
 export function openNodeWork(leader: Leader): NodeWork {
   const { app, node_id, times } = leader;
-  /** Accounts with queued calls. */
-  const waiting = new Set<number>();
+  const waiting: Waiting = new Map();
   const dialer = openDialer(leader);
   let poll_at_ms = -Infinity;
   let reconcile_at_ms = Infinity;
@@ -59,7 +67,7 @@ export function openNodeWork(leader: Leader): NodeWork {
     if (state?.has_commands) has_commands = true;
     if (state?.has_campaigns) dialer.refresh();
     if (!state?.has_calls) return;
-    for (const account_id of await accountsWaiting(leader)) waiting.add(account_id);
+    await refreshWaiting(leader, waiting);
   };
   const work: NodeWork = {
     async iterate() {
@@ -85,8 +93,8 @@ export function openNodeWork(leader: Leader): NodeWork {
       reconcile_at_ms = Math.min(reconcile_at_ms, performance.now() + ms);
       work.wake();
     },
-    notifyWork(accountId) {
-      waiting.add(accountId);
+    notifyWork(accountId, trunkId) {
+      addWaiting(waiting, accountId, trunkId === null ? leader.trunks.keys() : [trunkId]);
       work.wake();
     },
     notifyCommand() {
@@ -124,7 +132,7 @@ const none = { placed: false, next_in_ms: poll_ms };
 /** Click-to-calls go first: an agent waits for them. */
 async function placeAndDial(
   leader: Leader,
-  waiting: Set<number>,
+  waiting: Waiting,
   dialer: Dialer,
 ): Promise<typeof none> {
   const calls = await placeAll(leader, waiting);
@@ -140,27 +148,28 @@ async function placeAndDial(
  * placed calls goes to the back. Returns whether any call was placed, and when the rate limit admits the next;
  * a slot that becomes free calls `wake`.
  */
-async function placeAll(leader: Leader, waiting: Set<number>): Promise<typeof none> {
+async function placeAll(leader: Leader, waiting: Waiting): Promise<typeof none> {
   let { placed, next_in_ms } = none;
-  const passed_over: number[] = [];
-  for (const account_id of Array.from(waiting)) {
+  const passed_over: (readonly [number, readonly number[]])[] = [];
+  for (const [account_id, trunk_ids] of Array.from(waiting)) {
     // A notification in the meantime adds it again.
     waiting.delete(account_id);
-    const taken = await placeCalls(leader, account_id);
-    if (taken.calls > 0) placed = true;
-    else if (taken.more) passed_over.push(account_id);
-    if (taken.calls > 0 && taken.more) waiting.add(account_id);
-    next_in_ms = Math.min(next_in_ms, taken.next_in_ms);
+    const { calls, more, ...next } = await placeCalls(leader, account_id, trunk_ids);
+    if (calls > 0) placed = true;
+    if (more.length > 0 && calls > 0) addWaiting(waiting, account_id, more);
+    else if (more.length > 0) passed_over.push([account_id, more]);
+    next_in_ms = Math.min(next_in_ms, next.next_in_ms);
   }
   const behind = Array.from(waiting);
   waiting.clear();
-  for (const account_id of [...passed_over, ...behind]) waiting.add(account_id);
+  for (const [account_id, trunk_ids] of [...passed_over, ...behind])
+    addWaiting(waiting, account_id, trunk_ids);
   return { placed, next_in_ms };
 }
 
-async function accountsWaiting({ app, node_id }: Leader): Promise<number[]> {
+async function refreshWaiting({ app, node_id }: Leader, waiting: Waiting): Promise<void> {
   const found = await findWaiting(app.db.pool, [node_id, app.clock.now()]);
-  return found.map(({ account_id }) => account_id);
+  for (const { account_id, trunk_id } of found) addWaiting(waiting, account_id, [trunk_id]);
 }
 
 /**
