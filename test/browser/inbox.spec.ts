@@ -170,9 +170,9 @@ test("an answer stays in the field while the server cannot be reached, and is se
   service,
 }) => {
   await openPage("/chat/replies");
-  await createCampaign(service, "Answered in an outage", ["919815777005"]);
+  await createCampaign(service, "Answered in an outage", ["919816777005"]);
   const people = page.getByRole("list", { name: "People who replied" });
-  await people.getByRole("link", { name: "+919815777005" }).click();
+  await people.getByRole("link", { name: "+919816777005" }).click();
   const answer = page.getByLabel("Answer");
   await answer.fill("We call at five.");
   await loseAnswer(page, "**/answers");
