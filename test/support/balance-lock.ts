@@ -2,7 +2,7 @@ import type { App } from "../../server/engine/app.ts";
 import type { TestAccount } from "./account-factory.ts";
 import { awaitsLock } from "./awaits-lock.ts";
 
-/** Starts `work`, which must reserve chat credit, and runs `meanwhile` while it waits for the account's balance. */
+/** Starts `work`, by which credit is reserved, and runs `meanwhile` while that waits for the account's balance. */
 export async function whileBalanceIsLocked<Answer>(
   { db }: App,
   { account_id }: TestAccount,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeCallingAccount, makeTrunk } from "../../../../test/support/telephony-factory.ts";
 import { openCallFixture, type CallFixture } from "../../../../test/support/call-fixture.ts";
+import { whileBalanceIsLocked } from "../../../../test/support/balance-lock.ts";
 import { awaitsLock } from "../../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../../test/support/voice-factory.ts";
@@ -147,21 +148,11 @@ test("does not call a recipient who opts out while the claim waits for a lock", 
   const { account_id } = account;
   const [person] = people(1);
   const leaders = fixture.startLeaders();
-  const { made } = await app.db.query.transaction().execute(async (tx) => {
-    await tx
-      .selectFrom("credit_balances")
-      .select("available")
-      .where("account_id", "=", account_id)
-      .forUpdate()
-      .execute();
-    const campaign = await makeVoiceCampaign(app, account, {
-      campaign: { trunk_id },
-      recipients: [person!],
-    });
-    await awaitsLock(app.db.query);
+  const make = () =>
+    makeVoiceCampaign(app, account, { campaign: { trunk_id }, recipients: [person!] });
+  const made = await whileBalanceIsLocked(app, account, make, async () => {
     await optOut(person!.phone!);
     api.clock.advance(1_000);
-    return { made: campaign };
   });
   await allCalled([{ account_id, id: made.id }]);
   await leaders.stop();
