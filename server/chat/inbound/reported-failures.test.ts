@@ -66,6 +66,9 @@ function campaignOf(recipients: number): Promise<number> {
   return makeChatCampaign(api.app, account, number, template_id, made);
 }
 
+/** The messages of a campaign's recipients in their order: they are sent side by side. */
+const inOrder = () => sent.toSorted((a, b) => Number(a.to) - Number(b.to));
+
 /** Runs senders until every message that is due is sent. */
 async function send(messages: number): Promise<void> {
   const senders = openSenders(api.app, default_settings);
@@ -284,7 +287,7 @@ test("a failure after which a device may have the message is final, and refunded
   const id = await campaignOf(3);
   await send(3);
   for (const [i, code] of [131026, 131000, 999_999].entries())
-    await report([sent[i]!], "failed", code);
+    await report([inOrder()[i]!], "failed", code);
   const states = (await recipientsOf(id)).map(({ state, error }) => [state, error]);
   assert.deepEqual(states, [
     ["undelivered", "undeliverable"],
@@ -299,7 +302,7 @@ test("a message that was reported as sent is not retried, before, with or after 
   await open(t);
   const id = await campaignOf(3);
   await send(3);
-  const [before_it, with_it, after_it] = sent as [Outgoing, Outgoing, Outgoing];
+  const [before_it, with_it, after_it] = inOrder() as [Outgoing, Outgoing, Outgoing];
   await report([before_it], "sent");
   await report([before_it], "failed", 131049);
   const of = ({ message_id }: Outgoing) => ({ id: `wamid.${message_id}`, message_id });
@@ -339,12 +342,12 @@ test("a failure that is reported after the campaign was cancelled is final, and 
   await open(t);
   const id = await campaignOf(2);
   await send(2);
-  await report([sent[0]!], "failed", 131049);
+  await report([inOrder()[0]!], "failed", 131049);
   const cancelled = await api.send("POST", `/api/v1/chat/campaigns/${id}/cancel`, {
     token: account.token,
   });
   assert.equal(cancelled.status, 200, cancelled.text);
-  await report([sent[1]!], "failed", 131049);
+  await report([inOrder()[1]!], "failed", 131049);
   await workJobs(api.app, { "chat.drain_campaign": drainCampaign }, new AbortController().signal);
   const states = (await recipientsOf(id)).map(({ state, charged }) => [state, charged]);
   assert.deepEqual(states, [

@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { openCallClient, type CallClient } from "../../../test/support/call-client.ts";
+import { storedCall } from "../../../test/support/call-values.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import {
   makeCallingAccount,
@@ -103,12 +104,17 @@ test("a restricted trunk shows only numbers that belong to the call's account; w
     }
   assert.match(String(await callAs(other)), /^\d+$/);
   const shown = async (client: CallClient) => {
-    const { rows } = await app.db.pool.query<{ state: { caller_id: string } }>(
-      `select call_state(account_id, id) as state from calls
-       where account_id = $1 and trunk_id = $2 and cli_number is null`,
-      [client.account.account_id, trunk_id],
+    const { account_id } = client.account;
+    const calls = await app.db.query
+      .selectFrom("calls")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("trunk_id", "=", trunk_id)
+      .where("cli_number", "is", null)
+      .execute();
+    return Promise.all(
+      calls.map(async ({ id }) => (await storedCall(app, account_id, id)).caller_id),
     );
-    return rows.map(({ state }) => state.caller_id);
   };
   await callAs(fixture);
   await callAs(lone);
