@@ -104,6 +104,8 @@ async function makeClickToCalls(): Promise<void> {
     { number: "101" },
     { number: "919811111111", answered_at },
     { role: "customer", number: "919876543210", answered_at },
+    // With ring_all, answered a moment later.
+    { number: "102", answered_at: new Date(answered_at.getTime() + 200), outcome: "hung_up" },
   ]);
   await make(2, "101", talk(10, 2), [
     { number: "101", answered_at },
@@ -136,7 +138,7 @@ async function makeCampaign(): Promise<TestVoiceCampaign> {
       call: { queued_at: ago(2), ...call },
     });
   const call_id = await make(1, { ...talk(45, 3), from_number: "2240000000" });
-  await make(2, { ...talk(5, 1), answered_by: "machine" });
+  const unaccepted = await make(2, { ...talk(5, 1), answered_by: "machine" });
   await make(3, ended("busy", { queued_at: ago(1) }));
   await make(4, { ...talk(0, 1), ended_reason: "playback_failed" });
   const leg = { on_trunk: false, state: "ended", status: "completed", initiated_at: ago(2) };
@@ -161,6 +163,17 @@ async function makeCampaign(): Promise<TestVoiceCampaign> {
         role: "transfer",
         number: "101",
         answered_at,
+      },
+      // An agent's voicemail, which does not press 1.
+      {
+        ...leg,
+        account_id: account.account_id,
+        call_id: unaccepted,
+        id: 2,
+        role: "transfer",
+        number: "101",
+        answered_at,
+        outcome: "no_answer",
       },
     ])
     .execute();
@@ -201,7 +214,7 @@ test("counts each call once by its outcome and sums its seconds and credits", as
   });
 });
 
-test("groups the same calls by campaign, day, number and agent", async () => {
+test("groups the same calls by campaign, day, number and the agent who took them", async () => {
   const rows = async (group: string, ...names: string[]) =>
     (await report(`group_by=${group}&${span}`)).data.map((row) => pick(row, ...names));
   const campaignRow = async (id: number) => {

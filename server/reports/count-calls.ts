@@ -1,5 +1,6 @@
 // Counts calls and the outcomes of calls from their rows: each attempt once, by the time it was queued.
 import { sql, type RawBuilder } from "kysely";
+import { agent_took_leg } from "../calls/agent-took-leg.ts";
 import type { NumberForms } from "../calls/records/call-records.ts";
 import type { CallRecordType } from "../calls/records/call-record-schema.ts";
 import type { ReportRange } from "./report-range.ts";
@@ -45,7 +46,7 @@ export const counted_columns = ["calls", ...outcomes, ...sums] as const;
 
 const isClickToCall = sql`c.recipient_id is null and c.direction = 'outbound'`;
 
-/** What a call `c` is grouped by; `a` is the last agent who answered it. */
+/** What a call `c` is grouped by; `a` is the last agent who took it. */
 export const callDimensions = {
   type: sql`case when c.direction = 'inbound' then 'incoming'
     when c.recipient_id is null then 'click_to_call' else 'voice_campaign' end`,
@@ -99,16 +100,17 @@ export function countCalls(
 }
 
 /**
- * Selects the calls that an agent answered, each with the last agent. For click-to-calls this is only needed
- * when grouping by agent, because their customers are called only after an agent has answered.
+ * Selects the calls that an agent took, each with the last agent: the target of the last transfer, or else the first
+ * of the agents who answered, as agentOnLine() does. For click-to-calls this is only needed when grouping by agent,
+ * because their customers are called only after an agent has answered.
  */
 function talksOf(account_id: number, ids: RawBuilder<unknown>, with_agents: boolean) {
   const of = with_agents ? sql`` : sql`and l.role = 'transfer'`;
   return sql`
     select distinct on (l.call_id) l.call_id, l.number from call_legs l
-    where l.account_id = ${account_id} and l.role <> 'customer' and l.answered_at is not null ${of}
+    where l.account_id = ${account_id} and l.role <> 'customer' and ${sql.raw(agent_took_leg)} ${of}
       and l.call_id between (select first from ${ids}) and (select last from ${ids})
-    order by l.call_id, l.id desc`;
+    order by l.call_id, l.role = 'transfer' desc, case when l.role = 'transfer' then -l.id end, l.answered_at, l.id`;
 }
 
 function conditionsOf({ account_id, from, to, type, campaign_id, number }: CallSelection) {

@@ -271,6 +271,10 @@ test("a retry of the agent queues the campaign's next call, reserves its credit 
 test("only the party that a call failed on can be retried", async () => {
   const fixture = await openFixture();
   const agent = await fixture.make(no_agent);
+  const voicemail = await fixture.make({
+    ...no_agent,
+    legs: [{ role: "agent", answered_at: new Date(0), outcome: "no_answer" }],
+  });
   const customer = await fixture.make(no_customer);
   const talked = await fixture.make({
     call: { ...failed, status: "completed", answered_at: new Date(0) },
@@ -281,6 +285,8 @@ test("only the party that a call failed on can be retried", async () => {
   for (const [call, leg, status] of [
     [agent, "customer", 409],
     [agent, "agent", 201],
+    [voicemail, "customer", 409],
+    [voicemail, "agent", 201],
     [customer, "agent", 409],
     [customer, "customer", 201],
     [talked, "agent", 409],

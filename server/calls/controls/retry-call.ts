@@ -1,7 +1,8 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
+import { agent_took_leg } from "../agent-took-leg.ts";
 import { addAttempt } from "./add-attempt.ts";
 import { credits_per_call } from "../click-to-call/queue-call.ts";
 import { customerZones, findCustomerHours } from "../customer-hours.ts";
@@ -102,12 +103,12 @@ async function hasAgentAnswered(
   callId: number,
 ): Promise<boolean> {
   const leg = await db
-    .selectFrom("call_legs")
+    .selectFrom("call_legs as l")
     .select("id")
     .where("account_id", "=", accountId)
     .where("call_id", "=", callId)
     .where("role", "=", "agent")
-    .where("answered_at", "is not", null)
+    .where(sql<boolean>`${sql.raw(agent_took_leg)}`)
     .limit(1)
     .executeTakeFirst();
   return leg !== undefined;
