@@ -8,9 +8,16 @@ language plpgsql as $$
 declare
   v_call_ids bigint[];
   v_campaign_ids bigint[];
+  v_lead_ids bigint[];
 begin
-  select array_agg(c.id), array_agg(c.campaign_id) into v_call_ids, v_campaign_ids from calls c
+  select array_agg(c.id), array_agg(c.campaign_id), array_agg(distinct c.lead_id)
+    into v_call_ids, v_campaign_ids, v_lead_ids from calls c
     where c.account_id = p_account_id and c.id = any (p_call_ids) and c.to_phone = any (phone_spellings(p_phone));
+  -- Of a lead that is kept, because it has another phone now.
+  update lead_timeline t
+    set data = (t.data::jsonb - array['keys', 'collected', 'transcript', 'recordingUrl'])::json
+    where t.account_id = p_account_id and t.lead_id = any (v_lead_ids) and t.kind = 'call'
+      and (t.data ->> 'callId')::bigint = any (v_call_ids);
   update calls c set to_number = '', to_phone = '', dtmf = '', collected = '{}', lead_fields = '{}',
       position = null, lead_id = null
     where c.account_id = p_account_id and c.id = any (v_call_ids);

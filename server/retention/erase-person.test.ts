@@ -643,6 +643,37 @@ test("erasing a person empties the agent's side of calls and the reasons of supp
   }
 });
 
+test("erasing an agent who was called first and did not answer keeps what another agent's call recorded", async () => {
+  const owner = await account();
+  const now = api.clock.now();
+  const numbers = { from_number: number, to_number: "9800000002", to_phone: "919800000002" };
+  const { id } = await makeCall(api.app, owner, {
+    asked: numbers,
+    call: {
+      ...numbers,
+      stage: "ended",
+      status: "completed",
+      disposition: "answered",
+      ended_at: now,
+      recording_state: "ready",
+    },
+    legs: [
+      { number: phone, outcome: "no_answer" },
+      // A voicemail.
+      { number: phone, outcome: "no_answer", answered_at: now },
+      { number: "102", outcome: "hung_up", answered_at: now },
+      { role: "customer", number: "919800000002", outcome: "hung_up", answered_at: now },
+    ],
+  });
+  await post(owner, "/api/v1/erasures", { phone_number: number });
+  await work();
+  assert.deepEqual(await traces(owner), {});
+  const stored = "select from_number, recording_state from calls where account_id = $1 and id = $2";
+  assert.deepEqual(await query(stored, [owner.account_id, id]), [
+    { from_number: "", recording_state: "ready" },
+  ]);
+});
+
 test("every column that can hold text is filled by the tests of erasures, or known to keep no person's identity", async () => {
   const columns = await textColumns(api.app.db.pool);
   // Both are lists of test/support/identity-columns.ts to correct.

@@ -6,11 +6,13 @@ import { startApi, type TestApi } from "../../test/support/api.ts";
 import { relay } from "../../test/support/callback-factory.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { recordCallOutcome } from "../crm/leads/record-call-outcome.ts";
+import { recordMissedCall } from "../crm/leads/record-missed-call.ts";
 import { workJobs } from "../engine/work-jobs.ts";
 import { applyRetention } from "./apply-retention.ts";
 import { erasePerson } from "./erase-person.ts";
 
 const agent = "9876543210";
+const caller_id = "919000000099";
 const day_ms = 86_400_000;
 const never = new AbortController().signal;
 
@@ -39,6 +41,7 @@ async function openFixture(days: readonly [number, number]) {
       call: {
         attempt: i + 1,
         ended_at: new Date(api.clock.now().getTime() + day * day_ms),
+        from_number: caller_id,
         dtmf: "12",
         collected: JSON.stringify({ city: "Pune" }),
         recording_state: "recording",
@@ -54,6 +57,13 @@ async function openFixture(days: readonly [number, number]) {
 
 const query = async ({ account_id }: TestAccount, text: string, ...more: unknown[]) =>
   (await api.app.db.pool.query(text, [account_id, ...more])).rows as Record<string, unknown>[];
+
+async function erase({ token }: TestAccount, phone_number: string): Promise<void> {
+  const asked = await api.send("POST", "/api/v1/erasures", { token, json: { phone_number } });
+  assert.equal(asked.status, 202, asked.text);
+  await relay(api.app);
+  while ((await workJobs(api.app, { "retention.erase_person": erasePerson }, never)) > 0);
+}
 
 /** For each call on the lead's timeline, the contents that its entry has. */
 async function contentsOf(account: TestAccount) {
@@ -91,15 +101,51 @@ test("the erasure of an agent removes the transcript and the recording of the ag
   await query(account, leg, calls[0], `91${agent}`, now, now);
   // Of this one, the agent's phone only rang.
   await query(account, leg, calls[1], `91${agent}`, now, null);
-  const asked = await api.send("POST", "/api/v1/erasures", {
-    token: account.token,
-    json: { phone_number: agent },
-  });
-  assert.equal(asked.status, 202, asked.text);
-  await relay(api.app);
-  while ((await workJobs(api.app, { "retention.erase_person": erasePerson }, never)) > 0);
+  await erase(account, agent);
   assert.deepEqual(await contentsOf(account), [
     [calls[0], "answered", ["keys", "collected"]],
     [calls[1], "answered", [...contents]],
   ]);
+});
+
+test("the erasure of a person whose number is a campaign's caller ID keeps the campaign's calls", async () => {
+  const { account, calls } = await openFixture([0, 0]);
+  await erase(account, caller_id);
+  const all = calls.map((call) => [call, "answered", [...contents]]);
+  assert.deepEqual(await contentsOf(account), all);
+  const stored = "select id from calls where account_id = $1 and from_number = $2";
+  assert.equal((await query(account, stored, caller_id)).length, calls.length);
+});
+
+test("the erasure of a customer also empties the calls on the timeline of a lead that has another phone now", async () => {
+  const { account, calls } = await openFixture([0, 0]);
+  const { token, workspace_id } = account;
+  const [lead] = await query(account, "select id, phone from leads where account_id = $1");
+  await recordMissedCall(api.app, {
+    account_id: account.account_id,
+    payload: {
+      phone: `91${lead!["phone"] as string}`,
+      called_number: "8000000001",
+      at: new Date(),
+    },
+  });
+  const other = await api.send("POST", `/api/v1/crm/workspaces/${workspace_id}/leads/create`, {
+    token,
+    json: { phone: "9123456780", name: "Asha" },
+  });
+  await query(account, "delete from leads where account_id = $1 and id = $2", other.body.id);
+  // The erasure deletes its first contact, with the leads that are linked to it.
+  const change = `update leads set phone = '9123456780', phone_e164 = '919123456780', contact_id = $2
+    where account_id = $1`;
+  await query(account, change, other.body.contactId);
+  await erase(account, lead!["phone"] as string);
+  assert.deepEqual(
+    await contentsOf(account),
+    calls.map((call) => [call, "answered", []]),
+  );
+  const { rows } = await api.app.db.pool.query(
+    "select from lead_timeline where account_id = $1 and data::text like '%' || $2 || '%'",
+    [account.account_id, lead!["phone"]],
+  );
+  assert.equal(rows.length, 0);
 });

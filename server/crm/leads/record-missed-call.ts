@@ -38,7 +38,8 @@ export async function recordMissedCall(
   const leads = await findLeads(app.db.pool, [account_id, digits, at]);
   await app.db.query.transaction().execute(async (tx) => {
     for (const lead of leads) {
-      const data = { phone: digits, calledNumber: called_number };
+      // Not the phone: an erasure would not find it on a lead that has another one now.
+      const data = { calledNumber: called_number };
       const entry = { kind: "missed_call", at: new Date(at), user_id: null, data };
       await addTimelineEntry(tx, { account_id, ...lead }, entry);
     }

@@ -1,5 +1,6 @@
 // Calls to the person, from the person's phone as an agent, and calls that rang it: queued calls are cancelled, live
 // calls are awaited, and ended calls are emptied. The last part deletes the recordings.
+import { agent_took_leg } from "../../calls/agent-took-leg.ts";
 import { cancelIfQueued } from "../../calls/controls/hang-up-call.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import type { Part, Person } from "./part.ts";
@@ -80,9 +81,12 @@ const findAsCustomer = statement<Found>(`
   where c.account_id = $1 and c.to_phone = $2 and (c.queued_at, c.id) > ($3::text::timestamptz, $4)
   order by c.queued_at, c.id limit $5`);
 
+/** Only a click-to-call has the agent as `from_number`: others have their caller ID, or the number that was called. */
+const has_agent = "c.recipient_id is null and c.direction = 'outbound'";
+
 const findAsAgent = statement<Found>(`
   select c.id, c.queued_at::text as time from calls c
-  where c.account_id = $1 and c.from_number = $2 and (c.queued_at, c.id) > ($3::text::timestamptz, $4)
+  where c.account_id = $1 and c.from_number = $2 and ${has_agent} and (c.queued_at, c.id) > ($3::text::timestamptz, $4)
   order by c.queued_at, c.id limit $5`);
 
 /** Calls that rang the phone as a member of an agent group, or were transferred to it. */
@@ -108,15 +112,16 @@ const eraseAsCustomer = statement("select erase_calls($1, $2::bigint[], $3, $4)"
  */
 const eraseAsAgent = statement(`
   with legs as materialized (
-    select l.call_id, l.id, l.answered_at from call_legs l
+    select l.call_id, l.id, ${agent_took_leg} as is_on_call from call_legs l
     where l.account_id = $1 and l.call_id = any ($2::bigint[]) and l.role <> 'customer'
       and l.number = any ($3::text[])
   ), theirs as materialized (
-    select c.id, c.campaign_id, c.lead_id, c.from_number = any ($3::text[]) as is_theirs from calls c
+    select c.id, c.campaign_id, c.lead_id, ${has_agent} and c.from_number = any ($3::text[]) as is_theirs
+    from calls c
     where c.account_id = $1 and c.id = any ($2::bigint[])
   ), present as materialized (
     select t.id, t.lead_id from theirs t
-    where t.is_theirs or t.id in (select g.call_id from legs g where g.answered_at is not null)
+    where t.id in (select g.call_id from legs g where g.is_on_call)
   ), emptied as (
     update calls c set from_number = '' from theirs t where c.account_id = $1 and c.id = t.id and t.is_theirs
   ), requests as (
