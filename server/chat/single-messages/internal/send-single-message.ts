@@ -122,7 +122,7 @@ function refuseTwin(error: unknown): never {
   if (violatesUnique(error, "credit_reservations_account_id_subject_key"))
     throw new Refusal(
       "conflict",
-      "This message was begun once before, under the same key, and what became of it is not known yet",
+      "This message was begun once before, under the same key; send another one with a new key",
     );
   throw error;
 }
