@@ -73,6 +73,49 @@ test("an idle worker that leads a voice node asks its database ten statements a 
   );
 });
 
+test("what waits in a frozen account keeps no worker busy", async (t) => {
+  const { app } = api;
+  const frozen = await makeAccount(app);
+  const { account_id } = frozen;
+  await app.db.pool.query("update accounts set frozen_at = now() where account_id = $1", [
+    account_id,
+  ]);
+  await makeCredits(app, frozen, { chat: 1 });
+  const number = await makeChatNumber(app, frozen);
+  const template = await makeChatTemplate(app, frozen, number);
+  await makeChatCampaign(app, frozen, number, template, [{ phone: "919800000001" }]);
+  await makeEndpoint(app, frozen, { url: "http://127.0.0.1:9/", types: ["lead.updated"] });
+  const now = app.clock.now();
+  for (const text of [
+    "update callback_endpoints set work_at = $2 where account_id = $1",
+    `insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
+     values ($1, ${number.id}, 'sandbox', '[{}]', $2, $2)`,
+    `insert into leases (account_id, name, holder, fence, expires_at)
+     values ($1, 'chat_sender:${number.id}', gen_random_uuid(), 1, $2::timestamptz - interval '1 s')`,
+  ])
+    await app.db.pool.query(text, [account_id, now]);
+  for (const kind of job_kinds)
+    await addJob(app.db.query, { account_id, kind, subject: "0", run_at: now }, now);
+  const texts = query.mock.calls.map(({ arguments: [sent] }) => (sent as { text?: string }).text);
+  const polls = [...new Set(texts)].filter((text) => text?.startsWith("(select 0 as place "));
+  assert.ok(polls.length > 0);
+  const client = await app.db.pool.connect();
+  t.after(() => client.release());
+  const found = async () => {
+    const places: unknown[] = [];
+    for (const text of polls) places.push(...(await client.query(text!, [now])).rows);
+    return places.length;
+  };
+  // The worker relays the events first.
+  await eventually(async () => (await found()) === 0);
+  await client.query("begin");
+  await client.query("update accounts set frozen_at = null where account_id = $1", [account_id]);
+  assert.ok((await found()) > job_kinds.length, "all of it is due");
+  await client.query("rollback");
+  for (const table of ["jobs", "chat_inbox", "leases", "chat_campaigns", "callback_endpoints"])
+    await app.db.pool.query(`delete from ${table} where account_id = $1`, [account_id]);
+});
+
 test("a worker finds every kind of work although no notification arrives", async (t) => {
   const { app } = api;
   const { account_id } = account;

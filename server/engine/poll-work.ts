@@ -18,6 +18,10 @@ export type Polled = {
   readonly isActive?: () => boolean;
 };
 
+/** SQL: whether the account of the rows of `alias` is not frozen. Work of a frozen account waits. */
+export const isActive = (alias: string) =>
+  `not exists (select from accounts a where a.account_id = ${alias}.account_id and a.frozen_at is not null)`;
+
 /** Wakes the loops that have work; when the poll fails, every loop, so that one query stops no other loop. */
 export function pollWork(
   app: Pick<App, "clock" | "db" | "log" | "notifications">,

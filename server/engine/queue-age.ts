@@ -1,11 +1,11 @@
 import { statement, type Executor } from "../lib/database/database.ts";
 import { job_kinds } from "./add-job.ts";
-import { runnableJobs } from "./work-jobs.ts";
+import { dueJobs } from "./work-jobs.ts";
 
 // Reads the first index entries of each kind, across all accounts: only the operator sees this figure.
 const findOldest = statement<{ run_at: Date }>(`
   select run_at from (
-    ${runnableJobs(job_kinds)
+    ${dueJobs(job_kinds)
       .map((due) => `(select run_at ${due} limit 1)`)
       .join(" union all ")}
   ) due order by run_at limit 1`);

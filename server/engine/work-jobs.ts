@@ -9,6 +9,7 @@ import { openAccountPlaces, type AccountPlaces } from "./account-places.ts";
 import type { App } from "./app.ts";
 import { takeCause } from "./job-cause.ts";
 import { keepLease, leaseEnd, type LeaseTimes } from "./keep-lease.ts";
+import { isActive } from "./poll-work.ts";
 import { renewalStatement } from "./renewal-statement.ts";
 
 export type Job = {
@@ -137,17 +138,13 @@ async function findDue(
 const isDue = (kind: string) =>
   `kind = '${kind}' and run_at <= $1 and (lease_until is null or lease_until <= now())`;
 
-/** The jobs of a frozen account wait. */
-const is_active =
-  "not exists (select from accounts a where a.account_id = j.account_id and a.frozen_at is not null)";
-
 // A query for each kind, from an index, so that a backlog of other kinds is not read. Not a look-up for each row of
 // kinds, which Citus refuses.
 const findDueAccounts = remembered((kinds) => {
   const due = kinds.map(
     (kind) => `
       (select j.account_id, '${kind}' as kind, j.run_at from jobs j
-      where ${isDue(kind)} and ${is_active}
+      where ${isDue(kind)} and ${isActive("j")}
         and j.account_id <> all ($2::bigint[]) and '${kind}:' || j.account_id <> all ($3::text[])
       order by j.run_at limit $4)`,
   );
@@ -167,13 +164,9 @@ function remembered<T>(make: (kinds: readonly string[]) => T): (kinds: readonly 
   };
 }
 
-/** When jobs of the kinds are due: see poll-work.ts. */
+/** Queries for the due jobs of each kind that a worker may run, without a select list; `$1` is the time. See poll-work.ts. */
 export const dueJobs = (kinds: readonly string[]): string[] =>
-  kinds.map((kind) => `from jobs where ${isDue(kind)} order by run_at`);
-
-/** Queries for the due jobs of each kind that a worker may run, without a select list; `$1` is the time. */
-export const runnableJobs = (kinds: readonly string[]): string[] =>
-  kinds.map((kind) => `from jobs j where ${isDue(kind)} and ${is_active} order by run_at`);
+  kinds.map((kind) => `from jobs j where ${isDue(kind)} and ${isActive("j")} order by run_at`);
 
 /** Returns false when the account has no unclaimed due job of the kind. */
 async function workNext(

@@ -1,4 +1,5 @@
 import type { App } from "../engine/app.ts";
+import { isActive } from "../engine/poll-work.ts";
 import { queueAge } from "../engine/queue-age.ts";
 import { statement } from "../lib/database/database.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -14,10 +15,6 @@ type Found = {
 
 const age = (oldest: string) =>
   `coalesce(greatest(extract(epoch from $1 - (${oldest})), 0), 0)::float8`;
-
-/** A frozen account's work waits until it is activated, here or elsewhere. */
-const isActive = (alias: string) =>
-  `not exists (select from accounts a where a.account_id = ${alias}.account_id and a.frozen_at is not null)`;
 
 // Each reads one index entry, or what waits, across all accounts. A callback endpoint, or a campaign's number, that a
 // worker holds is being worked on.

@@ -3,6 +3,7 @@
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
 import { acquireLease, isLeaseLost, lease_times, type LeaseTimes } from "../../engine/leases.ts";
+import { isActive } from "../../engine/poll-work.ts";
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { applyBatch } from "./apply/apply-batch.ts";
 import { dueNumbers, readInbox, urgentNumbers, type InboxNumber } from "./apply/inbox.ts";
@@ -17,7 +18,8 @@ const iteration_ms_max = 10_000;
 
 /** When webhooks are due: see poll-work.ts. */
 export const due_webhooks = [
-  "from chat_inbox where due_at <= $1 order by account_id, chat_number_id, due_at",
+  `from chat_inbox i where i.due_at <= $1 and ${isActive("i")}
+   order by i.account_id, i.chat_number_id, i.due_at`,
 ];
 
 /**

@@ -9,6 +9,7 @@ import {
   type PoolLimits,
 } from "../../engine/leased-workers.ts";
 import type { LeaseTimes } from "../../engine/leases.ts";
+import { isActive } from "../../engine/poll-work.ts";
 import { statement } from "../../lib/database/database.ts";
 import { runSender } from "./internal/run-sender.ts";
 import type { Sender, SenderSettings } from "./internal/sender.ts";
@@ -42,22 +43,22 @@ const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
       select from leases l
       where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
         and l.holder is not null and l.expires_at > clock_timestamp())
-    and not exists (select from accounts a where a.account_id = c.account_id and a.frozen_at is not null)
+    and ${isActive("c")}
   union
   select l.account_id, n.id, n.driver, l.expires_at
   from leases l
   join chat_numbers n on n.account_id = l.account_id and n.id = split_part(l.name, ':', 2)::bigint
   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
     and l.account_id <> all ($4::bigint[])
-    and not exists (select from accounts a where a.account_id = l.account_id and a.frozen_at is not null)
+    and ${isActive("l")}
   order by ended_at nulls first limit 100`);
 
 /** When senders have work: see poll-work.ts. */
 export const due_senders = [
-  "from chat_campaigns where state = 'running' and work_at <= $1 order by work_at",
-  `from leases
-   where name like 'chat\\_sender:%' and holder is not null and expires_at <= clock_timestamp()
-   order by account_id`,
+  `from chat_campaigns c where c.state = 'running' and c.work_at <= $1 and ${isActive("c")} order by c.work_at`,
+  `from leases l
+   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp() and ${isActive("l")}
+   order by l.account_id`,
 ];
 
 /** The interval between logs of campaigns whose provider this process has no credentials for. */

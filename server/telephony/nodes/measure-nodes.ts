@@ -1,4 +1,5 @@
 import type { App } from "../../engine/app.ts";
+import { isActive } from "../../engine/poll-work.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 
@@ -17,7 +18,7 @@ const readCalls = statement<{
   union all
   select c.node_id::text, 0, count(*)::int, extract(epoch from $1 - min(c.due_at))::float8
   from calls c where c.stage = 'queued' and c.due_at <= $1
-    and not exists (select from accounts a where a.account_id = c.account_id and a.frozen_at is not null)
+    and ${isActive("c")}
   group by c.node_id`);
 
 /**
