@@ -1,4 +1,23 @@
-import { createLead, expect, test } from "./console-fixture.ts";
+import { createLead, expect, test, type Service } from "./console-fixture.ts";
+
+/** Sends a request about the custom fields of the demo's workspace; returns the answer. */
+async function sendField(
+  { url, demo }: Service,
+  method: string,
+  path: string,
+  field: object,
+): Promise<{ readonly id: number }> {
+  const answer = await fetch(`${url}/api/v1/crm/workspaces/1/custom-fields${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(field),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()) as { readonly id: number };
+}
 
 test("a status is added, moved by keyboard and archived, and a field of one's own is on every lead", async ({
   openPage,
@@ -36,5 +55,56 @@ test("a status is added, moved by keyboard and archived, and a field of one's ow
   await page.goto(`${service.url}/leads/${lead}`);
   await page.getByLabel("Tier").selectOption("Silver");
   await expect(page.getByRole("list", { name: "Timeline" })).toContainText("Tier changed");
+  expect(problems).toEqual([]);
+});
+
+test("a lead's page shows a required field without a value as not set, and keeps removed choices", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const add = (field: object) => sendField(service, "POST", "", field);
+  const change = ({ id }: { id: number }, patch: object) =>
+    sendField(service, "PATCH", `/${id}`, patch);
+  const options = ["Bronze", "Copper", "Iron"];
+  const medal = await add({ key: "medal", label: "Medal", type: "select", options });
+  const metals = await add({ key: "metals", label: "Metals", type: "multiselect", options });
+  const customFields = { medal: "Bronze", metals: ["Bronze", "Copper"] };
+  const lead = await createLead(service, {
+    phone: "9876500082",
+    name: "Barbara Liskov",
+    customFields,
+  });
+  const signed = await add({ key: "signed", label: "Signed", type: "boolean", required: true });
+  const grade = await add({
+    key: "grade",
+    label: "Grade",
+    type: "select",
+    options: ["A", "B"],
+    required: true,
+  });
+  for (const field of [medal, metals])
+    await change(field, { options: ["Copper", "Iron"], required: true });
+
+  await openPage(`/leads/${lead}?workspace=1`);
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  const shown = (label: string) =>
+    page.getByLabel(label, { exact: true }).locator("option:checked");
+  for (const label of ["Signed", "Grade"]) await expect(shown(label)).toHaveText("Not set");
+  await page.getByLabel("Signed", { exact: true }).selectOption("Yes");
+  await expect(timeline).toContainText("Signed changed");
+  await expect(page.getByLabel("Signed", { exact: true }).getByText("Not set")).toHaveCount(0);
+  await expect(shown("Medal")).toHaveText("Bronze");
+  const group = page.getByRole("group", { name: "Metals" });
+  await expect(group.getByLabel("Bronze")).toBeChecked();
+  await group.getByLabel("Iron").check();
+  await expect(timeline).toContainText("Metals changed");
+  await page.reload();
+  for (const metal of options) await expect(group.getByLabel(metal)).toBeChecked();
+  await expect(shown("Signed")).toHaveText("Yes");
+  await group.getByLabel("Bronze").uncheck();
+  await expect(group.getByLabel("Bronze")).toHaveCount(0);
+  for (const field of [medal, metals, signed, grade]) await change(field, { archived: true });
   expect(problems).toEqual([]);
 });

@@ -20,7 +20,8 @@ export function CustomField({
   readonly disabled: boolean;
 }) {
   const shared = { label, name: `customFields.${key}`, disabled };
-  const none = required ? undefined : "Not set";
+  // A lead from before the field was required may lack a value.
+  const none = required && saved !== null ? undefined : "Not set";
   switch (type) {
     case "boolean":
       return (
@@ -37,7 +38,10 @@ export function CustomField({
         <InlineSelect
           {...shared}
           none={none}
-          options={options.map((option) => ({ value: option, label: option }))}
+          options={withSaved(options, saved === null ? [] : [saved as string]).map((option) => ({
+            value: option,
+            label: option,
+          }))}
           saved={saved as string | null}
           save={save}
         />
@@ -46,7 +50,7 @@ export function CustomField({
       return (
         <InlineChoices
           {...shared}
-          options={options}
+          options={withSaved(options, (saved ?? []) as readonly string[])}
           saved={(saved ?? []) as readonly string[]}
           save={(value) => save(value.length === 0 ? null : value)}
         />
@@ -63,6 +67,11 @@ export function CustomField({
       );
   }
 }
+
+/** Adds the lead's own choices that were removed from the field. */
+const withSaved = (options: readonly string[], saved: readonly string[]): readonly string[] => [
+  ...new Set([...options, ...saved]),
+];
 
 /** A value of the types that are entered as text: a string, a number, a boolean. */
 const textOf = (value: unknown): string =>

@@ -215,6 +215,32 @@ test("a removed choice is refused for new leads and kept by existing ones", asyn
   assert.deepEqual(custom_fields, { [field.key]: "old" });
 });
 
+test("a change of a lead can repeat the removed choices that it has, and no others", async () => {
+  const options = ["old", "older", "new", "newer"];
+  const { body: one } = await add({ type: "select", options });
+  const { body: many } = await add({ type: "multiselect", options });
+  const { body: lead } = await createLead({ [one.key]: "old", [many.key]: ["old", "new"] });
+  for (const { id } of [one, many]) await patch(id, { options: ["new", "newer"] });
+  const change = (customFields: object) =>
+    send("PATCH", `/leads/${lead.id}`, { name: "Ada", customFields });
+  for (const customFields of [
+    { [one.key]: "old", [many.key]: ["old", "new", "newer"] },
+    { [one.key]: "old", [many.key]: ["newer", "old"] },
+    { [one.key]: "new", [many.key]: ["new"] },
+  ]) {
+    const { status, body } = await change(customFields);
+    assert.deepEqual([status, body.customFields], [200, customFields]);
+  }
+  const refused = await change({ [one.key]: "old", [many.key]: ["old", "new"] });
+  assert.deepEqual(
+    failingFields(refused),
+    [one, many].map(({ key }) => `customFields.${key}`),
+  );
+  assert.deepEqual(failingFields(await change({ [one.key]: "older" })), [
+    `customFields.${one.key}`,
+  ]);
+});
+
 test("a key is unique in a workspace, including archived fields, and free in another", async () => {
   const { body: field } = await add({});
   assert.deepEqual(failingFields(await add({ key: field.key })), ["key"]);

@@ -17,6 +17,23 @@ export async function findLead(
   return leadResponseOf(row);
 }
 
+/** Returns the custom fields of a lead of the workspace; none where findLead would throw not-found. */
+export async function findCustomValues(
+  db: Kysely<DB>,
+  accountId: number,
+  workspaceId: number,
+  leadId: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  const row = await db
+    .selectFrom("leads")
+    .select("custom_fields")
+    .where("account_id", "=", accountId)
+    .where("workspace_id", "=", workspaceId)
+    .where("id", "=", leadId)
+    .executeTakeFirst();
+  return (row?.custom_fields ?? {}) as Readonly<Record<string, unknown>>;
+}
+
 /** Throws not-found where findLead would. */
 export async function requireLead(
   db: Kysely<DB>,

@@ -53,7 +53,12 @@ export async function patchLead(
   const lead = await lockLead(tx, place);
   const schema = await readWorkspaceSchema(tx, place.account_id, place.workspace_id);
   if (!schema) throw notFound();
-  const violations = validateLead(schema, patch, "patch");
+  const violations = validateLead(
+    schema,
+    patch,
+    "patch",
+    lead.custom_fields as Record<string, unknown>,
+  );
   if (violations.length > 0) throw invalid(violations);
   await requireAgent(tx, place.account_id, patch.assignedAgentId ?? null);
 

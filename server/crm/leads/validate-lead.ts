@@ -9,31 +9,39 @@ import type {
   WorkspaceSchemas,
 } from "../workspaces/workspace-schema.ts";
 
+/** A lead's values of custom fields, by key. */
+type Values = Readonly<Record<string, unknown>>;
+
 /**
- * Returns the violations of a new lead or a patch; throws not-found if no such active workspace exists. If a
- * cached schema yields violations, it is read again first, because another process may have just added what it
- * misses.
+ * Returns the violations of a new lead, or of a patch if `readOwn` reads the custom fields of its lead; throws
+ * not-found if no such active workspace exists. If a cached schema yields violations, it is read again first, because
+ * another process may have just added what it misses.
  */
 export async function validateWithSchema(
   schemas: WorkspaceSchemas,
   accountId: number,
   workspaceId: number,
   lead: unknown,
-  mode: "new" | "patch" = "new",
+  readOwn?: () => Promise<Values>,
 ): Promise<FieldError[]> {
+  const mode = readOwn ? "patch" : "new";
   const kept = await schemas.find(accountId, workspaceId);
   if (!kept) throw notFound();
   if (validateLead(kept, lead, mode).length === 0) return [];
   const present = await schemas.refresh(accountId, workspaceId);
   if (!present) throw notFound();
-  return validateLead(present, lead, mode);
+  return validateLead(present, lead, mode, await readOwn?.());
 }
 
-/** Returns every violation of this schema. A patch may omit a required custom field but not clear it. */
+/**
+ * Returns every violation of this schema. A patch may omit a required custom field but not clear it, and may repeat a
+ * removed choice that the lead already has (`own`).
+ */
 export function validateLead(
   schema: WorkspaceSchema,
   lead: unknown,
   mode: "new" | "patch" = "new",
+  own: Values = {},
 ): FieldError[] {
   if (typeof lead !== "object" || lead === null || Array.isArray(lead)) return [];
   const fields = lead as Record<string, unknown>;
@@ -41,7 +49,7 @@ export function validateLead(
     ...validateOption(schema, "statusId", "status", fields["statusId"]),
     ...validateOption(schema, "sourceId", "source", fields["sourceId"]),
     ...validateOption(schema, "priorityId", "priority", fields["priorityId"]),
-    ...validateCustomFields(schema, fields["customFields"] ?? {}, mode),
+    ...validateCustomFields(schema, fields["customFields"] ?? {}, mode, own),
   ];
 }
 
@@ -61,13 +69,14 @@ function validateCustomFields(
   schema: WorkspaceSchema,
   given: unknown,
   mode: "new" | "patch",
+  own: Values,
 ): FieldError[] {
   if (typeof given !== "object" || given === null || Array.isArray(given)) return [];
   const violations: FieldError[] = [];
   for (const [key, value] of Object.entries(given)) {
     const field = schema.fields.get(key);
     const reason = field
-      ? validateValue(field, value, mode)
+      ? validateValue(field, value, mode, ownChoices(own, key))
       : "is not a custom field of this workspace";
     if (reason) violations.push({ field: `customFields.${key}`, reason });
   }
@@ -80,9 +89,19 @@ function validateCustomFields(
   return violations;
 }
 
+/** The value of a select, or those of a multiselect. */
+function ownChoices(own: Values, key: string): readonly unknown[] {
+  return Object.hasOwn(own, key) ? [own[key]].flat() : [];
+}
+
 const text_max = 5_000;
 
-function validateValue(field: CustomField, value: unknown, mode: "new" | "patch"): string | null {
+function validateValue(
+  field: CustomField,
+  value: unknown,
+  mode: "new" | "patch",
+  own: readonly unknown[],
+): string | null {
   // Null means omitted in a new lead, and clears the field in a patch.
   if (value === null)
     return field.required
@@ -104,9 +123,9 @@ function validateValue(field: CustomField, value: unknown, mode: "new" | "patch"
     case "date":
       return isDate(value) ? null : "must be a date of the form YYYY-MM-DD";
     case "select":
-      return isChoice(field, value) ? null : `must be one of ${choicesOf(field)}`;
+      return isChoice(field, own, value) ? null : `must be one of ${choicesOf(field)}`;
     case "multiselect":
-      return validateChoices(field, value);
+      return validateChoices(field, own, value);
   }
 }
 
@@ -125,16 +144,20 @@ function choicesOf(field: CustomField): string {
   return more > 0 ? `${shown} and ${more} more` : shown;
 }
 
-function validateChoices(field: CustomField, value: unknown): string | null {
-  if (!Array.isArray(value) || !value.every((choice) => isChoice(field, choice))) {
+function validateChoices(
+  field: CustomField,
+  own: readonly unknown[],
+  value: unknown,
+): string | null {
+  if (!Array.isArray(value) || !value.every((choice) => isChoice(field, own, choice))) {
     return `must be a list of ${choicesOf(field)}`;
   }
   if (new Set(value).size !== value.length) return "must not contain an entry twice";
   return field.required && value.length === 0 ? "is required" : null;
 }
 
-function isChoice(field: CustomField, value: unknown): boolean {
-  return typeof value === "string" && field.options.includes(value);
+function isChoice(field: CustomField, own: readonly unknown[], value: unknown): boolean {
+  return typeof value === "string" && (field.options.includes(value) || own.includes(value));
 }
 
 function isDate(value: unknown): boolean {

@@ -3,7 +3,7 @@ import Type from "typebox";
 import { searchOn } from "../../../lib/database/cursor.ts";
 import { addCollaborator } from "../../../crm/leads/add-collaborator.ts";
 import { addNote } from "../../../crm/leads/add-note.ts";
-import { findLead } from "../../../crm/leads/find-lead.ts";
+import { findCustomValues, findLead } from "../../../crm/leads/find-lead.ts";
 import { validateWithSchema } from "../../../crm/leads/validate-lead.ts";
 import { LeadResponse } from "../../../crm/leads/lead-schema.ts";
 import { listCollaborators } from "../../../crm/leads/list-collaborators.ts";
@@ -108,12 +108,8 @@ export const leadRecordRoutes = [
     success: { 200: LeadResponse },
     precheck: inWorkspace,
     validate: ({ app, caller, params, body }) =>
-      validateWithSchema(
-        app.workspaceSchemas,
-        caller.account.id,
-        params.workspaceId,
-        body,
-        "patch",
+      validateWithSchema(app.workspaceSchemas, caller.account.id, params.workspaceId, body, () =>
+        findCustomValues(app.db.query, caller.account.id, params.workspaceId, params.leadId),
       ),
     handle: (context) =>
       context.write((tx) =>
