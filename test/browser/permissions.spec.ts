@@ -248,6 +248,38 @@ test("without a permission its pages refuse by name, and its links and buttons a
   }
 });
 
+test("a campaign's call is on the lead's timeline without calls.read, and once with it", async ({
+  page,
+  problems,
+  service,
+  settled,
+}) => {
+  const lead = await createLead(service, { phone: "9876500083", name: "Frances Allen" });
+  await launchCalls(service, {
+    campaign_name: "Spring calls",
+    call_type: "obd_voice_call",
+    number: "9876500083",
+    crm_workspace_id: "1",
+  });
+  const path = `${service.url}/leads/${lead}?workspace=1`;
+  const calls = page
+    .getByRole("list", { name: "Timeline" })
+    .getByRole("listitem")
+    .filter({ hasText: /^Call/ });
+  await signInWith(page, service, ["crm.read"]);
+  await expect(async () => {
+    await page.goto(path);
+    await expect(calls).toContainText("Call in the campaign Spring calls", { timeout: 3_000 });
+  }).toPass();
+  await expect(calls).toHaveCount(1);
+  await signInWith(page, service, ["crm.read", "calls.read"]);
+  await page.goto(path);
+  await expect(calls.getByRole("link", { name: /^Call: completed/ })).toBeVisible();
+  await settled();
+  await expect(calls).toHaveCount(1);
+  expect(problems).toEqual([]);
+});
+
 test("a second account sees nothing of the first", async ({ openPage, page, service, settled }) => {
   const lead = await createLead(service, { phone: "9876500041", name: "Valerie Thomas" });
   const campaign = await createCampaign(service, "Private", ["919876500041"]);

@@ -49,7 +49,7 @@ export function LeadHistory({
   const names = useLeadNames([place.workspaceId])(place.workspaceId);
   const may_change = useMay("crm.write");
   const merged = mergePages<LeadEntry, PersonEntry>(timeline, person, ({ at }) => at);
-  const calls = new Set(merged.entries.map(callOf));
+  const calls = new Set(merged.entries.filter((entry) => !isOfLead(entry)).map(callOf));
   const entries = merged.entries.filter(
     (entry) => !isCallOfLead(entry) || !calls.has(callOf(entry)),
   );
