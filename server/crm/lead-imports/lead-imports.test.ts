@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import iconv from "iconv-lite";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
-import { makeCustomField } from "../../../test/support/crm-factory.ts";
+import { makeCustomField, optionId } from "../../../test/support/crm-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/account-factory.ts";
 import type { TestAccount } from "../../../test/support/account-factory.ts";
@@ -77,7 +77,7 @@ const countRows = async (table: "lead_imports" | "lead_import_rows" | "leads", o
   return n;
 };
 
-test("every mapped column becomes its field: options by value, label or id, agents by id or e-mail, custom fields by type", async () => {
+test("every mapped column becomes its field: options by label, value or id, agents by id or e-mail, custom fields by type", async () => {
   const of = await makeAccount(api.app);
   for (const [key, type] of [
     ["note", "text"],
@@ -149,6 +149,25 @@ test("every mapped column becomes its field: options by value, label or id, agen
   assert.deepEqual(second.customFields, { note: "=1+1", budget: 7, vip: false });
   assert.deepEqual([third.status.value, third.source, third.customFields], ["new", null, {}]);
   assert.equal(third.createdBy, of.owner_id);
+});
+
+test("a cell that is the label of one option and the value of another is the label, unless it has the spelling of the value", async () => {
+  const of = await makeAccount(api.app);
+  const path = `${base(of)}/picklists/status/options`;
+  const first = await optionId(api.app, of, "status", "new");
+  const send = (method: string, at: string, json: object) =>
+    api.send(method, path + at, { token: of.token, json });
+  assert.equal((await send("PATCH", `/${first}`, { label: "Fresh" })).status, 200);
+  const { body: second } = await send("POST", "", { label: "New" });
+  assert.equal(second.value, "new_2");
+  const cells = ["New", "NEW", "new", "Fresh", "new_2"];
+  const rows = cells.map((cell, i) => `900000000${i},${cell}`);
+  const columns = { phone: "phone", statusId: "status" };
+  const { leads } = await importCsv(of, ["phone,status", ...rows].join("\n"), columns);
+  assert.deepEqual(
+    leads.map((lead: { statusId: number }) => lead.statusId),
+    [second.id, second.id, first, first, second.id],
+  );
 });
 
 test("accepts phones as people write them and stores ten digits", async () => {

@@ -32,26 +32,29 @@ function choice(field: CustomField, text: string): string {
   return same.length === 1 ? same[0]! : text;
 }
 
-/** Finds an option by value, label or ID, in that order; null if none or several match. */
+/**
+ * Finds an option by label (what people see and an export has), value or ID, in that order. Text in exactly this
+ * spelling comes before text in another case; null if none or several match.
+ */
 export type FindOption = (picklist: Picklist, text: string) => number | null;
 
 /** Returns a FindOption for one batch. It ignores archived options. */
 export function openFindOption(schema: WorkspaceSchema): FindOption {
   const byText = new Map<string, number | null>();
   const usable = [...schema.options.values()].filter((option) => !option.archived);
-  const add = (picklist: Picklist, kind: string, text: string, id: number) => {
-    const key = `${picklist} ${kind} ${text.toLowerCase()}`;
-    byText.set(key, byText.has(key) ? null : id);
-  };
+  const add = (key: string, id: number) => void byText.set(key, byText.has(key) ? null : id);
   for (const { id, picklist, value, label } of usable) {
-    add(picklist, "value", value, id);
-    add(picklist, "label", label, id);
-    add(picklist, "id", String(id), id);
+    for (const [kind, text] of Object.entries({ label, value, id: String(id) })) {
+      add(`${picklist} ${kind} exact ${text}`, id);
+      add(`${picklist} ${kind} any ${text.toLowerCase()}`, id);
+    }
   }
   return (picklist, text) => {
-    for (const kind of ["value", "label", "id"]) {
-      const id = byText.get(`${picklist} ${kind} ${text.toLowerCase()}`);
-      if (id !== undefined) return id;
+    for (const spelling of [`exact ${text}`, `any ${text.toLowerCase()}`]) {
+      for (const kind of ["label", "value", "id"]) {
+        const id = byText.get(`${picklist} ${kind} ${spelling}`);
+        if (id !== undefined) return id;
+      }
     }
     return null;
   };
