@@ -24,6 +24,27 @@ test("filters are in the address: reload, Back and a shared link show the same l
   await expect(page.getByRole("row", { name: /Grace Hopper/ })).toBeVisible();
 });
 
+test("a lead and a contact are found by a number with the country code", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500086", name: "Carol Shaw" });
+  await createLead(service, { phone: "9876500087", name: "Roberta Williams" });
+  for (const [path, label] of [
+    ["/leads", "Search leads"],
+    ["/contacts", "Name, phone or email"],
+  ] as const) {
+    await openPage(path);
+    await expect(page.getByRole("row", { name: /Roberta Williams/ })).toBeVisible();
+    await page.getByRole("searchbox", { name: label }).fill("+91 98765 00086");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("row", { name: /Roberta Williams/ })).toHaveCount(0);
+    await page.reload();
+    await expect(page.getByRole("row", { name: /Carol Shaw/ })).toBeVisible();
+  }
+});
+
 test("a search keeps the focus after Enter, and has the text that Back restores", async ({
   openPage,
   page,

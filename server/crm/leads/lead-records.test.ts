@@ -295,6 +295,20 @@ test("digits search a lead by how its phone starts, other text by a part of name
     assert.deepEqual(await find(q), [], q);
 });
 
+test("a search for a number with the country code finds it in lists and the export of leads, and among contacts", async () => {
+  const lead = await makeLead({ phone: "6123458888" });
+  const found = (data: { id: number }[]) => data.map(({ id }) => id);
+  for (const text of ["+916123458888", " +91 61234-58888", "00916123458888", "06123458888"]) {
+    const q = encodeURIComponent(text);
+    assert.deepEqual(found((await get(`/leads?q=${q}`)).body.data), [lead.id], text);
+    assert.deepEqual(found((await get(`/contacts?q=${q}`)).body.data), [lead.contactId], text);
+    const lines = (await get(`/leads/export?q=${q}`)).text.trim().split("\r\n");
+    assert.equal(lines.length, 2, text);
+  }
+  for (const text of ["+446123458888", "+9161234588880"])
+    assert.deepEqual((await get(`/leads?q=${encodeURIComponent(text)}`)).body.data, [], text);
+});
+
 test("pages show each lead once while leads are being created", async () => {
   const own = await makeAccount(api.app);
   const ids: number[] = [];

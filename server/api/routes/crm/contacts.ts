@@ -7,7 +7,7 @@ import { listLeads } from "../../../crm/leads/list-leads.ts";
 import { ContactPatch, patchContact } from "../../../crm/contacts/patch-contact.ts";
 import { closed, crmPageOf, pageQuery, pathId, phone10 } from "../../../lib/schemas.ts";
 import Type from "typebox";
-import { search } from "../shared/lead-filter.ts";
+import { readSearch, search } from "../shared/lead-filter.ts";
 import { requireWorkspace } from "../shared/require-workspace.ts";
 import { route } from "../../route.ts";
 
@@ -35,8 +35,10 @@ export const contactRoutes = [
       ...pageQuery,
     }),
     success: { 200: crmPageOf(ContactResponse) },
-    handle: async ({ app, caller, params, query: { limit = 50, cursor, ...filter } }) => {
+    handle: async ({ app, caller, params, query: { limit = 50, cursor, q, ...rest } }) => {
       await requireWorkspace(app, caller.account.id, params.workspaceId);
+      const { country_code } = caller.account;
+      const filter = q === undefined ? rest : { ...rest, q: readSearch(q, country_code) };
       return searchOn({ limit, cursor }, (at) =>
         listContacts(app, caller.account.id, params.workspaceId, filter, at),
       );

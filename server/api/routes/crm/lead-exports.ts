@@ -22,7 +22,7 @@ export const leadExportRoutes = [
     handle: async (context) => {
       const { app, caller, params, query } = context;
       const schema = await requireWorkspace(app, caller.account.id, params.workspaceId);
-      const filter = readLeadFilter(query, caller.account.time_zone);
+      const filter = readLeadFilter(query, caller.account);
       const file = `leads-${params.workspaceId}.csv`;
       const entry = { action: "leads.exported" as const, subject_id: params.workspaceId, file };
       return sendExport(context, entry, exportLeads(app, caller.account.id, schema, filter));

@@ -78,7 +78,7 @@ export const leadRecordRoutes = [
           app,
           caller.account.id,
           params.workspaceId,
-          readLeadFilter(filter, caller.account.time_zone),
+          readLeadFilter(filter, caller.account),
           at,
         ),
       ),
