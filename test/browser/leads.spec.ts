@@ -24,6 +24,42 @@ test("filters are in the address: reload, Back and a shared link show the same l
   await expect(page.getByRole("row", { name: /Grace Hopper/ })).toBeVisible();
 });
 
+test("a filter by an archived status says so, as its leads keep the status", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const send = async (method: string, path: string, json: object) => {
+    const answer = await fetch(
+      `${service.url}/api/v1/crm/workspaces/1/picklists/status/options${path}`,
+      {
+        method,
+        headers: {
+          authorization: `Bearer ${service.demo.tokens["account"]}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify(json),
+      },
+    );
+    if (!answer.ok) throw new Error(await answer.text());
+    return (await answer.json()) as { readonly id: number };
+  };
+  const { id } = await send("POST", "", { label: "Parked" });
+  await createLead(service, { phone: "9876500084", name: "Lynn Conway", statusId: id });
+  await createLead(service, { phone: "9876500085", name: "Sophie Wilson" });
+  await send("PATCH", `/${id}`, { archived: true });
+  await openPage(`/leads?status=${id}`);
+  const leads = page.getByRole("table", { name: "Leads" }).getByRole("row");
+  await expect(leads).toHaveCount(2);
+  const status = page.getByRole("combobox", { name: "Status", exact: true });
+  await expect(status.locator("option:checked")).toHaveText("Archived: Parked");
+  await status.selectOption("Any status");
+  await expect(page.getByRole("row", { name: /Sophie Wilson/ })).toBeVisible();
+  await expect(status.getByText("Archived: Parked")).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
 test("a lead and a contact are found by a number with the country code", async ({
   openPage,
   page,
