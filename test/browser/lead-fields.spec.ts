@@ -72,7 +72,7 @@ test("a lead's page shows a required field without a value as not set, and keeps
   const metals = await add({ key: "metals", label: "Metals", type: "multiselect", options });
   const customFields = { medal: "Bronze", metals: ["Bronze", "Copper"] };
   const lead = await createLead(service, {
-    phone: "9876500082",
+    phone: "9876500088",
     name: "Barbara Liskov",
     customFields,
   });
