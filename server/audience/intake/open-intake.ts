@@ -29,6 +29,8 @@ export type IntakeCounts = {
   readonly valid: number;
   readonly invalid: number;
   readonly duplicate: number;
+  /** How many of the valid ones are a BSUID. */
+  readonly bsuids: number;
 };
 
 /** Rejected rows in row order, as parallel arrays. */
@@ -64,14 +66,15 @@ function openIntake<R extends { readonly phone: string }, Reason>(
   format: RecipientFormat<R, Reason>,
   add: (recipient: R, position: number) => void,
 ): Intake<R, Reason> {
+  const counts = { valid: 0, invalid: 0, duplicate: 0, bsuids: 0 };
   const seen = openNumberSet();
   const seen_bsuids = new Set<string>();
   const isNew = (phone: string) => {
     if (!isBsuid(phone)) return seen.add(phoneKey(phone));
-    const { size } = seen_bsuids;
-    return seen_bsuids.add(phone).size > size;
+    const before = counts.bsuids;
+    counts.bsuids = seen_bsuids.add(phone).size;
+    return counts.bsuids > before;
   };
-  const counts = { valid: 0, invalid: 0, duplicate: 0 };
   const rejects = { rows: [] as number[], values: [] as string[], reasons: [] as Reason[] };
   const reject = (
     kind: "invalid" | "duplicate",

@@ -7,6 +7,7 @@ import {
   type ChatApi,
 } from "../../../test/contract/chat-api.ts";
 import { assertProblem } from "../../../test/contract/lead-api.ts";
+import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
@@ -142,6 +143,45 @@ test("numbers are trimmed and counted, and the rest is paid for", async () => {
     [chat.account.account_id, body.id],
   );
   assert.deepEqual(rows, [{ trimmed: { invalid: 2, duplicate: 1, blacklisted: 1 }, amount: 2 }]);
+});
+
+test("a person listed by phone and by a linked BSUID, or by two BSUIDs, gets one message and pays one credit", async (t) => {
+  const of = await startChatApi({ credit: 4 });
+  t.after(() => of.api.close());
+  const { db } = of.api.app;
+  const { account_id } = of.account;
+  const links = [
+    { bsuid: "BR.1", phone: "5511987654321" },
+    { bsuid: "IN.2", phone: "919876543212" },
+    { bsuid: "IN.3", phone: "919876543212" },
+  ];
+  await db.query.transaction().execute((tx) => linkBsuids(tx, account_id, links, new Date()));
+  const people = ["BR.1", "551187654321", "IN.2", "IN.3"];
+  const contacts = people.map((phone_number) => ({ phone_number, variables: { "1": "Ada" } }));
+  const csv = lines("phone_number,1", ...people.map((person) => `${person},Ada`));
+  const preview = await of.api.send("POST", `${campaigns_path}/preview`, {
+    token: of.account.token,
+    json: of.body({ contacts }),
+  });
+  const trimmed = { invalid: 0, duplicate: 2, blacklisted: 0 };
+  assert.deepEqual([preview.body.total_contacts, preview.body.trimmed], [2, trimmed]);
+  assert.deepEqual(preview.body.trimmed_samples, [
+    { phone_number: "BR.1", reason: "duplicate" },
+    { phone_number: "IN.3", reason: "duplicate" },
+  ]);
+  for (const { body, text } of [
+    await of.create(of.body({ contacts })),
+    await upload(csv, {}, { of }),
+  ]) {
+    assert.equal(body.total_contacts, 2, text);
+    const { rows } = await db.pool.query(
+      `select c.trimmed, array_agg(coalesce(r.phone, r.bsuid) order by r.id) as people
+       from chat_campaigns c join chat_recipients r on r.account_id = c.account_id and r.campaign_id = c.id
+       where c.account_id = $1 and c.id = $2 group by c.account_id, c.id`,
+      [account_id, body.id],
+    );
+    assert.deepEqual(rows, [{ trimmed, people: ["551187654321", "IN.2"] }]);
+  }
 });
 
 test("the numbers' column and the variables can be named, in a file of any usual form", async () => {

@@ -25,10 +25,18 @@ import { categoryOf } from "../messages/message-plan.ts";
 import { planMismatch } from "../messages/plan-mismatch.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import { plannedTemplateOf, template_columns } from "../templates/template-schema.ts";
-import { affordableRecipients, insufficientCredit } from "./intake/affordable-recipients.ts";
+import {
+  affordableRecipients,
+  insufficientCredit,
+  recipientsMin,
+} from "./intake/affordable-recipients.ts";
 import { openBodySource } from "./intake/gather-recipients.ts";
 import { chat_format, prefixOf } from "./intake/recipient-format.ts";
-import { insertRecipients, removeSuppressed } from "./intake/store-recipients.ts";
+import {
+  insertRecipients,
+  removeLinkedDuplicates,
+  removeSuppressed,
+} from "./intake/store-recipients.ts";
 import { validateCampaign, type CampaignOrder } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
 
@@ -55,7 +63,7 @@ export async function createChatCampaign(
   const { valid } = recipients;
   if (valid === 0) throw noValidContacts(recipients);
   const affordable = await affordableRecipients(app.db.query, owner.account.id, valid, now);
-  if (valid > affordable) throw insufficientCredit();
+  if (recipientsMin(recipients) > affordable) throw insufficientCredit();
   return submitCampaign(app, owner, writes, { order, source: openBodySource(recipients), now });
 }
 
@@ -116,11 +124,13 @@ async function writeCampaign(
 ): Promise<ChatCampaignResponse> {
   const { account_id, campaign_id } = key;
   await lockNumberAndTemplate(tx, account_id, order);
-  const { valid, invalid: impossible, duplicate } = await store();
+  const { valid, invalid: impossible, duplicate: repeated, bsuids } = await store();
+  const linked = bsuids > 0 ? await removeLinkedDuplicates(tx, key) : 0;
+  const stored = valid - linked;
   const { is_marketing } = messageOutreach(categoryOf(order.plan));
-  const blacklisted = await removeSuppressed(tx, key, { stored: valid, is_marketing }, now);
-  const total = valid - blacklisted;
-  const trimmed = { invalid: impossible, duplicate, blacklisted };
+  const blacklisted = await removeSuppressed(tx, key, { stored, is_marketing }, now);
+  const total = stored - blacklisted;
+  const trimmed = { invalid: impossible, duplicate: repeated + linked, blacklisted };
   if (total === 0) throw noValidContacts(trimmed);
   await tx
     .insertInto("chat_counts")

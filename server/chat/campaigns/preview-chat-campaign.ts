@@ -8,6 +8,7 @@ import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, CampaignPreview } from "./chat-campaign-schema.ts";
 import { noValidContacts } from "./create-chat-campaign.ts";
+import { findLinkedDuplicates } from "./intake/find-linked-duplicates.ts";
 import { samples_max } from "./intake/recipient-format.ts";
 import { validateCampaign } from "./validate-campaign.ts";
 import type { PreparedCampaign } from "./prepare-campaign.ts";
@@ -40,11 +41,14 @@ export async function previewChatCampaign(
     now,
   });
   if (recipients.form !== "rows") throw new Error("a preview is of recipients as they are");
-  const { rows, rejects, valid, invalid, duplicate } = recipients;
+  const { rejects, valid, invalid } = recipients;
+  const linked = await findLinkedDuplicates(db, account.id, recipients);
+  const rows = recipients.rows.filter(({ phone }) => !linked.has(phone));
   const phones = rows.map(({ phone }) => phone);
   const outreach = messageOutreach(categoryOf(order.plan));
   const suppressed = await suppressedAmong(db, account.id, outreach, phones, now);
-  const needed = valid - suppressed.size;
+  const needed = valid - linked.size - suppressed.size;
+  const duplicate = recipients.duplicate + linked.size;
   const trimmed = { invalid, duplicate, blacklisted: suppressed.size };
   if (needed === 0) throw noValidContacts(trimmed);
 
@@ -53,6 +57,7 @@ export async function previewChatCampaign(
   const reasons = rejects.reasons as readonly ("invalid" | "duplicate")[];
   const left_out = [
     ...rejects.values.map((phone_number, i) => ({ phone_number, reason: reasons[i]! })),
+    ...Array.from(linked, (phone_number) => ({ phone_number, reason: "duplicate" as const })),
     ...phones
       .filter((phone) => suppressed.has(phone))
       .map((phone_number) => ({ phone_number, reason: "blacklisted" as const })),

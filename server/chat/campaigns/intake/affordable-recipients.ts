@@ -1,4 +1,5 @@
 import { sql, type Kysely } from "kysely";
+import type { IntakeCounts } from "../../../audience/intake/open-intake.ts";
 import type { RecipientSource } from "../../../audience/recipients/recipient-source.ts";
 import { availableCredits } from "../../../credits/credits.ts";
 import type { DB } from "../../../lib/database/database.ts";
@@ -27,6 +28,11 @@ export function insufficientCredit(): Refusal {
   );
 }
 
+/** Returns how many recipients remain if every BSUID belongs to another recipient. */
+export function recipientsMin({ valid, bsuids }: Pick<IntakeCounts, "valid" | "bsuids">): number {
+  return Math.max(valid - bsuids, Math.min(bsuids, 1));
+}
+
 /**
  * Throws insufficient-credit as soon as there are more recipients than the account could pay for. A
  * file is read to its end first, because malformed CSV is reported before credit.
@@ -37,7 +43,7 @@ export function withinCredit<R>(
   { is_file }: { readonly is_file: boolean },
 ): RecipientSource<R> {
   const { readFew } = source;
-  const exceeds = ({ valid }: { readonly valid: number }) => valid > affordable;
+  const exceeds = (counts: IntakeCounts) => recipientsMin(counts) > affordable;
   return {
     ...source,
     readFew:

@@ -25,6 +25,32 @@ export async function insertRecipients(
 }
 
 /**
+ * Deletes recipients known by a BSUID whose phone, by a webhook's link, is another recipient's or an earlier BSUID's.
+ * Returns how many. Uses hash joins, for the reason below.
+ */
+export async function removeLinkedDuplicates(
+  tx: Tx,
+  { account_id, campaign_id }: CampaignKey,
+): Promise<number> {
+  await setJoins(tx, "off");
+  const removed = await sql`
+    delete from chat_recipients d
+    using (
+      select r.id, p.id is not null or row_number() over (partition by b.phone_key order by r.id) > 1 as is_duplicate
+      from chat_recipients r
+      join person_bsuids b
+        on b.account_id = ${account_id} and b.bsuid = r.bsuid and b.phone_key is not null
+      left join chat_recipients p on p.account_id = ${account_id} and p.campaign_id = ${campaign_id}
+        and phone_key(p.phone) = b.phone_key
+      where r.account_id = ${account_id} and r.campaign_id = ${campaign_id} and r.bsuid is not null
+    ) l
+    where d.account_id = ${account_id} and d.campaign_id = ${campaign_id} and d.id = l.id
+      and l.is_duplicate`.execute(tx);
+  await setJoins(tx, "on");
+  return Number(removed.numAffectedRows ?? 0);
+}
+
+/**
  * Deletes suppressed recipients and returns how many of the `stored` ones were deleted; those known by a BSUID alone
  * are checked when they are sent. The planner
  * has no statistics of new rows and would choose a nested loop (24 s for 1,000 suppressions and
