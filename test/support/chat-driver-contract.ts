@@ -101,7 +101,7 @@ export const message_kinds: Readonly<Record<string, OutgoingMessage>> = {
     screen: "FIRST",
     data: { name: "Zoë" },
   }),
-  "a message with a flow that opens as it is": interactive({
+  "a message with a flow whose endpoint is asked": interactive({
     type: "flow",
     flow_id: "1234",
     cta: "Reserve",

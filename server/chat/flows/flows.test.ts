@@ -43,6 +43,7 @@ const openings: object[] = [
     ...interactive,
     flow: { flow_id: "12", cta: "Book", screen: "FIRST", data: { a: null, b: 1 } },
   },
+  { ...interactive, flow: { flow_id: "12", cta: "Book" } },
 ];
 
 for (const [base, unknown, subject] of kinds) testFlows(base, unknown, subject);
@@ -109,6 +110,7 @@ function testFlows(base: string, unknown: number | string, subject: string): voi
         ["opening.list.sections"],
       ],
       [{ ...interactive, flow: { flow_id: "1" } }, ["opening.flow.cta"]],
+      [{ ...interactive, flow: { flow_id: "1", cta: "x", data: { a: 1 } } }, ["opening.flow.data"]],
       [
         { ...interactive, variable_defaults: { "1": "x", "2": "y" } },
         ["opening.variable_defaults.2"],

@@ -74,8 +74,15 @@ const MetaFlow = closed(
   {
     flow_id: text(64, "The provider's id of the flow"),
     cta: text(20, "What the button says"),
-    screen: optional(text(200, "The first screen; the flow's own endpoint decides unless said")),
-    data: optional(mapOf(Type.Unknown(), { description: "What the first screen is given" })),
+    screen: optional(
+      text(
+        200,
+        "The first screen; without it, the flow's endpoint is asked, which the flow must have",
+      ),
+    ),
+    data: optional(
+      mapOf(Type.Unknown(), { description: "The input of the first screen; requires `screen`" }),
+    ),
   },
   { title: "FlowLink", description: "A form of the provider's" },
 );
@@ -156,6 +163,7 @@ export function validateOpening(opening: unknown, at: string): FieldError[] {
     ...violations,
     ...validateButtons(fields["buttons"], at),
     ...validateList(fields["list"], at),
+    ...validateMetaFlow(fields["flow"], at),
     ...validateDefaults(fields, at),
   ];
 }
@@ -207,6 +215,18 @@ function validateList(list: unknown, at: string): FieldError[] {
   return [
     { field: `${at}.list.sections`, reason: `must have at most ${rows_max} rows` },
     ...violations,
+  ];
+}
+
+function validateMetaFlow(flow: unknown, at: string): FieldError[] {
+  if (typeof flow !== "object" || flow === null) return [];
+  const { screen, data } = flow as Record<string, unknown>;
+  if ((screen ?? null) !== null || (data ?? null) === null) return [];
+  return [
+    {
+      field: `${at}.flow.data`,
+      reason: "requires `screen`: without it, the flow's endpoint returns the first screen's data",
+    },
   ];
 }
 

@@ -105,9 +105,16 @@ function interactiveAction(action: Exclude<InteractiveMessage["action"], { type:
     case "flow": {
       const { flow_id, cta, flow_token, screen, data } = action;
       const parameters = { flow_message_version: "3", flow_id, flow_cta: cta, flow_token };
-      if (screen === undefined) return { name: "flow", parameters };
-      const opening = { flow_action: "navigate", flow_action_payload: { screen, data } };
-      return { name: "flow", parameters: { ...parameters, ...opening } };
+      // Meta's default, navigate, does not ask the flow's endpoint. A payload belongs to navigate only.
+      if (screen === undefined)
+        return { name: "flow", parameters: { ...parameters, flow_action: "data_exchange" } };
+      // Meta refuses an empty `data`.
+      const has_data = Object.keys(data ?? {}).length > 0;
+      const flow_action_payload = { screen, data: has_data ? data : undefined };
+      return {
+        name: "flow",
+        parameters: { ...parameters, flow_action: "navigate", flow_action_payload },
+      };
     }
   }
 }
