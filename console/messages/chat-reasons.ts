@@ -98,6 +98,12 @@ export const recipient_reasons: Readonly<Record<string, RecipientReason>> = {
     advice: "Accept Meta's terms for the marketing route, then retry.",
     retry: true,
   },
+  template_not_ready: {
+    label: "Template not ready yet",
+    text: "WhatsApp's marketing route needs up to 10 minutes to prepare a template that is new or was not used for a week.",
+    advice: "Sending continues by itself. If it fails, check the values of the variables.",
+    retry: true,
+  },
   template_unusable: {
     label: "Template unusable",
     text: "WhatsApp no longer accepts the template: it was deleted, disabled or rejected.",

@@ -159,7 +159,10 @@ export type Trimmed = Static<typeof Trimmed>;
 export const MmLite = Type.Object(
   {
     requested: Type.Boolean(),
-    used: Type.Boolean({ description: "Also true if the provider requires the route" }),
+    used: Type.Boolean({
+      description:
+        "Also true if the provider requires the route. While the template's category is not MARKETING, messages take the standard route all the same",
+    }),
     reason: nullable(
       Type.String({
         description: "Why not: no_template, template_not_marketing or number_not_onboarded",

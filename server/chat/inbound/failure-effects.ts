@@ -137,11 +137,11 @@ async function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number)
   return rows.map(({ id }) => id);
 }
 
-/** Stored, so that the next sender of the number takes the route too. */
+/** Stored, so that the next sender of the number takes the route too, even if our category of the template is old. */
 async function useMarketingRoute(tx: Tx, accountId: number, campaignId: number): Promise<void> {
   await sql`
     update chat_campaigns c
-    set mm_lite = (c.mm_lite::jsonb || '{"used": true, "reason": null}')::json
+    set mm_lite = (c.mm_lite::jsonb || '{"used": true, "reason": null, "required": true}')::json
     from chat_numbers n
     where c.account_id = ${accountId} and c.id = ${campaignId} and n.account_id = c.account_id
       and n.id = c.chat_number_id and n.marketing_onboarded`.execute(tx);

@@ -127,6 +127,20 @@ test("failed media is retried once, and the marketing route is tried once", () =
   assert.equal(onCode(131063, 2).state, "refused");
 });
 
+test("an invalid parameter on the marketing route is retried three times after ten minutes, for a template that is not ready", () => {
+  const onRoute = (route: "marketing" | "standard", attempts: number) => {
+    const before = { error: "template_not_ready", attempts };
+    return decideAction(new ChatSendError("rejected", "no", { code: 131009 }), before, 0.5, route);
+  };
+  for (const attempts of [0, 1, 2]) {
+    const { state, error, after_ms } = onRoute("marketing", attempts);
+    assert.deepEqual([state, error], ["deferred", "template_not_ready"]);
+    assert.ok(after_ms >= 600_000 && after_ms <= 660_000);
+  }
+  for (const action of [onRoute("marketing", 3), onRoute("standard", 0)])
+    assert.deepEqual([action.state, action.error], ["refused", "invalid_parameter"]);
+});
+
 test("a throttled number pauses for the time the provider names, or about a second", () => {
   const specified = decideAction(
     new ChatSendError("throttled", "", { retry_after_ms: 7_000 }),

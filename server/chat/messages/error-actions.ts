@@ -1,6 +1,6 @@
 // Maps a provider's error to an action: whether and when the message is retried, and the effect on its
 // campaign, number or account. Source: WhatsApp Cloud API, "Errors".
-import type { ChatSendError } from "../../drivers/chat/driver.ts";
+import type { ChatSendError, Outgoing } from "../../drivers/chat/driver.ts";
 
 /** The effect on the recipient, its campaign, number or business account, and on the circuit breaker. */
 export type Action = {
@@ -125,6 +125,16 @@ const retryMediaOnce: Rule = (attempt) =>
   attempt >= 2
     ? { state: "refused", error: "media_failed", after_ms: 0 }
     : { state: "deferred", error: "media_failed", after_ms: 5 * second_ms };
+const not_ready_attempts_max = 3;
+/** The marketing route also reports an invalid parameter while it prepares a new or dormant template, up to 10 minutes. */
+const notReady: Rule = (attempt, random) =>
+  attempt > not_ready_attempts_max
+    ? wrongRow(attempt, random)
+    : {
+        state: "deferred",
+        error: "template_not_ready",
+        after_ms: (10 + random) * minute_ms,
+      };
 const otherRoute: Rule = (attempt) =>
   attempt >= 2
     ? { state: "refused", error: "marketing_route_required", after_ms: 0 }
@@ -189,7 +199,12 @@ export type Before = { readonly error: string | null; readonly attempts: number 
  * the retries of another error. An unknown code is final, because a retry could send the message twice.
  * `random` is in [0, 1).
  */
-export function decideAction(failure: ChatSendError, before: Before, random: number): Action {
+export function decideAction(
+  failure: ChatSendError,
+  before: Before,
+  random: number,
+  route: Outgoing["route"] = "standard",
+): Action {
   const attempt = (error: string) => 1 + (before.error === error ? before.attempts : 0);
   switch (failure.failure) {
     case "unknown": {
@@ -208,6 +223,8 @@ export function decideAction(failure: ChatSendError, before: Before, random: num
       return { state: "deferred", error: "unreachable", after_ms: slow_ms, slow_ms };
     }
     case "rejected":
+      if (failure.code === 131009 && route === "marketing")
+        return notReady(attempt("template_not_ready"), random);
       return ruleOf(failure.code)(attempt(errorName(failure.code)), random);
   }
 }

@@ -586,6 +586,42 @@ test("the next sender of a number keeps the marketing route that the provider re
   assert.deepEqual(body.mm_lite, { requested: false, used: true, reason: null });
 });
 
+test("a campaign takes the marketing route only while its template is marketing, and waits for a template that is not ready there", async (t) => {
+  const { account, number, senders } = await open(t, { marketing_onboarded: true });
+  const template_id = await makeChatTemplate(api.app, account, number, { category: "MARKETING" });
+  const phones = [{ phone: "919800000001" }];
+  const id = await makeChatCampaign(api.app, account, number, template_id, phones);
+  const set = (table: "chat_campaigns" | "chat_templates", of: number, values: object) =>
+    api.app.db.query
+      .updateTable(table)
+      .set(values as never)
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", of)
+      .execute();
+  const mm_lite = JSON.stringify({ requested: true, used: true, reason: null });
+  await set("chat_campaigns", id, { mm_lite });
+  const routes = () => provider.sent.map(({ outgoing }) => outgoing.route);
+  provider.answer = rejected(131009);
+  await senders.startDue();
+  await eventually(async () => (await recipientsOf(id))[0]!.state === "deferred");
+  assert.deepEqual(routes(), ["marketing"]);
+  assert.equal((await recipientsOf(id))[0]!.error, "template_not_ready");
+  provider.answer = takeMessage;
+  await set("chat_templates", template_id, { category: "UTILITY" });
+  await api.app.db.query
+    .updateTable("chat_recipients")
+    .set({ due_at: api.app.clock.now() })
+    .where("account_id", "=", account.account_id)
+    .where("campaign_id", "=", id)
+    .execute();
+  await set("chat_campaigns", id, { work_at: api.app.clock.now() });
+  await eventually(async () => {
+    await senders.startDue();
+    return (await stateOf(id)) === "completed";
+  });
+  assert.deepEqual(routes(), ["marketing", "standard"]);
+});
+
 const wakesAtOnce = (what: string, changed: object) =>
   test(`a quiet time that is ${what} wakes the campaigns that waited for its end`, async (t) => {
     const { account, senders, campaign } = await open(t);

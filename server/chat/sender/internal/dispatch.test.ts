@@ -27,7 +27,9 @@ function openSender(send: (outgoing: Outgoing) => Promise<unknown>) {
     settings: default_settings,
     results: [],
     effects: [],
-    campaigns: new Map([[7, { plan, marketing: false, latest: { template_id: 1 } }]]),
+    campaigns: new Map([
+      [7, { plan, marketing_required: false, latest: { template_id: 1, marketing: false } }],
+    ]),
     driver: { send: (_from: unknown, outgoing: Outgoing) => send(outgoing) } as ChatDriver,
     wake: () => recorded.resolve(),
   } as unknown as Sender;

@@ -1,5 +1,5 @@
 // Executes the requests of one sender: sends each marked message and produces its result.
-import { ChatSendError } from "../../../drivers/chat/driver.ts";
+import { ChatSendError, type Outgoing } from "../../../drivers/chat/driver.ts";
 import { isBsuid } from "../../../lib/bsuid.ts";
 import { phoneKey } from "../../../lib/phone-key.ts";
 import { keepSpan, traced } from "../../../lib/tracing/tracing.ts";
@@ -135,6 +135,8 @@ async function send(sender: Sender, marked: Marked, within: Within): Promise<Out
   });
   const rendered = renderMessage(campaign.plan, marked.variables, message_id);
   if ("missing" in rendered) return { state: "refused", error: "missing_variable" };
+  const isMarketing = campaign.marketing_required || campaign.latest.marketing;
+  const route = isMarketing ? "marketing" : "standard";
   try {
     const { provider_message_id, wa_id } = await driver.send(
       {
@@ -145,7 +147,7 @@ async function send(sender: Sender, marked: Marked, within: Within): Promise<Out
         message_id,
         to: marked.phone,
         message: rendered.message,
-        route: campaign.marketing ? "marketing" : "standard",
+        route,
         // Also aborts while the request waits for a connection.
         begin_by_ms: within.begin_by_ms,
       },
@@ -154,7 +156,7 @@ async function send(sender: Sender, marked: Marked, within: Within): Promise<Out
     const alias = aliasOf(marked.phone, wa_id);
     return { state: "accepted", provider_message_id, at: app.clock.now(), ...alias };
   } catch (error) {
-    return failureOf(sender, marked, error, within.pause);
+    return failureOf(sender, { marked, route }, error, within.pause);
   }
 }
 
@@ -166,7 +168,7 @@ function aliasOf(phone: string, wa_id: string | undefined): Pick<Outcome, "alias
 
 function failureOf(
   sender: Sender,
-  marked: Marked,
+  { marked, route }: { readonly marked: Marked; readonly route: Outgoing["route"] },
   error: unknown,
   pause: (ms: number) => void,
 ): Outcome {
@@ -176,10 +178,10 @@ function failureOf(
     app.log.error({ err: error }, "a chat driver threw an error that is not a ChatSendError");
   const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
   if (failure.failure === "late") return notBegun(sender);
-  const action = decideAction(failure, marked, app.random());
+  const action = decideAction(failure, marked, app.random(), route);
   const campaign = campaigns.get(marked.campaign_id);
   if (action.slow_ms !== undefined) pause(action.slow_ms);
-  if (action.marketing_route && campaign) campaign.marketing = number.marketing_onboarded;
+  if (action.marketing_route && campaign) campaign.marketing_required = number.marketing_onboarded;
   const { campaign_id, phone } = marked;
   const template_id = campaign?.latest.template_id ?? null;
   const message = { campaign_id, template_id, chat_number_id: sender.number_id, phone };

@@ -87,7 +87,7 @@ async function updateCampaign(sender: Sender, found: CampaignState): Promise<voi
       id: found.campaign_id,
       plan: await findPlan(app, lease.account_id, found.campaign_id),
       breaker: openBreaker(number.chat_error_percent),
-      marketing: found.marketing,
+      marketing_required: false,
       latest: found,
       after: 0,
       served: firstServed(sender),
@@ -98,7 +98,6 @@ async function updateCampaign(sender: Sender, found: CampaignState): Promise<voi
   // The counts show recipients queued behind the cursor: resent, or skipped while locked.
   if (work.dry && found.queued > 0) work.after = 0;
   work.dry = false;
-  work.marketing ||= found.marketing;
   work.latest = found;
   checkFailureRate(sender, work);
 }

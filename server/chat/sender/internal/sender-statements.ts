@@ -77,6 +77,7 @@ export type CampaignState = {
   readonly template_id: number | null;
   readonly work_at: Date;
   readonly held: boolean;
+  /** Messages take the provider's marketing route. */
   readonly marketing: boolean;
   readonly queued: number;
   readonly deferred: number;
@@ -90,7 +91,11 @@ export type CampaignState = {
 };
 
 const open_campaigns_statement = statement<CampaignState>(`
-  select c.id as campaign_id, c.template_id, c.work_at, (c.mm_lite->>'used')::boolean as marketing,
+  select c.id as campaign_id, c.template_id, c.work_at,
+    -- The route takes marketing templates only, and a category may change after the campaign's creation.
+    (c.mm_lite->>'used')::boolean and (coalesce((c.mm_lite->>'required')::boolean, false) or exists (
+      select from chat_templates t
+      where t.account_id = $1 and t.id = c.template_id and t.category = 'MARKETING')) as marketing,
     exists (select from accounts a where a.account_id = $1 and a.frozen_at is not null) or exists (
       select from chat_holds h where h.account_id = $1 and (
         (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)

@@ -18,8 +18,8 @@ export type CampaignWork = {
   readonly id: number;
   readonly plan: MessagePlan;
   breaker: Breaker;
-  /** Messages take the provider's marketing route. */
-  marketing: boolean;
+  /** The provider required its marketing route, which may not be stored yet. */
+  marketing_required: boolean;
   latest: CampaignState;
   /** Queued recipients up to this ID have been taken. */
   after: number;

@@ -146,7 +146,7 @@ async function send(
       app.log.error({ err: error }, "a chat driver threw an error that is not a ChatSendError");
     const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
     const { code } = failure;
-    const action = decideAction(failure, { error: null, attempts: 0 }, 0);
+    const action = decideAction(failure, { error: null, attempts: 0 }, 0, routeOf(single));
     const outcome = action.state === "unknown" ? "unknown" : "failed";
     const answer = {
       ...nothing,
@@ -161,6 +161,10 @@ async function send(
   }
 }
 
+function routeOf({ order }: SingleMessage): Outgoing["route"] {
+  return order.mm_lite.used ? "marketing" : "standard";
+}
+
 /**
  * Sends the message within 0.8 s of the check of its recipient. If that was too short, as for the first connection over
  * a slow network, checks and sends it again.
@@ -171,8 +175,8 @@ async function sendInTime(
   single: SingleMessage,
   checked_at: number,
 ): Promise<Accepted> {
-  const { message_id, to, message, order } = single;
-  const route: Outgoing["route"] = order.mm_lite.used ? "marketing" : "standard";
+  const { message_id, to, message } = single;
+  const route = routeOf(single);
   const giveUp = AbortSignal.timeout(send_ms_max);
   let begin_by_ms = checked_at + begin_ms_max;
   for (;;) {
