@@ -62,6 +62,44 @@ test("the overview names who waits for an answer, and the conversation what was 
   expect(problems).toEqual([]);
 });
 
+test("a person whose only answer failed still waits for one", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await page.route("**/api/v1/chat/replies?*", async (route) => {
+    const response = await route.fetch();
+    const { data, ...rest } = await response.json();
+    const sent_at = new Date().toISOString();
+    const failed = {
+      message_id: "m-1",
+      text: "We call at five.",
+      outcome: "failed",
+      error: "undeliverable",
+      status: "failed",
+      status_at: sent_at,
+      sent_by: null,
+      sent_at,
+    };
+    const mine = data.filter(
+      (reply: { phone_number: string }) => reply.phone_number === "919818777005",
+    );
+    const json = { ...rest, data: mine.map((reply: object) => ({ ...reply, answers: [failed] })) };
+    await route.fulfill({ response, json });
+  });
+  await openPage("/");
+  await createCampaign(service, "Answered in vain", ["919818777005"]);
+  const attention = page.getByRole("list", { name: "Needs attention" });
+  await expect(attention).toContainText("One person waits for an answer");
+  await page.goto(`${service.url}/chat/replies`);
+  const row = page.getByRole("listitem").filter({ hasText: "+919818777005" });
+  await expect(row).toContainText("left to answer");
+  await expect(row).not.toContainText("Answered");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  expect(problems).toEqual([]);
+});
+
 test("after the 24 hours for an answer, a conversation offers a template to its person", async ({
   openPage,
   page,

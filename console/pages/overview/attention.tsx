@@ -17,7 +17,7 @@ import { Time } from "../../ui/time.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { resumeCampaign } from "../chat/change-campaign.ts";
 import { LiftHold } from "../chat/lift-hold.tsx";
-import { latestOfEach } from "../replies/reply-text.ts";
+import { isAnswered, latestOfEach } from "../replies/reply-text.ts";
 import { window_ms } from "../replies/reply-window.ts";
 
 type ChatHold = NonNullable<Overview["chat_holds"]>[number];
@@ -64,8 +64,7 @@ function useUnanswered(): number {
   const { data } = useInfiniteQuery({ ...repliesQuery({}), enabled });
   useRefresh(["chat.reply.received", ...answer_events], ["replies"]);
   return latestOfEach(data?.pages[0]?.data ?? []).filter(
-    ({ answers, opted_out, received_at }) =>
-      !opted_out && answers.length === 0 && Date.parse(received_at) > oldest,
+    (reply) => !reply.opted_out && !isAnswered(reply) && Date.parse(reply.received_at) > oldest,
   ).length;
 }
 

@@ -12,7 +12,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
-import { latestOfEach, phoneOf, replyText } from "./reply-text.ts";
+import { isAnswered, latestOfEach, phoneOf, replyText } from "./reply-text.ts";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
 
 const route = getRouteApi("/shell/chat/replies");
@@ -129,7 +129,7 @@ function Person({ reply }: { readonly reply: Reply }) {
       <div className="text-muted flex flex-wrap items-center gap-3 text-xs">
         {reply.opted_out ? (
           <Badge tone="bad">Opted out</Badge>
-        ) : reply.answers.length > 0 ? (
+        ) : isAnswered(reply) ? (
           <Badge tone="good">Answered</Badge>
         ) : (
           <Badge tone={minutes > 0 ? "busy" : "neutral"}>{describeMinutes(minutes)}</Badge>

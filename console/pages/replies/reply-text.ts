@@ -23,6 +23,11 @@ export function phoneOf({ phone_number }: Reply): string | null {
   return phone_number === null || phone_number === "" ? null : `+${phone_number}`;
 }
 
+/** Whether an answer was sent, or may have been: one that failed did not reach the person. */
+export function isAnswered({ answers }: Reply): boolean {
+  return answers.some(({ outcome }) => outcome !== "failed");
+}
+
 /** Returns the last message of each person, newest first. */
 export function latestOfEach(replies: readonly Reply[]): readonly Reply[] {
   const latest = new Map<string, Reply>();
