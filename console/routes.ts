@@ -258,7 +258,7 @@ const replies = createRoute({
 
 const conversation = createRoute({
   getParentRoute: () => shell,
-  path: "/chat/replies/$phone",
+  path: "/chat/replies/$person",
   staticData: { title: "Conversation", permission: "chat.read" },
   component: lazyRouteComponent(
     () => import("./pages/replies/conversation-page.tsx"),

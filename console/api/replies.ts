@@ -17,6 +17,7 @@ export const answer_events = [
 
 export type ReplyFilter = {
   readonly phone_number?: string;
+  readonly bsuid?: string;
   readonly opted_out?: boolean;
 };
 

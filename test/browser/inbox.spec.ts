@@ -100,6 +100,27 @@ test("a person whose only answer failed still waits for one", async ({
   expect(problems).toEqual([]);
 });
 
+test("a customer without a phone number is read and answered like others", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await openPage("/chat/replies");
+  await createCampaign(service, "To a user ID", ["IN.9819777005"]);
+  const row = page.getByRole("listitem").filter({ hasText: "IN.9819777005" });
+  await row.getByRole("link", { name: "WhatsApp user without a number" }).click();
+  await expect(page.getByRole("heading", { name: "IN.9819777005" })).toBeFocused();
+  const messages = page.getByRole("list", { name: "Messages" });
+  await expect(messages.getByRole("listitem").first()).toHaveText(/^yes/i);
+  await page.getByLabel("Answer").fill("We write to you at five.");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await expect(messages).toContainText(/We write to you at five\..*(Sent|Delivered|Read)/);
+  await page.reload();
+  await expect(messages).toContainText("We write to you at five.");
+  expect(problems).toEqual([]);
+});
+
 test("after the 24 hours for an answer, a conversation offers a template to its person", async ({
   openPage,
   page,

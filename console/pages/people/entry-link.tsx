@@ -27,7 +27,7 @@ export function EntryLink({
       return <Link to="/chat/campaigns/$id" params={{ id: idOf("campaign_id") }} {...link} />;
     case "reply":
     case "answer":
-      return <Link to="/chat/replies/$phone" params={{ phone }} {...link} />;
+      return <Link to="/chat/replies/$person" params={{ person: phone }} {...link} />;
     case "call":
       return <Link to="/calls/$id" params={{ id: idOf("call_id") }} {...link} />;
     case "group":

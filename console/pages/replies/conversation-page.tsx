@@ -12,17 +12,25 @@ import { Page } from "../../ui/page.tsx";
 import { AnswerForm } from "./answer-form.tsx";
 import { AnswerBubble, MessageBubble, ReplyBubble } from "./bubbles.tsx";
 
-const route = getRouteApi("/shell/chat/replies/$phone");
+const route = getRouteApi("/shell/chat/replies/$person");
 
-/** What one person was sent, wrote and was answered, with the field for the next answer. */
+/**
+ * What one person was sent, wrote and was answered, with the field for the next answer. The person is a phone, or a
+ * BSUID: then only replies and answers are shown, because messages of campaigns are found by phone.
+ */
 export function ConversationPage() {
-  const { phone } = route.useParams();
-  const replies = useInfiniteQuery(repliesQuery({ phone_number: phone }));
+  const { person: address } = route.useParams();
+  const has_phone = /^\+?\d+$/.test(address);
+  const phone = has_phone ? address : "";
+  const replies = useInfiniteQuery(
+    repliesQuery(has_phone ? { phone_number: phone } : { bsuid: address }),
+  );
   const messages = useInfiniteQuery({
     ...personTimelineQuery(phone, ["message"]),
     refetchOnWindowFocus: true,
+    enabled: has_phone,
   });
-  const { data: person } = useQuery(personQuery(phone));
+  const { data: person } = useQuery({ ...personQuery(phone), enabled: has_phone });
   useRefresh(["chat.reply.received", ...answer_events], ["replies"]);
   useRefresh(["chat.reply.received"], ["person", phone]);
   const { entries, loadMore } = mergePages<Reply, PersonEntry>(replies, messages, (entry) =>
@@ -30,20 +38,26 @@ export function ConversationPage() {
   );
   const bubbles = entries.flatMap(bubblesOf).toSorted((a, b) => a.at.localeCompare(b.at));
   const latest = replies.data?.pages[0]?.data[0];
-  const is_loaded = replies.data !== undefined && messages.data !== undefined;
+  const is_loaded = replies.data !== undefined && (!has_phone || messages.data !== undefined);
   return (
     <Page
       title={
         <>
           {person?.name}{" "}
-          <span className={person?.name ? "text-muted font-normal" : ""}>{phone}</span>
+          <span className={person?.name ? "text-muted font-normal" : ""}>{address}</span>
         </>
       }
-      text="What this person was sent, wrote, and was answered."
+      text={
+        has_phone
+          ? "What this person was sent, wrote, and was answered."
+          : "What this WhatsApp user without a phone number wrote, and was answered."
+      }
       actions={
-        <Link to="/people/$phone" params={{ phone }} className={buttonClass()}>
-          Person
-        </Link>
+        has_phone && (
+          <Link to="/people/$phone" params={{ phone }} className={buttonClass()}>
+            Person
+          </Link>
+        )
       }
     >
       <FormError error={replies.error ?? messages.error} />
@@ -67,7 +81,7 @@ export function ConversationPage() {
               </li>
             ))}
           </ol>
-          {latest && <AnswerForm key={phone} reply={latest} />}
+          {latest && <AnswerForm key={address} reply={latest} />}
         </div>
       )}
     </Page>

@@ -12,7 +12,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
-import { isAnswered, latestOfEach, phoneOf, replyText } from "./reply-text.ts";
+import { isAnswered, latestOfEach, personOf, phoneOf, replyText } from "./reply-text.ts";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
 
 const route = getRouteApi("/shell/chat/replies");
@@ -103,25 +103,26 @@ function Filters() {
 }
 
 function Person({ reply }: { readonly reply: Reply }) {
-  const phone = phoneOf(reply);
+  const person = personOf(reply);
   const minutes = useMinutesLeft(reply.received_at);
-  const number = phone ?? "WhatsApp user without a number";
-  const name = reply.contact_name ?? number;
+  const name = reply.contact_name ?? phoneOf(reply) ?? "WhatsApp user without a number";
   return (
     <li className="hover:bg-hover relative flex flex-wrap items-center justify-between gap-x-6 gap-y-1 px-4 py-3">
       <div className="min-w-0 flex-1 basis-64">
-        {phone === null ? (
+        {person === null ? (
           <p className="font-medium">{name}</p>
         ) : (
           <Link
-            to="/chat/replies/$phone"
-            params={{ phone }}
+            to="/chat/replies/$person"
+            params={{ person }}
             className="font-medium after:absolute after:inset-0 hover:underline"
           >
             {name}
           </Link>
         )}
-        {name !== number && <span className="text-muted text-xs tabular-nums"> {number}</span>}
+        {person !== null && name !== person && (
+          <span className="text-muted text-xs wrap-anywhere tabular-nums"> {person}</span>
+        )}
         <p dir="auto" className="text-muted line-clamp-2 wrap-anywhere">
           {replyText(reply)}
         </p>

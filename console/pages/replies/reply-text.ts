@@ -28,11 +28,16 @@ export function isAnswered({ answers }: Reply): boolean {
   return answers.some(({ outcome }) => outcome !== "failed");
 }
 
+/** Who wrote it, as the address of their conversation: a phone, or a BSUID; null if the person was erased. */
+export function personOf(reply: Reply): string | null {
+  return phoneOf(reply) ?? (reply.bsuid || null);
+}
+
 /** Returns the last message of each person, newest first. */
 export function latestOfEach(replies: readonly Reply[]): readonly Reply[] {
   const latest = new Map<string, Reply>();
   for (const reply of replies) {
-    const key = phoneOf(reply) ?? reply.bsuid ?? String(reply.id);
+    const key = personOf(reply) ?? String(reply.id);
     if (!latest.has(key)) latest.set(key, reply);
   }
   return [...latest.values()];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
+import { sql } from "kysely";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
@@ -14,6 +15,9 @@ import {
   makeCredits,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { rowsRead } from "../../../test/support/rows-read.ts";
+import type { App } from "../../engine/app.ts";
+import { listReplies } from "./list-replies.ts";
 import { makeContact } from "../../../test/support/crm-factory.ts";
 
 let api: TestApi;
@@ -45,7 +49,8 @@ let kept = 0;
 /** Keeps a reply as the applier does; returns its id. */
 async function keep(reply: {
   text: string;
-  phone?: string;
+  phone?: string | null;
+  bsuid?: string;
   campaign_id?: number;
   opted_out?: boolean;
 }): Promise<number> {
@@ -115,11 +120,26 @@ test("a query that makes no sense is 422 on each of its fields", async () => {
   for (const path of ["/api/v1/chat/replies", `/api/v1/chat/campaigns/${campaign_id}/replies`]) {
     const fieldsOf = async (query: string) => failingFields(await get(`${path}?${query}`));
     assert.deepEqual(await fieldsOf("phone_number=12"), ["phone_number"]);
+    assert.deepEqual(await fieldsOf("bsuid=919812345678"), ["bsuid"]);
     assert.deepEqual(await fieldsOf("opted_out=maybe"), ["opted_out"]);
     assert.deepEqual(await fieldsOf("limit=201"), ["limit"]);
     assert.deepEqual(await fieldsOf("cursor=x"), ["cursor"]);
     assert.deepEqual(await fieldsOf("phone=919812345678"), ["phone"]);
   }
+});
+
+test("the replies of a customer without a phone number are found by the BSUID, without reading others", async () => {
+  const bsuid = "IN.4004004004";
+  for (const text of ["first", "second"]) await keep({ text, phone: null, bsuid });
+  for (let i = 0; i < 300; i++) await keep({ text: "other", phone: null, bsuid: `IN.500${i}` });
+  await sql`analyze chat_replies`.execute(api.app.db.query);
+  const found = await get(`/api/v1/chat/replies?bsuid=${bsuid}`);
+  assert.deepEqual(texts(found), ["second", "first"]);
+  assert.deepEqual([found.body.data[0].bsuid, found.body.data[0].phone_number], [bsuid, null]);
+  const list = (app: App) =>
+    listReplies(app.db.query, account.account_id, { bsuid, opted_out: false }, { limit: 50 });
+  const read = await rowsRead(api.app, list);
+  assert.ok(read <= 4, `${read} rows`);
 });
 
 test("another account sees none of it, and its campaigns are unknown", async () => {

@@ -16,6 +16,7 @@ const columns = Object.keys(ReplyResponse.properties) as readonly (keyof ReplyRe
 export type ReplyFilter = {
   /** E.164 digits without the plus. */
   readonly phone?: string | undefined;
+  readonly bsuid?: string | undefined;
   readonly campaign_id?: number | undefined;
   readonly opted_out?: boolean | undefined;
 };
@@ -65,10 +66,11 @@ function isFrom(accountId: number, phone: string) {
 async function endOfReplies(
   db: Kysely<DB>,
   accountId: number,
-  { phone, campaign_id, opted_out }: ReplyFilter,
+  { phone, bsuid, campaign_id, opted_out }: ReplyFilter,
   before: number | null,
 ): Promise<number | null> {
-  const isIndexed = phone !== undefined || (opted_out === true && campaign_id === undefined);
+  const isOfPerson = phone !== undefined || bsuid !== undefined;
+  const isIndexed = isOfPerson || (opted_out === true && campaign_id === undefined);
   if (isIndexed || opted_out === undefined) return null;
   let all = db
     .selectFrom("chat_replies")
@@ -93,6 +95,7 @@ async function repliesBefore(
     .select(phoneNumber(accountId))
     .where("account_id", "=", accountId);
   if (filter.phone !== undefined) query = query.where(isFrom(accountId, filter.phone));
+  if (filter.bsuid !== undefined) query = query.where("bsuid", "=", filter.bsuid);
   if (filter.campaign_id !== undefined) query = query.where("campaign_id", "=", filter.campaign_id);
   if (filter.opted_out !== undefined) query = query.where("opted_out", "=", filter.opted_out);
   if (before.id !== null) query = query.where("id", "<", before.id);

@@ -52,6 +52,12 @@ const narrowing = {
   phone_number: Type.Optional(
     Type.String({ maxLength: 64, description: "Digits with country code" }),
   ),
+  bsuid: Type.Optional(
+    Type.String({
+      maxLength: 160,
+      description: "WhatsApp's business-scoped user ID, also of customers without a phone number",
+    }),
+  ),
   opted_out: Type.Optional(Type.Boolean()),
 };
 

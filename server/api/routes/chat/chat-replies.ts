@@ -15,7 +15,8 @@ import { NewAnswer } from "../../../chat/messages/reply-answer.ts";
 import { answerReply } from "../../../chat/single-messages/answer-reply.ts";
 import { TestMessageResponse } from "../../../chat/single-messages/test-message-schema.ts";
 import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
-import { invalidField } from "../../../lib/errors.ts";
+import { isBsuid } from "../../../lib/bsuid.ts";
+import { invalid, type FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
 import { closed, pageOf, pathId } from "../../../lib/schemas.ts";
 import type { RateLimit } from "../../checks/rate-limit.ts";
@@ -34,15 +35,26 @@ const rate_limit: RateLimit = {
 };
 const readPhone = openPhoneReader({ valid_only: false });
 
-type Query = { phone_number?: string; opted_out?: boolean; campaign_id?: number };
+type Query = {
+  phone_number?: string;
+  bsuid?: string;
+  opted_out?: boolean;
+  campaign_id?: number;
+};
 
-function readFilter({ phone_number, opted_out, campaign_id: id }: Query): ReplyFilter {
+function readFilter({ phone_number, bsuid, opted_out, campaign_id: id }: Query): ReplyFilter {
   const campaign_id = id === undefined ? undefined : knownId(id);
-  if (phone_number === undefined) return { opted_out, campaign_id };
-  const phone = readPhone(phone_number);
+  const phone = phone_number === undefined ? undefined : readPhone(phone_number);
+  const violations: FieldError[] = [];
   if (phone === null)
-    throw invalidField("phone_number", "is not a valid phone number with country code");
-  return { opted_out, campaign_id, phone };
+    violations.push({
+      field: "phone_number",
+      reason: "is not a valid phone number with country code",
+    });
+  if (bsuid !== undefined && !isBsuid(bsuid))
+    violations.push({ field: "bsuid", reason: "is not a valid WhatsApp user ID (BSUID)" });
+  if (phone === null || violations.length > 0) throw invalid(violations);
+  return { opted_out, campaign_id, phone, bsuid };
 }
 
 /** Returns a page of replies with the names of who wrote them, as far as the caller may see contacts. */
