@@ -8,7 +8,12 @@ import { pauseCampaign } from "../server/chat/campaigns/pause-campaign.ts";
 import { openSenders } from "../server/chat/sender/send-campaigns.ts";
 import { startCampaign } from "../server/chat/campaigns/start-campaign.ts";
 import { reserveCredits } from "../server/credits/reserve-credits.ts";
-import { ChatSendError, type ChatDriver, type Outgoing } from "../server/drivers/chat/driver.ts";
+import {
+  ChatSendError,
+  type ChatDriver,
+  type Outgoing,
+  type ProviderTemplate,
+} from "../server/drivers/chat/driver.ts";
 import {
   openSandboxVoiceDriver,
   type SandboxVoiceDriver,
@@ -66,10 +71,18 @@ const send: ChatDriver["send"] = async (_from, outgoing) => {
   return { provider_message_id: `wamid.${outgoing.message_id}` };
 };
 
+/** The provider has the templates as they are stored. */
+const listTemplates = async (businessAccountId: string) =>
+  (await api.app.db.query
+    .selectFrom("chat_templates")
+    .selectAll()
+    .where("business_account_id", "=", businessAccountId)
+    .execute()) as unknown as ProviderTemplate[];
+
 before(async () => {
   sandbox = openSandboxVoiceDriver({ pace: 50 });
   api = await startApi({
-    chatDrivers: { whatsapp: { ...openTestWhatsapp(), send } },
+    chatDrivers: { whatsapp: { ...openTestWhatsapp(), send, listTemplates } },
     voiceDrivers: { sandbox },
   });
   const { app } = api;
@@ -369,11 +382,12 @@ test("opt-outs by reply, preference or rejection record events, and so does the 
     [data.template_id, data.status, data.rejection_reason],
     [template_id, "PAUSED", "LOW_QUALITY"],
   );
-  // The hold on the template pauses its campaigns; lifting it resumes them.
+  // The hold on the template pauses its campaigns; the sync after its approval resumes them.
   const campaign = { campaign_id: waiting.id, name: "Waiting" };
   const pause = { ...campaign, paused_reason: "template_paused" };
   assert.deepEqual((await eventsOf("chat.campaign.paused")).at(-1)!.data, pause);
   await review("APPROVED", "NONE");
+  await request("POST", "/chat/templates/sync", { chat_number_id: number.id });
   assert.deepEqual((await eventsOf("chat.campaign.resumed")).at(-1)!.data, campaign);
 });
 

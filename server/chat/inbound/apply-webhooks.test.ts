@@ -655,7 +655,7 @@ test("a restriction that expires does not end an earlier ban, which ends when th
   assert.deepEqual(await holds(), []);
 });
 
-test("a template event is stored; PAUSED holds the template's campaigns, APPROVED releases them", async () => {
+test("a template event is stored; PAUSED holds the template's campaigns, APPROVED and an edit have its content fetched", async () => {
   const provider_template_id = unique("90001");
   const id = await makeChatTemplate(api.app, account, number, {
     driver: "whatsapp",
@@ -690,13 +690,20 @@ test("a template event is stored; PAUSED holds the template's campaigns, APPROVE
     rejection_reason: "LOW_QUALITY",
   });
   assert.deepEqual(await holds(), [{ reason: "template_paused" }]);
-  await makeChatCampaign(api.app, account, number, id, [{ phone: String(++phones) }]);
-  const woken: string[] = [];
-  api.app.notifications.on("chat_work", (subject) => void woken.push(subject));
+  const jobs = () =>
+    api.app.db.query
+      .deleteFrom("jobs")
+      .where("account_id", "=", account.account_id)
+      .where("kind", "=", "chat.sync_templates")
+      .returning("subject")
+      .execute();
+  assert.deepEqual(await jobs(), []);
+  const subject = `whatsapp:${number.business_account_id}`;
   await post("message_template_status_update", { event: "APPROVED", reason: "NONE" });
   assert.equal((await templateOf()).status, "APPROVED");
-  assert.deepEqual(await holds(), []);
-  // A listener also receives its own notification from the database.
-  assert.deepEqual([...new Set(woken)], [`${account.account_id}:${number.id}`]);
+  assert.deepEqual(await jobs(), [{ subject }]);
+  await post("message_template_components_update", { message_template_element: "Hello {{1}}" });
+  assert.deepEqual(await jobs(), [{ subject }]);
+  assert.deepEqual(await holds(), [{ reason: "template_paused" }]);
   assert.deepEqual(await inbox(), []);
 });

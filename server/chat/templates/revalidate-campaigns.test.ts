@@ -11,19 +11,38 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
+import { changeHook } from "../../../test/support/chat-webhooks.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
-import type { ProviderTemplate, TemplateComponent } from "../../drivers/chat/driver.ts";
-import type { Job } from "../../engine/work-jobs.ts";
+import type {
+  ChatSender,
+  Outgoing,
+  ProviderTemplate,
+  TemplateComponent,
+} from "../../drivers/chat/driver.ts";
+import { readWebhook } from "../../drivers/chat/meta/read-webhook.ts";
+import { runLoop } from "../../engine/run-loop.ts";
+import { workJobs, type Job } from "../../engine/work-jobs.ts";
+import { default_settings } from "../../worker.ts";
 import { startCampaign } from "../campaigns/start-campaign.ts";
+import { applyWebhooks } from "../inbound/apply-webhooks.ts";
+import { openSenders } from "../sender/send-campaigns.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
+import { syncTemplatesDaily } from "./sync-templates.ts";
 
 const provider = openScriptedProvider();
+const sent: string[] = [];
+const send = async ({ phone_number_id }: ChatSender, { message_id, to }: Outgoing) => {
+  if (phone_number_id === number.provider_phone_number_id) sent.push(to);
+  return { provider_message_id: `wamid.${message_id}` };
+};
 let api: TestApi;
 let account: TestAccount;
 let number: TestChatNumber;
 
 before(async () => {
-  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp: provider.driver } });
+  const whatsapp = { ...provider.driver, readWebhook, send };
+  api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp } });
 });
 after(() => api.close());
 beforeEach(async () => {
@@ -191,6 +210,46 @@ test("a template that is not approved at the start of a campaign holds it, also 
   assert.deepEqual((await statusOf(id)).slice(0, 2), ["paused", "template_paused"]);
 });
 
+test("a campaign whose template is edited and approved again sends nothing that does not fit the new content", async (t) => {
+  const post = async (field: string, value: object = {}) => {
+    const names = { message_template_name: template.name, message_template_language: "en" };
+    await api.app.webhookReceiver.take(
+      "whatsapp",
+      changeHook(number, field, { ...names, ...value }),
+    );
+    await applyWebhooks(api.app, new AbortController().signal);
+  };
+  const status = (event: string) => post("message_template_status_update", { event });
+  const work = () => {
+    const handlers = { "chat.sync_templates": syncTemplatesDaily };
+    return workJobs(api.app, handlers, new AbortController().signal);
+  };
+  const edit = (text: string) => {
+    provider.templates = [{ ...provider.templates[0]!, components: [body(text)] }];
+  };
+  await sync();
+  const id = await create();
+  await status("PENDING");
+  const senders = openSenders(api.app, default_settings);
+  const iterate = () => senders.startDue();
+  const loop = runLoop(api.app, { name: "senders", channel: "chat_work", poll_ms: 50, iterate });
+  t.after(async () => {
+    await loop.stop();
+    await senders.stop();
+  });
+  edit("Hello {{1}}, order {{2}}");
+  await status("APPROVED");
+  assert.deepEqual((await statusOf(id)).slice(0, 2), ["paused", "template_paused"]);
+  assert.equal(await work(), 1);
+  assert.deepEqual(await statusOf(id), ["paused", "template_changed", [changed]]);
+  assert.deepEqual(sent, []);
+  edit("Dear {{1}}");
+  await post("message_template_components_update");
+  assert.equal(await work(), 1);
+  await eventually(async () => sent.length === 2);
+  assert.equal((await eventTypes()).filter((type) => type === "resumed").length, 1);
+});
+
 test("a campaign that starts while its template is approved again is not held", async () => {
   await sync();
   const id = await create({ scheduled_at });
@@ -203,7 +262,7 @@ test("a campaign that starts while its template is approved again is not held", 
     .transaction()
     .execute((tx) => setTemplateStatus(tx, key, { status: "PAUSED", reason: "low quality" }, now));
   const { starting } = await query.transaction().execute(async (tx) => {
-    await setTemplateStatus(tx, key, { status: "APPROVED" }, now);
+    await setTemplateStatus(tx, key, { status: "APPROVED", asked_at: now }, now);
     const waiting = start(id);
     await awaitsLock(query);
     return { starting: waiting };

@@ -30,6 +30,7 @@ const planned = `
 const plannedOfBusiness = statement<PlannedCampaign>(
   `${planned} and t.driver = $2 and t.business_account_id = $3 order by c.id`,
 );
+const plannedOfTemplate = statement<PlannedCampaign>(`${planned} and t.id = $2 order by c.id`);
 const plannedCampaign = statement<PlannedCampaign>(
   `${planned} and c.id = $2 for no key update of c`,
 );
@@ -53,6 +54,23 @@ export async function revalidateCampaigns(
     for (const id of woken) numberIds.add(id);
   }
   return [...numberIds];
+}
+
+/**
+ * Does the same for the campaigns of one template, which the transaction has locked. Returns the numbers to notify on
+ * `chat_work` after the commit.
+ */
+export async function revalidateCampaignsOf(
+  tx: Tx,
+  { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
+  now: Date,
+): Promise<readonly number[]> {
+  const woken: number[] = [];
+  for (const one of await plannedOfTemplate(tx, [account_id, template_id])) {
+    if ((mismatchOf(one, now) !== null) === one.is_held) continue;
+    woken.push(...(await revalidateCampaign(tx, { account_id, id: one.campaign_id }, now)));
+  }
+  return woken;
 }
 
 type Key = { readonly account_id: number; readonly id: number };

@@ -5,7 +5,8 @@ import type {
 } from "../../drivers/chat/driver.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { hold, liftHold, type Lifted } from "../holds/holds.ts";
+import { hold, liftHold } from "../holds/holds.ts";
+import { revalidateCampaignsOf } from "./revalidate-campaigns.ts";
 
 /** A change of a template; omitted fields are unchanged. */
 export type TemplateChange = {
@@ -22,8 +23,9 @@ export type TemplateChange = {
 
 /**
  * Stores the provider's values of a template and records an event when they change. A template that
- * may not be sent holds its campaigns; approval releases them. Returns the numbers to notify on
- * `chat_work` after the commit. Ignores an unknown template.
+ * may not be sent holds its campaigns. An approval in a response releases those that fit its stored content; an event
+ * does not, because the template may have been edited. Returns the numbers to notify on `chat_work` after the commit.
+ * Ignores an unknown template.
  */
 export async function setTemplateStatus(
   tx: Tx,
@@ -70,14 +72,13 @@ export async function setTemplateStatus(
       occurred_at: now,
       data: { template_id, name, language, ...after },
     });
+  const template_key = { account_id, template_id };
   const isNew = change.status !== before.status;
-  const { number_ids } = await settleHold(
-    tx,
-    { account_id, template_id },
-    { ...change, isNew },
-    now,
-  );
-  return { changed, number_ids };
+  await setHold(tx, template_key, { ...change, isNew }, now);
+  // Also when an event is dated later than the response, by the provider's clock.
+  const isApproved = reported.status === "APPROVED" && after.status === "APPROVED";
+  if (reported.asked_at === undefined || !isApproved) return { changed, number_ids: [] };
+  return { changed, number_ids: await release(tx, template_key, now) };
 }
 
 type Times = Readonly<Record<"status" | "quality" | "category", Date | null>>;
@@ -128,35 +129,31 @@ function reasonAfter(before: string | null, { status, reason }: TemplateChange):
   return status === "APPROVED" ? null : (reason ?? null);
 }
 
+type TemplateKey = { readonly account_id: number; readonly template_id: number };
+
+const holdOf = ({ account_id, template_id }: TemplateKey) =>
+  ({ account_id, scope: "template", subject_id: template_id, reason: "template_paused" }) as const;
+
 /**
- * Sets or lifts the template's hold, also when the status is unchanged, because a hold may have been
- * lifted by hand while its cause remains.
+ * Holds a template that may not be sent, also when its status is unchanged, because a hold may have been lifted by hand
+ * while its cause remains.
  */
-async function settleHold(
+async function setHold(
   tx: Tx,
-  { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
+  key: TemplateKey,
   { status, reason, isNew }: TemplateChange & { readonly isNew: boolean },
   now: Date,
-): Promise<Pick<Lifted, "number_ids">> {
-  const held = {
-    account_id,
-    scope: "template",
-    subject_id: template_id,
-    reason: "template_paused",
-  } as const;
-  switch (status) {
-    case "PENDING":
-      // An edited template is reviewed again. A new one has no campaigns yet.
-      if (isNew) await hold(tx, { ...held, detail: "is being reviewed" }, now);
-      return { number_ids: [] };
-    case "PAUSED":
-    case "DISABLED":
-    case "REJECTED":
-      await hold(tx, { ...held, detail: reason ?? status }, now);
-      return { number_ids: [] };
-    case "APPROVED":
-      return liftHold(tx, held, now);
-    default:
-      return { number_ids: [] };
-  }
+): Promise<void> {
+  if (status === "PENDING") {
+    // An edited template is reviewed again. A new one has no campaigns yet.
+    if (isNew) await hold(tx, { ...holdOf(key), detail: "is being reviewed" }, now);
+  } else if (status !== undefined && status !== "APPROVED")
+    await hold(tx, { ...holdOf(key), detail: reason ?? status }, now);
+}
+
+/** Lifts the template's hold, once the campaigns that do not fit its content have a hold of their own. */
+async function release(tx: Tx, key: TemplateKey, now: Date): Promise<readonly number[]> {
+  const fitting = await revalidateCampaignsOf(tx, key, now);
+  const { number_ids } = await liftHold(tx, holdOf(key), now);
+  return [...new Set([...fitting, ...number_ids])];
 }

@@ -112,7 +112,8 @@ test("a template that may not be sent holds its campaigns until it is approved a
     assert.deepEqual(await setStatus(template_id, change), { changed: true, number_ids: [] });
     assert.deepEqual(await holds(), [`template ${template_id} template_paused because ${status}`]);
     assert.equal(await year(), 2099);
-    const approved = await setStatus(template_id, { status: "APPROVED" });
+    const asked_at = api.app.clock.now();
+    const approved = await setStatus(template_id, { status: "APPROVED", asked_at });
     assert.deepEqual(approved, { changed: true, number_ids: [number.id] });
     assert.deepEqual(await holds(), []);
     assert.notEqual(await year(), 2099);
@@ -122,13 +123,18 @@ test("a template that may not be sent holds its campaigns until it is approved a
   assert.equal((await events()).length, 6);
 });
 
-test("an approval in the second of a pause releases the campaigns, although its event has no milliseconds", async () => {
+test("an approval in the second of a pause is stored, although its event has no milliseconds, and releases no campaign before the content is fetched", async () => {
   const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
   api.clock.set("2026-04-01T00:00:01.700Z");
   await setStatus(template_id, { status: "PAUSED" });
   await setStatus(template_id, { status: "APPROVED", at: new Date("2026-04-01T00:00:00Z") });
-  assert.equal((await holds()).length, 1);
+  assert.equal((await stored())[0]?.status, "PAUSED");
   await setStatus(template_id, { status: "APPROVED", at: new Date("2026-04-01T00:00:01Z") });
+  assert.equal((await stored())[0]?.status, "APPROVED");
+  assert.equal((await holds()).length, 1);
+  // By the provider's clock, the approval is later than the response.
+  const asked_at = new Date("2026-04-01T00:00:00Z");
+  await setStatus(template_id, { status: "APPROVED", asked_at });
   assert.deepEqual(await holds(), []);
   api.clock.release();
 });
@@ -341,9 +347,13 @@ test("templates sync on creation of a number and then daily until the last numbe
   api.clock.set("2026-05-02T00:00:00Z");
   await work();
   assert.equal(await runAt(business_account_id), "2026-05-02T01:00:00.000Z");
+  provider.failure = new ChatSendError("unreachable", "no connection");
+  api.clock.set("2026-05-02T01:00:00Z");
+  await work();
+  assert.equal(await runAt(business_account_id), "2026-05-02T01:01:00.000Z");
   provider.failure = null;
   provider.templates = [...provider.templates, atProvider()];
-  api.clock.set("2026-05-02T01:00:00Z");
+  api.clock.set("2026-05-02T01:01:00Z");
   await work();
   assert.equal((await stored()).length, 2);
   const path = `/api/v1/chat/numbers/${created.body.id}`;

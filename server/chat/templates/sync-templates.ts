@@ -1,11 +1,12 @@
-// Synchronizes the templates of a business account with the provider, daily and on request.
-// Webhooks report most changes; this finds changes that no webhook reported.
+// Synchronizes the templates of a business account with the provider: daily, on request, and when a webhook reports an
+// edit or an approval, because webhooks do not contain a template's whole content.
 import { isDeepStrictEqual } from "node:util";
 import {
   ChatSendError,
   chat_driver_names,
   type ChatDriver,
   type ProviderTemplate,
+  type SendFailure,
 } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { JobHandler } from "../../engine/work-jobs.ts";
@@ -74,6 +75,9 @@ export async function syncTemplates(
 
 const again_ms = 86_400_000;
 const after_refusal_ms = 3_600_000;
+/** Campaigns may wait for the content of an approved template. */
+const after_outage_ms = 60_000;
+const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown"]);
 
 /** Runs the daily job of a business account, which ends with the account's last number there. */
 export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload }) => {
@@ -89,7 +93,7 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
   } catch (err) {
     if (!(err instanceof ChatSendError)) throw err;
     app.log.warn({ err, account_id }, "the templates of a business account could not be fetched");
-    return later(after_refusal_ms);
+    return later(outages.has(err.failure) ? after_outage_ms : after_refusal_ms);
   }
   return later(again_ms);
 };

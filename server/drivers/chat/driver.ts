@@ -190,20 +190,11 @@ export type WebhookEvent =
       /** The provider's ID of the message that it answers or reacts to. */
       readonly answers: string | null;
     })
-  | (WebhookPerson & {
-      readonly kind: "preference";
-      readonly at: Date;
-      readonly stop: boolean;
-    })
+  | (WebhookPerson & Readonly<{ kind: "preference"; at: Date; stop: boolean }>)
   /** The phone of a BSUID: events of the same webhook may name only one of them. */
   | { readonly kind: "link"; readonly phone: string; readonly bsuid: string }
   /** A customer got a new phone number, or a new BSUID because of it. */
-  | {
-      readonly kind: "moved";
-      readonly at: Date;
-      readonly before: WebhookPerson;
-      readonly after: WebhookPerson;
-    }
+  | Readonly<{ kind: "moved"; at: Date; before: WebhookPerson; after: WebhookPerson }>
   | {
       readonly kind: "template";
       readonly provider_template_id: string | null;
@@ -215,6 +206,8 @@ export type WebhookEvent =
       readonly quality?: TemplateQuality;
       readonly category?: TemplateCategory;
       readonly reason?: string;
+      /** The components changed; the event does not describe them completely. */
+      readonly content_changed?: true;
     }
   /** A change of the business account that a person should see: a ban, a restriction, a limit. */
   | {

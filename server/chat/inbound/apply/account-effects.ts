@@ -2,22 +2,28 @@
 // one that is older than the last applied has no effect.
 import { sql } from "kysely";
 import { addJob } from "../../../engine/add-job.ts";
+import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
 import { hold } from "../../holds/holds.ts";
+import { scheduleTemplateSync } from "../../numbers/schedule-template-sync.ts";
 import { endRestriction } from "../end-restriction.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
 import type { Place } from "./place.ts";
 import type { SideEffect } from "./sort-webhooks.ts";
 
-/** Finds the template by the provider's ID, or else by name and language, and stores the change. */
+/**
+ * Finds the template by the provider's ID, or else by name and language, and stores the change. After an edit or an
+ * approval, its content is fetched; only then are its campaigns released.
+ */
 export async function applyTemplateChange(
   place: Place,
   event: Extract<SideEffect, { kind: "template" }>,
 ): Promise<void> {
-  const { tx, account_id, now, woken } = place;
-  const { provider_template_id, name, language, at, business_account_id, ...change } = event;
+  const { tx, account_id, now } = place;
+  const { provider_template_id, name, language, at, business_account_id, ...reported } = event;
+  const { content_changed = false, ...change } = reported;
   const templates = tx
     .selectFrom("chat_templates")
-    .select("id")
+    .select(["id", "driver", "business_account_id"])
     .where("account_id", "=", account_id)
     .orderBy("id");
   const byId =
@@ -32,10 +38,13 @@ export async function applyTemplateChange(
           .where("name", "=", name)
           .where("language", "=", language)
           .execute();
-  for (const { id } of found) {
+  for (const { id, ...of } of found) {
     const template = { account_id, template_id: id };
     const dated = { ...change, ...(at === null ? {} : { at }) };
-    woken.push(...(await setTemplateStatus(tx, template, dated, now)).number_ids);
+    await setTemplateStatus(tx, template, dated, now);
+    if (!content_changed && change.status !== "APPROVED") continue;
+    const business = { account_id, ...of, driver: of.driver as ChatDriverName };
+    await scheduleTemplateSync(tx, business, now);
   }
 }
 

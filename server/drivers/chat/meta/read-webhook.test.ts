@@ -226,7 +226,7 @@ test("reads that a customer stops or resumes marketing", () => {
   ]);
 });
 
-test("reads a template's new status, quality and category", () => {
+test("reads a template's new status, quality and category, and that it was edited", () => {
   const names = {
     message_template_id: 1_689_556_908_129_832,
     message_template_name: "offer",
@@ -270,6 +270,10 @@ test("reads a template's new status, quality and category", () => {
     }),
     [{ ...common, category: "MARKETING" }],
   );
+  const edited = { ...names, message_template_element: "Hello {{1}}" };
+  assert.deepEqual(read("message_template_components_update", edited), [
+    { ...common, content_changed: true },
+  ]);
   const announced = { ...names, correct_category: "MARKETING", category_update_timestamp: 1 };
   assert.deepEqual(read("template_category_update", announced), []);
 });

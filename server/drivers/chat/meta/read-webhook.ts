@@ -23,7 +23,6 @@ const unused_fields: ReadonlySet<unknown> = new Set([
   "group_status_update",
   "history",
   "message_echoes",
-  "message_template_components_update",
   "messaging_handovers",
   "partner_solutions",
   "payment_configuration_update",
@@ -76,6 +75,8 @@ function readChange(field: unknown, value: JsonRecord, at: Date | null): readonl
       return templateStatus(value["event"]) === undefined
         ? [unread("template status")]
         : readTemplate(value, at, readTemplateStatus(value));
+    case "message_template_components_update":
+      return readTemplate(value, at, { content_changed: true });
     case "message_template_quality_update":
       return readTemplate(value, at, readTemplateQuality(value));
     case "template_category_update":
@@ -161,7 +162,7 @@ function readNewBsuid(update: JsonRecord): WebhookEvent {
 
 type TemplateValues = Pick<
   Extract<WebhookEvent, { kind: "template" }>,
-  "status" | "quality" | "category" | "reason"
+  "status" | "quality" | "category" | "reason" | "content_changed"
 >;
 
 /** Reads a template event; a template whose ID lost digits is found by name and language. */
