@@ -24,10 +24,13 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
+import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 import { endExpiredRestriction } from "./end-restriction.ts";
+import { applyFailureEffect, failureEffects } from "./failure-effects.ts";
+import { decideAction } from "../messages/error-actions.ts";
 import { makeMessageId } from "../messages/message-id.ts";
 import { recipientStates, type RecipientState } from "../recipients/recipient-states.ts";
 
@@ -631,29 +634,72 @@ test("a restriction of the business account holds its numbers, and no others", a
   assert.deepEqual(await inbox(), []);
 });
 
-test("a restriction that expires does not end an earlier ban, which ends when the account is reinstated", async () => {
-  const banned = await makeChatNumber(api.app, account, { driver: "whatsapp" });
-  const post = (value: object) => takeAndApply(changeHook(banned, "account_update", value));
-  const ban = (waba_ban_state: string) =>
-    post({ event: "DISABLED_UPDATE", ban_info: { waba_ban_state } });
-  const holds = () =>
+for (const code of [null, 368, 131031])
+  test(`a restriction that expires does not end an earlier ban, which ends when the account is reinstated${code ? `, also when a message was refused with ${code} first` : ""}`, async () => {
+    const banned = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+    const post = (value: object) => takeAndApply(changeHook(banned, "account_update", value));
+    const ban = (waba_ban_state: string) =>
+      post({ event: "DISABLED_UPDATE", ban_info: { waba_ban_state } });
+    const holds = () =>
+      api.app.db.query
+        .selectFrom("chat_holds")
+        .select("ends_at")
+        .where("account_id", "=", account.account_id)
+        .where("subject_id", "=", banned.id)
+        .execute();
+    if (code !== null) await refuseMessage(banned, code);
+    await ban("DISABLE");
+    const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+    const restriction_info = [
+      { restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration },
+    ];
+    for (let i = 0; i < 2; i++) await post({ event: "ACCOUNT_RESTRICTION", restriction_info });
+    api.clock.advance(7_200_000);
+    const handlers = { "chat.end_restriction": endExpiredRestriction };
+    await workJobs(api.app, handlers, new AbortController().signal);
+    assert.deepEqual(await holds(), [{ ends_at: null }]);
+    await ban("REINSTATE");
+    assert.deepEqual(await holds(), []);
+  });
+
+test("a restriction that a message noticed first ends when it expires", async () => {
+  const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  await refuseMessage(restricted, 131031);
+  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
+  const value = { event: "ACCOUNT_RESTRICTION", restriction_info };
+  await takeAndApply(changeHook(restricted, "account_update", value));
+  const ends = () =>
     api.app.db.query
       .selectFrom("chat_holds")
       .select("ends_at")
       .where("account_id", "=", account.account_id)
-      .where("subject_id", "=", banned.id)
+      .where("subject_id", "=", restricted.id)
       .execute();
-  await ban("DISABLE");
-  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
-  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
-  for (let i = 0; i < 2; i++) await post({ event: "ACCOUNT_RESTRICTION", restriction_info });
-  api.clock.advance(7_200_000);
+  assert.deepEqual(await ends(), [{ ends_at: new Date(expiration * 1_000) }]);
+  api.clock.advance(3_600_000);
   const handlers = { "chat.end_restriction": endExpiredRestriction };
   await workJobs(api.app, handlers, new AbortController().signal);
-  assert.deepEqual(await holds(), [{ ends_at: null }]);
-  await ban("REINSTATE");
-  assert.deepEqual(await holds(), []);
+  assert.deepEqual(await ends(), []);
 });
+
+/** Applies the effects of a message of the number that the provider refused with the code. */
+async function refuseMessage(from: TestChatNumber, code: number): Promise<void> {
+  const error = new ChatSendError("rejected", "no", { code });
+  const action = decideAction(error, { error: null, attempts: 0 }, 0);
+  const message = {
+    campaign_id: null,
+    template_id: null,
+    chat_number_id: from.id,
+    phone: "",
+    code,
+  };
+  const now = api.clock.now();
+  for (const effect of failureEffects(message, action, now))
+    await api.app.db.query
+      .transaction()
+      .execute((tx) => applyFailureEffect(tx, account.account_id, effect, now));
+}
 
 test("a template event is stored; PAUSED holds the template's campaigns, APPROVED and an edit have its content fetched", async () => {
   const provider_template_id = unique("90001");

@@ -36,6 +36,11 @@ export type FailedMessage = {
   readonly code: number | null;
 };
 
+/** Returns the detail of a hold that a message with this error set. */
+export function failureDetail(code: number): string {
+  return `The provider returned error ${code}`;
+}
+
 /** Returns the effects of a failure. */
 export function failureEffects(
   { campaign_id, template_id, chat_number_id, phone, code }: FailedMessage,
@@ -46,7 +51,7 @@ export function failureEffects(
   if (action.hold) {
     const { scope, reason, for_ms } = action.hold;
     const subject_id = scope === "template" ? template_id : chat_number_id;
-    const detail = code === null ? null : `The provider returned error ${code}`;
+    const detail = code === null ? null : failureDetail(code);
     const ends_at = for_ms === undefined ? null : wholeSecond(now.getTime() + for_ms);
     if (subject_id !== null)
       effects.push({ kind: "hold", scope, subject_id, reason, detail, ends_at });

@@ -5,7 +5,9 @@ import { addJob } from "../../../engine/add-job.ts";
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
 import { hold } from "../../holds/holds.ts";
 import { scheduleTemplateSync } from "../../numbers/schedule-template-sync.ts";
+import { statement } from "../../../lib/database/database.ts";
 import { endRestriction } from "../end-restriction.ts";
+import { failureDetail } from "../failure-effects.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
 import type { Place } from "./place.ts";
 import type { SideEffect } from "./sort-webhooks.ts";
@@ -82,6 +84,7 @@ export async function applyStanding(
     const held = { account_id, scope: "number", subject_id: id } as const;
     const ends = until === null ? {} : { ends_at: until };
     await hold(tx, { ...held, reason: "sender_restricted", detail, ...ends }, now);
+    await replaceDetail(tx, [account_id, id, detail, until, refusals]);
     if (until === null) continue;
     await addJob(
       tx,
@@ -90,6 +93,15 @@ export async function applyStanding(
     );
   }
 }
+
+/** The details of holds that a message set because of the ban or restriction that a webhook reports. */
+const refusals = [368, 131031].map(failureDetail);
+
+// Without the webhook's detail, neither its end nor a reinstatement would lift the hold.
+const replaceDetail = statement(`
+  update chat_holds set detail = $3, ends_at = $4
+  where account_id = $1 and scope = 'number' and subject_id = $2 and reason = 'sender_restricted'
+    and detail = any ($5::text[])`);
 
 /** The end of a restriction, but null for a number that a restriction without an end holds already. */
 function untilUnlessBanned(accountId: number, until: Date | null) {
