@@ -701,6 +701,20 @@ async function refuseMessage(from: TestChatNumber, code: number): Promise<void> 
       .execute((tx) => applyFailureEffect(tx, account.account_id, effect, now));
 }
 
+test("an event about a number has the numbers of its business account fetched", async () => {
+  const changed = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const value = { display_phone_number: "15550783881", event: "THROUGHPUT_UPGRADE" };
+  await takeAndApply(changeHook(changed, "phone_number_quality_update", value));
+  const jobs = await api.app.db.query
+    .deleteFrom("jobs")
+    .where("account_id", "=", account.account_id)
+    .where("kind", "=", "chat.sync_templates")
+    .returning("subject")
+    .execute();
+  assert.deepEqual(jobs, [{ subject: `whatsapp:${changed.business_account_id}` }]);
+  assert.deepEqual(await inbox(), []);
+});
+
 test("a template event is stored; PAUSED holds the template's campaigns, APPROVED and an edit have its content fetched", async () => {
   const provider_template_id = unique("90001");
   const id = await makeChatTemplate(api.app, account, number, {

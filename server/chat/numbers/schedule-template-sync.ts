@@ -9,7 +9,7 @@ export type BusinessAccount = {
   readonly business_account_id: string;
 };
 
-/** Schedules the template sync of a business account; the job reschedules itself daily. */
+/** Schedules the sync of a business account's templates and numbers; the job reschedules itself daily. */
 export async function scheduleTemplateSync(
   tx: Tx,
   { account_id, driver, business_account_id }: BusinessAccount,

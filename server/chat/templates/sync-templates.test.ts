@@ -18,6 +18,7 @@ import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError, type ProviderTemplate } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
+import { scheduleTemplateSync } from "../numbers/schedule-template-sync.ts";
 import { setTemplateStatus, type TemplateChange } from "./set-template-status.ts";
 import { syncTemplatesDaily } from "./sync-templates.ts";
 
@@ -325,6 +326,33 @@ const runAt = async (business: string) => {
     .executeTakeFirst();
   return job?.run_at.toISOString();
 };
+
+test("the daily sync stores the quality rating of each number and whether it may use the marketing route", async (t) => {
+  const described = provider.number;
+  t.after(() => {
+    provider.number = described;
+    api.clock.release();
+  });
+  const { account_id } = account;
+  const { business_account_id } = number;
+  const states = async () => {
+    const { body } = await api.send("GET", "/api/v1/chat/numbers", { token: account.token });
+    return body.data.map(({ quality, marketing_onboarded }: Record<string, unknown>) => [
+      quality,
+      marketing_onboarded,
+    ]);
+  };
+  api.clock.set("2026-06-01T00:00:00Z");
+  const business = { account_id, driver: "whatsapp", business_account_id } as const;
+  const now = api.app.clock.now();
+  await api.app.db.query.transaction().execute((tx) => scheduleTemplateSync(tx, business, now));
+  await work();
+  assert.deepEqual(await states(), [["YELLOW", true]]);
+  provider.number = { ...described, quality: "RED", marketing_onboarded: false };
+  api.clock.set("2026-06-02T00:00:00Z");
+  await work();
+  assert.deepEqual(await states(), [["RED", false]]);
+});
 
 test("templates sync on creation of a number and then daily until the last number is deleted", async () => {
   api.clock.set("2026-05-01T00:00:00Z");

@@ -13,6 +13,7 @@ import type { JobHandler } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { findChatDriver } from "../credentials/chat-drivers.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
+import { refreshNumbers } from "../numbers/refresh-numbers.ts";
 import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
 import { revalidateCampaigns } from "./revalidate-campaigns.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
@@ -79,7 +80,7 @@ const after_refusal_ms = 3_600_000;
 const after_outage_ms = 60_000;
 const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown"]);
 
-/** Runs the daily job of a business account, which ends with the account's last number there. */
+/** Runs the daily job of a business account and its numbers, which ends with the account's last number there. */
 export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload }) => {
   const { driver: driverName, business_account_id } = payload as BusinessAccount;
   const name = chat_driver_names.find((one) => one === driverName)!;
@@ -90,6 +91,7 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
   if (!driver) return later(again_ms);
   try {
     await syncTemplates(app, driver, business);
+    await refreshNumbers(app, driver, business);
   } catch (err) {
     if (!(err instanceof ChatSendError)) throw err;
     app.log.warn({ err, account_id }, "the templates of a business account could not be fetched");

@@ -209,6 +209,8 @@ export type WebhookEvent =
       /** The components changed; the event does not describe them completely. */
       readonly content_changed?: true;
     }
+  /** What findNumber returns of a number of the business account may have changed. */
+  | Readonly<{ kind: "number" }>
   /** A change of the business account that a person should see: a ban, a restriction, a limit. */
   | {
       readonly kind: "account";

@@ -50,6 +50,23 @@ export async function applyTemplateChange(
   }
 }
 
+/** Has the numbers of the business account fetched. */
+export async function applyNumberChange(
+  { tx, account_id, now }: Place,
+  event: Extract<SideEffect, { kind: "number" }>,
+): Promise<void> {
+  const number = await tx
+    .selectFrom("chat_numbers")
+    .select(["driver", "business_account_id"])
+    .where("account_id", "=", account_id)
+    .where("business_account_id", "=", event.business_account_id ?? "")
+    .limit(1)
+    .executeTakeFirst();
+  if (!number) return;
+  const business = { account_id, ...number, driver: number.driver as ChatDriverName };
+  await scheduleTemplateSync(tx, business, now);
+}
+
 /**
  * Holds the numbers of a business account that may not send, until the restriction ends, or releases them. A ban without
  * an end stays until the account is reinstated, also when a restriction with an end follows.

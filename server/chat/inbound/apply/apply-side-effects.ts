@@ -5,7 +5,7 @@ import type { App } from "../../../engine/app.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { phoneKey } from "../../../lib/phone-key.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
-import { applyStanding, applyTemplateChange } from "./account-effects.ts";
+import { applyNumberChange, applyStanding, applyTemplateChange } from "./account-effects.ts";
 import { applyPreference, keepOptOuts, optInByReply, optOutByReply } from "./consent-effects.ts";
 import type { InboxNumber } from "./inbox.ts";
 import type { Place } from "./place.ts";
@@ -78,6 +78,8 @@ async function settle(place: Place, side_effect: SideEffect): Promise<void> {
       return refusedByCustomer(place, side_effect);
     case "template":
       return applyTemplateChange(place, side_effect);
+    case "number":
+      return applyNumberChange(place, side_effect);
     case "account":
       return applyStanding(place, side_effect);
     case "unread":

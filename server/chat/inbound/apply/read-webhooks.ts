@@ -10,8 +10,8 @@ const content_characters_max = 100_000;
 
 /** A webhook event; events about a business account also carry its ID. */
 export type StorableEvent =
-  | Exclude<WebhookEvent, { kind: "account" | "template" }>
-  | (Extract<WebhookEvent, { kind: "account" | "template" }> & {
+  | Exclude<WebhookEvent, { kind: "account" | "template" | "number" }>
+  | (Extract<WebhookEvent, { kind: "account" | "template" | "number" }> & {
       readonly business_account_id: string | null;
     });
 
@@ -45,6 +45,7 @@ function storable(event: WebhookEvent, business_account_id: string | null): Stor
     case "account":
       return { ...event, event: textOf(event.event), business_account_id };
     case "template":
+    case "number":
       return { ...event, business_account_id };
     case "preference":
     case "link":

@@ -43,7 +43,7 @@ export type SideEffect =
       readonly row: StoredWebhooks;
       readonly body: unknown;
     }
-  | Extract<StorableEvent, { kind: "preference" | "moved" | "template" | "account" }>;
+  | Extract<StorableEvent, { kind: "preference" | "moved" | "template" | "number" | "account" }>;
 
 /** Webhooks of a row with statuses of unknown messages, stored as a row of their own when theirs is deleted. */
 export type LaterWebhooks = {

@@ -304,6 +304,11 @@ test("describes a change of the business account in one line of limited length",
   assert.equal(capability.event.length, 500);
 });
 
+test("reports that a number may have another quality rating", () => {
+  const value = { display_phone_number: "15550783881", event: "THROUGHPUT_UPGRADE" };
+  assert.deepEqual(read("phone_number_quality_update", value), [{ kind: "number" }]);
+});
+
 test("omits a field that concerns nothing here, and reports an unknown one as unread", () => {
   assert.deepEqual(read("calls", { metadata, calls: [{ id: "1" }] }), []);
   assert.deepEqual(read("polls", { metadata }), [{ kind: "unread", reason: "field polls" }]);

@@ -27,7 +27,6 @@ const unused_fields: ReadonlySet<unknown> = new Set([
   "partner_solutions",
   "payment_configuration_update",
   "phone_number_name_update",
-  "phone_number_quality_update",
   "security",
   "smb_app_state_sync",
   "smb_message_echoes",
@@ -81,6 +80,8 @@ function readChange(field: unknown, value: JsonRecord, at: Date | null): readonl
       return readTemplate(value, at, readTemplateQuality(value));
     case "template_category_update":
       return readTemplate(value, at, readTemplateCategory(value));
+    case "phone_number_quality_update":
+      return [{ kind: "number" }];
     case "account_update":
     case "business_capability_update":
       return [readAccountUpdate(field, value, at)];

@@ -1,0 +1,39 @@
+import { ChatSendError, type ChatDriver } from "../../drivers/chat/driver.ts";
+import type { App } from "../../engine/app.ts";
+import type { BusinessAccount } from "./schedule-template-sync.ts";
+
+/**
+ * Fetches the quality rating of each number of a business account, and whether it may use the marketing route, and
+ * stores what changed. A number that the provider does not return is logged and keeps its values.
+ */
+export async function refreshNumbers(
+  app: App,
+  driver: ChatDriver,
+  { account_id, driver: name, business_account_id }: BusinessAccount,
+): Promise<void> {
+  const numbers = await app.db.query
+    .selectFrom("chat_numbers")
+    .select(["id", "provider_phone_number_id", "quality", "marketing_onboarded"])
+    .where("account_id", "=", account_id)
+    .where("driver", "=", name)
+    .where("business_account_id", "=", business_account_id)
+    .orderBy("id")
+    .execute();
+  for (const { id, provider_phone_number_id: phone_number_id, ...stored } of numbers) {
+    try {
+      const found = await driver.findNumber({ phone_number_id, business_account_id });
+      const { quality, marketing_onboarded } = found;
+      if (quality === stored.quality && marketing_onboarded === stored.marketing_onboarded)
+        continue;
+      await app.db.query
+        .updateTable("chat_numbers")
+        .set({ quality, marketing_onboarded, updated_at: app.clock.now() })
+        .where("account_id", "=", account_id)
+        .where("id", "=", id)
+        .execute();
+    } catch (err) {
+      if (!(err instanceof ChatSendError)) throw err;
+      app.log.warn({ err, account_id, subject_id: id }, "a chat number could not be fetched");
+    }
+  }
+}
