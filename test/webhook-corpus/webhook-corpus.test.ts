@@ -286,7 +286,29 @@ async function statusOf(id: number): Promise<string> {
   return status;
 }
 
-test("a restriction holds the number if it concerns messages, until it expires or is lifted", async () => {
+/** Answers a customer who has just written; returns the response's status. */
+async function answerCustomer(): Promise<number> {
+  const { id } = await api.app.db.query
+    .insertInto("chat_replies")
+    .values({
+      account_id: account.account_id,
+      chat_number_id: number.id,
+      provider_message_id: unique("wamid"),
+      phone: "919800000701",
+      type: "text",
+      text: "Where is it?",
+      opted_out: false,
+      received_at: api.clock.now(),
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const { token } = account;
+  const json = { text: "On its way" };
+  const answer = await api.send("POST", `/api/v1/chat/replies/${id}/answers`, { token, json });
+  return answer.status;
+}
+
+test("a restriction holds the number if it concerns messages, until it expires or is lifted, and allows answers unless it concerns them", async () => {
   await receive("account-no-new-numbers", "account-to-be-disabled");
   assert.deepEqual(await holds(), []);
   api.clock.set(new Date(1_795_349_000_000));
@@ -303,14 +325,18 @@ test("a restriction holds the number if it concerns messages, until it expires o
     );
   await endDue();
   assert.equal((await holds()).length, 1);
+  assert.equal(await answerCustomer(), 200, "business-initiated messages are restricted");
+  await receive("account-answers-restricted");
+  assert.equal(await answerCustomer(), 409, "answers are restricted, too");
   api.clock.set(new Date(1_795_348_800_000 + 86_400_000));
   await endDue();
   assert.deepEqual(await holds(), []);
 });
 
-test("an older ban does not hold a number that was reinstated since", async () => {
+test("a ban allows no answers, and an older one does not hold a number that was reinstated since", async () => {
   await receive("account-disabled");
   assert.equal((await holds()).length, 1);
+  assert.equal(await answerCustomer(), 409);
   await receive("account-reinstated", "account-disabled");
   assert.deepEqual(await holds(), []);
 });

@@ -635,52 +635,62 @@ test("a restriction of the business account holds its numbers, and no others", a
 });
 
 for (const code of [null, 368, 131031])
-  test(`a restriction that expires does not end an earlier ban, which ends when the account is reinstated${code ? `, also when a message was refused with ${code} first` : ""}`, async () => {
-    const banned = await makeChatNumber(api.app, account, { driver: "whatsapp" });
-    const post = (value: object) => takeAndApply(changeHook(banned, "account_update", value));
-    const ban = (waba_ban_state: string) =>
-      post({ event: "DISABLED_UPDATE", ban_info: { waba_ban_state } });
-    const holds = () =>
-      api.app.db.query
-        .selectFrom("chat_holds")
-        .select("ends_at")
-        .where("account_id", "=", account.account_id)
-        .where("subject_id", "=", banned.id)
-        .execute();
-    if (code !== null) await refuseMessage(banned, code);
-    await ban("DISABLE");
-    const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
-    const restriction_info = [
-      { restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration },
-    ];
-    for (let i = 0; i < 2; i++) await post({ event: "ACCOUNT_RESTRICTION", restriction_info });
-    api.clock.advance(7_200_000);
-    const handlers = { "chat.end_restriction": endExpiredRestriction };
-    await workJobs(api.app, handlers, new AbortController().signal);
-    assert.deepEqual(await holds(), [{ ends_at: null }]);
-    await ban("REINSTATE");
-    assert.deepEqual(await holds(), []);
-  });
+  test(`a restriction that expires does not end an earlier ban, which ends when the account is reinstated${code ? `, also when a message was refused with ${code} first` : ""}`, () =>
+    checkEarlierBan(code));
 
-test("a restriction that a message noticed first ends when it expires", async () => {
-  const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
-  await refuseMessage(restricted, 131031);
-  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
-  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
-  const value = { event: "ACCOUNT_RESTRICTION", restriction_info };
-  await takeAndApply(changeHook(restricted, "account_update", value));
-  const ends = () =>
+async function checkEarlierBan(code: number | null): Promise<void> {
+  const banned = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const post = (value: object) => takeAndApply(changeHook(banned, "account_update", value));
+  const ban = (waba_ban_state: string) =>
+    post({ event: "DISABLED_UPDATE", ban_info: { waba_ban_state } });
+  const holds = () =>
     api.app.db.query
       .selectFrom("chat_holds")
       .select("ends_at")
       .where("account_id", "=", account.account_id)
+      .where("subject_id", "=", banned.id)
+      .execute();
+  if (code !== null) await refuseMessage(banned, code);
+  await ban("DISABLE");
+  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
+  for (let i = 0; i < 2; i++) await post({ event: "ACCOUNT_RESTRICTION", restriction_info });
+  api.clock.advance(7_200_000);
+  const handlers = { "chat.end_restriction": endExpiredRestriction };
+  await workJobs(api.app, handlers, new AbortController().signal);
+  assert.deepEqual(await holds(), [{ ends_at: null }]);
+  await ban("REINSTATE");
+  assert.deepEqual(await holds(), []);
+}
+
+test("a restriction that a message noticed first ends when it expires; it allows answers until a ban follows", async () => {
+  const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  await refuseMessage(restricted, 131031);
+  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
+  const post = (value: object) => takeAndApply(changeHook(restricted, "account_update", value));
+  await post({ event: "ACCOUNT_RESTRICTION", restriction_info });
+  const holds = () =>
+    api.app.db.query
+      .selectFrom("chat_holds")
+      .select(["ends_at", "allows_answers"])
+      .where("account_id", "=", account.account_id)
       .where("subject_id", "=", restricted.id)
       .execute();
-  assert.deepEqual(await ends(), [{ ends_at: new Date(expiration * 1_000) }]);
+  assert.deepEqual(await holds(), [
+    { ends_at: new Date(expiration * 1_000), allows_answers: true },
+  ]);
   api.clock.advance(3_600_000);
   const handlers = { "chat.end_restriction": endExpiredRestriction };
   await workJobs(api.app, handlers, new AbortController().signal);
-  assert.deepEqual(await ends(), []);
+  assert.deepEqual(await holds(), []);
+  await post({
+    event: "ACCOUNT_RESTRICTION",
+    restriction_info: [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING" }],
+  });
+  assert.deepEqual(await holds(), [{ ends_at: null, allows_answers: true }]);
+  await post({ event: "DISABLED_UPDATE", ban_info: { waba_ban_state: "DISABLE" } });
+  assert.deepEqual(await holds(), [{ ends_at: null, allows_answers: false }]);
 });
 
 /** Applies the effects of a message of the number that the provider refused with the code. */
@@ -695,10 +705,11 @@ async function refuseMessage(from: TestChatNumber, code: number): Promise<void> 
     code,
   };
   const now = api.clock.now();
+  const { account_id } = account;
   for (const effect of failureEffects(message, action, now))
     await api.app.db.query
       .transaction()
-      .execute((tx) => applyFailureEffect(tx, account.account_id, effect, now));
+      .execute((tx) => applyFailureEffect(tx, account_id, effect, now));
 }
 
 test("an event about a number has the numbers of its business account fetched", async () => {

@@ -15,7 +15,7 @@ import type { TestMessageResponse } from "./test-message-schema.ts";
 
 const window_ms = 24 * 3_600_000;
 
-/** Holds under which the provider would reject the message; a pause of campaigns does not stop a person. */
+/** Holds under which the provider rejects an answer, unless they allow it; a pause of campaigns stops no person. */
 const forbidding: ReadonlySet<HoldReason> = new Set(["auth", "sender_restricted", "throttled"]);
 
 /** The sender; under one `key` of an account the answer is sent at most once. */
@@ -67,6 +67,7 @@ export async function answerReply(
     },
     subject: `chat_answer:${uuid}`,
     forbidding,
+    is_answer: true,
     isSuppressed: isStopped,
     note: async (tx) => {
       await keepAnswer(tx, account_id, replyId, begun);

@@ -218,6 +218,8 @@ export type WebhookEvent =
       readonly at: Date | null;
       /** Whether the account may send to customers from now on; absent if the event changes nothing about that. */
       readonly may_send?: boolean;
+      /** Whether an account that may not send may still answer customers who wrote within 24 hours. */
+      readonly may_answer?: boolean;
       /** When a restriction ends; null if that is unknown. */
       readonly until?: Date | null;
     }

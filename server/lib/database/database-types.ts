@@ -425,6 +425,7 @@ export interface ChatFlows {
 
 export interface ChatHolds {
   account_id: number;
+  allows_answers: Generated<boolean>;
   detail: string | null;
   ends_at: Date | null;
   reason: string;

@@ -76,7 +76,7 @@ export async function applyStanding(
   event: Extract<SideEffect, { kind: "account" }>,
 ): Promise<void> {
   const { app, tx, account_id, now, woken } = place;
-  const { event: detail, at, may_send, until: reported_until = null } = event;
+  const { event: detail, at, may_send, may_answer = false, until: reported_until = null } = event;
   const kind = /^\w{1,64}/.exec(detail)?.[0] ?? "something";
   app.log.warn({ account_id }, `the provider sent ${kind} about a business account`);
   if (may_send === undefined) return;
@@ -100,8 +100,8 @@ export async function applyStanding(
     if (until !== null && until <= now) continue;
     const held = { account_id, scope: "number", subject_id: id } as const;
     const ends = until === null ? {} : { ends_at: until };
-    await hold(tx, { ...held, reason: "sender_restricted", detail, ...ends }, now);
-    await replaceDetail(tx, [account_id, id, detail, until, refusals]);
+    const isNew = await hold(tx, { ...held, reason: "sender_restricted", detail, ...ends }, now);
+    await completeHold(tx, [account_id, id, detail, until, refusals, may_answer, isNew]);
     if (until === null) continue;
     await addJob(
       tx,
@@ -114,11 +114,14 @@ export async function applyStanding(
 /** The details of holds that a message set because of the ban or restriction that a webhook reports. */
 const refusals = [368, 131031].map(failureDetail);
 
-// Without the webhook's detail, neither its end nor a reinstatement would lift the hold.
-const replaceDetail = statement(`
-  update chat_holds set detail = $3, ends_at = $4
-  where account_id = $1 and scope = 'number' and subject_id = $2 and reason = 'sender_restricted'
-    and detail = any ($5::text[])`);
+// Without the webhook's detail, neither its end nor a reinstatement would lift a hold that a message set. Of several
+// restrictions and bans, each must allow answers.
+const completeHold = statement(`
+  update chat_holds set
+    detail = case when detail = any ($5::text[]) then $3 else detail end,
+    ends_at = case when detail = any ($5::text[]) then $4 else ends_at end,
+    allows_answers = $6 and ($7 or allows_answers or coalesce(detail = any ($5::text[]), false))
+  where account_id = $1 and scope = 'number' and subject_id = $2 and reason = 'sender_restricted'`);
 
 /** The end of a restriction, but null for a number that a restriction without an end holds already. */
 function untilUnlessBanned(accountId: number, until: Date | null) {

@@ -11,7 +11,7 @@ import {
 } from "../../../drivers/chat/driver.ts";
 import { findChatDriver } from "../../credentials/chat-drivers.ts";
 import type { App } from "../../../engine/app.ts";
-import type { Executor, Tx } from "../../../lib/database/database.ts";
+import { statement, type Executor, type Tx } from "../../../lib/database/database.ts";
 import { violatesUnique } from "../../../lib/database/database-errors.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import {
@@ -42,6 +42,8 @@ export type SingleMessage = {
   readonly subject: string;
   /** Holds that stop it. */
   readonly forbidding: ReadonlySet<HoldReason>;
+  /** True for an answer to a customer, which some restrictions of the number allow. */
+  readonly is_answer?: boolean;
   /** Whether a suppression stops it, checked again after each wait. */
   readonly isSuppressed: (db: Executor) => Promise<boolean>;
   /** Runs in the transaction that reserves the credit, before the message is sent. */
@@ -105,7 +107,7 @@ async function openSender(app: App, accountId: number, numberId: number): Promis
 
 async function refuseHeld(
   app: App,
-  { account_id, order, forbidding }: SingleMessage,
+  { account_id, order, forbidding, is_answer = false }: SingleMessage,
 ): Promise<void> {
   const { template_id, chat_number_id } = order;
   const holds = await holdsOf(app.db.query, account_id, [
@@ -113,9 +115,18 @@ async function refuseHeld(
     { scope: "number", subject_id: chat_number_id },
     { scope: "account", subject_id: 0 },
   ]);
-  const held = holds.find(({ reason }) => forbidding.has(reason));
+  const allowing = is_answer ? await findAllowing(app.db.pool, [account_id, chat_number_id]) : [];
+  const held = holds.find(
+    ({ scope, reason }) =>
+      forbidding.has(reason) &&
+      !allowing.some((one) => one.scope === scope && one.reason === reason),
+  );
   if (held) throw new Refusal("conflict", `The ${held.scope} is held: ${held.reason}`);
 }
+
+const findAllowing = statement<{ scope: string; reason: string }>(`
+  select scope, reason from chat_holds
+  where account_id = $1 and scope = 'number' and subject_id = $2 and allows_answers`);
 
 /** Maps a second reservation of a subject to a conflict. */
 function refuseTwin(error: unknown): never {

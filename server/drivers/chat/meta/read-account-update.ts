@@ -5,7 +5,13 @@ import { readTime } from "./read-person.ts";
 
 const event_characters_max = 500;
 
+const stopping_types: ReadonlySet<string> = new Set([
+  "RESTRICTED_BIZ_INITIATED_MESSAGING",
+  "RESTRICTED_CUSTOMER_INITIATED_MESSAGING",
+]);
+
 type AccountEvent = Extract<WebhookEvent, { kind: "account" }>;
+type Standing = Pick<AccountEvent, "may_send" | "may_answer" | "until">;
 
 /** Returns the event, described in one line because the relevant fields differ between events. */
 export function readAccountUpdate(field: string, value: JsonRecord, at: Date | null): AccountEvent {
@@ -14,7 +20,7 @@ export function readAccountUpdate(field: string, value: JsonRecord, at: Date | n
   return { kind: "account", event, at, ...standing };
 }
 
-function readStanding(value: JsonRecord): Pick<AccountEvent, "may_send" | "until"> {
+function readStanding(value: JsonRecord): Standing {
   switch (value["event"]) {
     case "ACCOUNT_DELETED":
       return { may_send: false, until: null };
@@ -31,17 +37,21 @@ function readStanding(value: JsonRecord): Pick<AccountEvent, "may_send" | "until
   }
 }
 
-/** Of the restrictions, only those of messages to customers stop sending; one without a type does too. */
-function readRestriction(info: unknown): Pick<AccountEvent, "may_send" | "until"> {
+/**
+ * Of the restrictions, only those of messages to customers stop sending; one without a type does too. Meta forbids
+ * answers only by a type of its own, at a later stage.
+ */
+function readRestriction(info: unknown): Standing {
   const all = Array.isArray(info) ? asRecords(info) : [asRecord(info) ?? {}];
-  const stopping = all.filter((one) => {
-    const type = asText(one["restriction_type"]);
-    return type === null || type === "RESTRICTED_BIZ_INITIATED_MESSAGING";
-  });
-  if (stopping.length === 0) return all.length === 0 ? { may_send: false, until: null } : {};
-  const ends = stopping.map((one) => readEnd(one["expiration"]));
+  if (all.length === 0) return { may_send: false, until: null };
+  const stopping = all
+    .map(({ restriction_type, expiration }) => ({ type: asText(restriction_type), expiration }))
+    .filter(({ type }) => type === null || stopping_types.has(type));
+  if (stopping.length === 0) return {};
+  const may_answer = stopping.every(({ type }) => type === "RESTRICTED_BIZ_INITIATED_MESSAGING");
+  const ends = stopping.map(({ expiration }) => readEnd(expiration));
   const latest = ends.toSorted((a, b) => Number(b) - Number(a))[0]!;
-  return { may_send: false, until: ends.includes(null) ? null : latest };
+  return { may_send: false, may_answer, until: ends.includes(null) ? null : latest };
 }
 
 /** Meta documents seconds; ISO 8601 was seen, too. */
