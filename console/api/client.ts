@@ -2,7 +2,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./api-types.ts";
 import { holdWhileDescribed } from "./described-write.ts";
 import { ApiProblem } from "./problem.ts";
-import { reportUnauthorized } from "./session-changes.ts";
+import { checkWrite, reportUnauthorized } from "./session-changes.ts";
 
 /** Makes every failure an ApiProblem, so that no caller looks at a status. */
 const problems: Middleware = {
@@ -15,10 +15,11 @@ const problems: Middleware = {
   },
 };
 
-/** A write that is described is not sent. */
-const description: Middleware = {
+/** A write that is described is not sent, nor one of another user than the one who is signed in. */
+const writes: Middleware = {
   async onRequest({ request }) {
     if (request.method === "GET") return;
+    checkWrite();
     await holdWhileDescribed(async () => ({
       method: request.method,
       url: request.url,
@@ -31,7 +32,7 @@ const described_headers: ReadonlySet<string> = new Set(["content-type", "idempot
 
 /** The API, with the session's cookie and the types of its OpenAPI document. Throws ApiProblem. */
 export const api = createClient<paths>({ baseUrl: location.origin });
-api.use(problems, description);
+api.use(problems, writes);
 
 /** Returns the body of an answer. */
 export async function body<Data>(

@@ -2,6 +2,7 @@ import type { paths } from "./api-types.ts";
 import { readProblem } from "./client.ts";
 import { holdWhileDescribed } from "./described-write.ts";
 import { ApiProblem } from "./problem.ts";
+import { checkWrite } from "./session-changes.ts";
 
 type Uploaded<Path extends keyof paths> = paths[Path] extends {
   post: { responses: infer Responses };
@@ -28,6 +29,7 @@ export async function upload<Path extends keyof paths>(
   parts: Readonly<Record<string, string | Blob | undefined>>,
   { params = {}, key, onProgress }: Sending,
 ): Promise<Uploaded<Path>> {
+  checkWrite();
   const form = new FormData();
   for (const [name, part] of Object.entries(parts))
     if (part !== undefined && part !== "") form.append(name, part);

@@ -9,6 +9,7 @@ import { Toasts } from "../ui/toasts.tsx";
 import { navigation } from "./navigation.ts";
 import { PermittedPage } from "./permitted-page.tsx";
 import { PersonSearch } from "./person-search.tsx";
+import { ownerOf, showOwner } from "./tab-storage.ts";
 import { UserMenu } from "./user-menu.tsx";
 
 const route = getRouteApi("/shell");
@@ -18,6 +19,11 @@ export function Shell() {
   const { me } = route.useRouteContext();
   // The pages outside have nobody to stream for.
   useEffect(() => endStream, []);
+  const owner = ownerOf(me);
+  useEffect(() => {
+    showOwner(owner);
+    return () => showOwner(null);
+  }, [owner]);
   return (
     <div className="flex min-h-screen flex-col md:flex-row">
       <a

@@ -6,6 +6,18 @@ const owner_key = "kept-for";
 /** Names a user of an account. */
 export const ownerOf = ({ account, user }: Me): string => `${account.id}/${user.id}`;
 
+/** Whose pages the tab shows since a sign-in; null outside it. */
+export type Shown = { readonly owner: string } | null;
+let shown: Shown = null;
+
+/** Returns whose pages the tab shows. */
+export const shownNow = (): Shown => shown;
+
+/** Reports whose pages the tab shows from now on. */
+export function showOwner(owner: string | null): void {
+  shown = owner === null ? null : { owner };
+}
+
 /** Removes what the tab has kept for another user. */
 export function keepFor(me: Me): void {
   const owner = ownerOf(me);

@@ -48,6 +48,44 @@ test("the end of the session asks first on a page with unsaved changes", async (
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
 });
 
+test("after another account signs in elsewhere, a tab that stayed at the end of its session saves nothing", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const headers = { authorization: `Bearer ${service.demo.tokens["other_account"]}` };
+  const read = async (path: string) =>
+    (await fetch(`${service.url}/api/v1/${path}`, { headers })).json();
+  const { user, account } = await read("me");
+  const made = await fetch(`${service.url}/api/v1/users/${user.id}/sign-in-link`, {
+    method: "POST",
+    headers,
+  });
+  const { path } = await made.json();
+  await openPage("/settings/account");
+  const name = page.getByLabel("Name", { exact: true });
+  // A key press, without which the browser does not ask about unsaved changes.
+  await name.press("End");
+  await name.pressSequentially(" typed before");
+  await page.context().clearCookies();
+  const save = page.getByRole("button", { name: "Save" }).first();
+  await save.click();
+  await page.getByRole("dialog").getByRole("button", { name: "Stay" }).click();
+
+  const asked = page.waitForEvent("dialog", { timeout: 60_000 });
+  const other = await page.context().newPage();
+  await other.goto(service.url + path);
+  await other.getByRole("button", { name: "Sign in" }).click();
+  await other.getByRole("button", { name: user.name }).waitFor();
+  await (await asked).dismiss();
+  await save.click();
+  await expect(page.getByRole("alert")).toContainText("Another user has signed in");
+  expect((await read("account")).name).toBe(account.name);
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.reload();
+  await expect(name).toHaveValue(account.name);
+});
+
 test("a sign-in in another tab shows this tab to that user", async ({
   openPage,
   page,
