@@ -14,6 +14,7 @@ import {
   type FormValues,
 } from "./form-fields.tsx";
 import { FormActions } from "./form-actions.tsx";
+import { UnsavedChanges } from "./unsaved-changes.tsx";
 import { useKeyedWrite } from "./use-keyed-write.ts";
 
 export type ApiFormProps = {
@@ -67,6 +68,7 @@ export function ApiForm({
       <div className="grid gap-4">
         <FormInputs fields={fields} register={register} errors={formState.errors} />
       </div>
+      <UnsavedChanges isChanged={formState.isDirty && !save.isSuccess} />
       <FormError error={formError} />
       <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
         <Button kind="primary" type="submit" busy={save.isPending}>

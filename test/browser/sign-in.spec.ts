@@ -1,6 +1,6 @@
 import { Secret, TOTP } from "otpauth";
 import type { Page } from "@playwright/test";
-import { expect, signIn, signInByLink, test } from "./console-fixture.ts";
+import { createCampaign, expect, signIn, signInByLink, test } from "./console-fixture.ts";
 
 test("a page that needs a session leads to the sign-in and back to itself", async ({
   page,
@@ -46,6 +46,52 @@ test("the end of the session asks first on a page with unsaved changes", async (
   await page.getByRole("link", { name: "Leads", exact: true }).click();
   await question.getByRole("button", { name: "Discard changes" }).click();
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeFocused();
+});
+
+test("the end of the session keeps what was typed in a dialog and in an answer", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await createCampaign(service, "Answered at the end", ["919819777005"]);
+  await openPage("/chat/replies");
+  const stay = async () => {
+    const question = page.getByRole("dialog", { name: "Discard your changes?" });
+    await question.getByRole("button", { name: "Stay" }).click();
+    await expect(question).toBeHidden();
+  };
+  await page.getByRole("link", { name: "+919819777005" }).click();
+  const answer = page.getByLabel("Answer");
+  await answer.fill("We will call you at 4 pm.");
+  await page.getByRole("link", { name: "Leads", exact: true }).click();
+  await stay();
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await stay();
+  await expect(answer).toHaveValue("We will call you at 4 pm.");
+
+  await openPage("/leads");
+  await page.getByRole("button", { name: "New lead" }).click();
+  await page.getByLabel("Phone number").fill("9876500081");
+  await page.context().clearCookies();
+  const create = page.getByRole("button", { name: "Create lead" });
+  await create.click();
+  await stay();
+  await expect(page.getByLabel("Phone number")).toHaveValue("9876500081");
+  await signInByLink(page, service, service.demo.tokens["account"]!);
+  await create.click();
+  await expect(page).toHaveURL(/\/leads\/\d+/);
+});
+
+test("a group is created from a dialog, which then asks about no changes", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/groups");
+  await page.getByRole("button", { name: "New group" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Created without a question");
+  await page.getByRole("button", { name: "Create group" }).click();
+  await expect(page.getByRole("heading", { name: "Created without a question" })).toBeFocused();
 });
 
 test("after another account signs in elsewhere, a tab that stayed at the end of its session saves nothing", async ({

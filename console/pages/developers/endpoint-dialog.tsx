@@ -14,6 +14,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
 import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 
 /** Creates an endpoint, or changes one. */
 export function EndpointDialog({
@@ -107,6 +108,7 @@ function EndpointForm({
         Every event, also of types to come
       </label>
       {!watch("all") && <EventTypes register={register("types")} error={errors.types?.message} />}
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={formError} />
       <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>

@@ -16,6 +16,7 @@ import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
 import type { Option } from "../../ui/option.ts";
 import { useMay } from "../../ui/permission.ts";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { ShownToken } from "./shown-token.tsx";
 
 const shell = getRouteApi("/shell");
@@ -122,6 +123,7 @@ function TokenForm({ onDone }: { readonly onDone: () => void }) {
         hint="IP addresses or networks, such as 192.0.2.0/24. Leave it empty for any."
         {...register("allowed_addresses")}
       />
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={formError} />
       <FormActions submit={handleSubmit((values) => issue.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>

@@ -13,6 +13,7 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { CsvNumbersFields, useCsvNumbers } from "../campaigns/csv-numbers.tsx";
 
 type Values = {
@@ -94,6 +95,7 @@ function AddMembersForm({ id, onDone }: { readonly id: number; readonly onDone: 
         />
       )}
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>

@@ -5,6 +5,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 
 /** Asks for the name of a group. */
 export function GroupNameForm({
@@ -37,6 +38,7 @@ export function GroupNameForm({
         placeholder="Newsletter"
         error={formState.errors.name?.message}
       />
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button onClick={onCancel}>Cancel</Button>

@@ -23,7 +23,7 @@ export function NewGroupDialog() {
         action="Create group"
         save={async (name) => {
           const id = await write(name, (key) => createGroup(name, key));
-          await navigate({ to: "/groups/$id", params: { id } });
+          await navigate({ to: "/groups/$id", params: { id }, ignoreBlocker: true });
         }}
         onCancel={() => setOpen(false)}
       />

@@ -13,6 +13,7 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 import { optionsOf } from "./lead-options.ts";
 
@@ -61,7 +62,8 @@ function NewLeadForm({
       };
       const id = await write(lead, (key) => createLead(workspace, lead, key));
       const params = { leadId: String(id) };
-      await navigate({ to: "/leads/$leadId", params, search: { workspace } });
+      const search = { workspace };
+      await navigate({ to: "/leads/$leadId", params, search, ignoreBlocker: true });
     } catch (caught) {
       const fields = Object.keys(empty) as (keyof typeof empty)[];
       setError(showFieldErrors(caught as Error, fields, setFieldError));
@@ -86,6 +88,7 @@ function NewLeadForm({
         options={optionsOf(picklists?.source ?? [])}
         error={errors.sourceId?.message}
       />
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button onClick={onCancel}>Cancel</Button>

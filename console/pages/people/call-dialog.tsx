@@ -35,7 +35,12 @@ export function CallDialog({ number }: Props) {
         const call = { ...json, to_number: number } as Parameters<typeof placeCall>[0];
         const campaign_id = await placeCall(call, key);
         keepOwnPhone(user, call.from_number);
-        if (may_see) return navigate({ to: "/calls/new", search: { to: number, campaign_id } });
+        if (may_see)
+          return navigate({
+            to: "/calls/new",
+            search: { to: number, campaign_id },
+            ignoreBlocker: true,
+          });
         toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });
       }}
       trigger={<Button>Call</Button>}

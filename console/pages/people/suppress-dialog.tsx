@@ -6,6 +6,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { default_rule, RuleFields, type Rule } from "../suppressions/rule-fields.tsx";
 
 /** Suppresses a number; one that is suppressed already can get another reason or end. */
@@ -49,6 +50,7 @@ function SuppressForm({ phone, onDone }: { readonly phone: string; readonly onDo
   return (
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
       <RuleFields form={form} />
+      <UnsavedChanges isChanged={form.formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>

@@ -8,6 +8,7 @@ import { useMay } from "../../ui/permission.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { useKeyedWrite } from "../../ui/use-keyed-write.ts";
 import { phoneOf } from "./reply-text.ts";
 import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
@@ -76,6 +77,7 @@ function OpenForm({ id, left }: { readonly id: number; readonly left: string }) 
         hint={`${left}. After that, WhatsApp takes templates only. An answer costs 1 message credit.`}
         error={formState.errors.text?.message}
       />
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button type="submit" kind="primary" busy={formState.isSubmitting}>

@@ -9,6 +9,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { field_types } from "./custom-field-types.ts";
 
 type Props = { readonly workspaceId: number; readonly field?: CustomField };
@@ -99,6 +100,7 @@ function CustomFieldForm(props: Props & { readonly onDone: () => void }) {
         <input {...register("required")} type="checkbox" className="accent-accent size-4" />A new
         lead must have a value
       </label>
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button onClick={props.onDone}>Cancel</Button>

@@ -12,6 +12,7 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { readRole, roleOptions } from "./role-options.ts";
 
 /** Invites a person, and shows the link to pass on. */
@@ -69,6 +70,7 @@ function InviteForm({
         error={errors.role_id?.message}
         {...register("role_id")}
       />
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={formError} />
       <FormActions submit={handleSubmit((values) => invite.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>

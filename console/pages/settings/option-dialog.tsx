@@ -12,6 +12,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 
 type Props = { readonly place: OptionPlace; readonly option?: PicklistOption };
 
@@ -65,6 +66,7 @@ function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => 
           New leads have it unless another is chosen
         </label>
       )}
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>

@@ -10,6 +10,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 
 /** Creates a role, or changes one for all of its users. */
 export function RoleDialog({
@@ -74,6 +75,7 @@ function RoleForm({ role, onDone }: { readonly role: Role | null; readonly onDon
           </label>
         ))}
       </fieldset>
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={formError ?? error} />
       <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
         <Button onClick={onDone}>Cancel</Button>

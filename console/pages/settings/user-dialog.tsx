@@ -13,6 +13,7 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { LostApp } from "./lost-app.tsx";
 import { LostPasskeys } from "./lost-passkeys.tsx";
 import { readRole, roleOptions } from "./role-options.ts";
@@ -89,6 +90,7 @@ function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void
           {...register("role_id")}
         />
       )}
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={formError} />
       <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
         <Button kind="primary" type="submit" busy={save.isPending}>

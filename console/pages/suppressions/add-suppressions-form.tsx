@@ -16,6 +16,7 @@ import { ProgressBar } from "../../ui/progress-bar.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { CsvNumbersFields, useCsvNumbers, type CsvNumbers } from "../campaigns/csv-numbers.tsx";
 import { default_rule, RuleFields, type Rule } from "./rule-fields.tsx";
 
@@ -85,6 +86,7 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
       />
       <RuleFields form={form} />
       {percent !== null && <ProgressBar label="Upload" percent={percent} />}
+      <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />
       <FormActions submit={submit}>
         <Button onClick={onDone}>Cancel</Button>

@@ -14,6 +14,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { TextField } from "../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { empty_template, templateOf, toFormFields } from "./template-form.ts";
 import { category_words } from "./templates-page.tsx";
 
@@ -29,7 +30,7 @@ export function NewTemplatePage() {
     setError(null);
     try {
       const { id } = await submitTemplate(templateOf(given));
-      await navigate({ to: "/chat/templates/$id", params: { id } });
+      await navigate({ to: "/chat/templates/$id", params: { id }, ignoreBlocker: true });
     } catch (caught) {
       const fields = Object.keys(empty_template) as (keyof typeof empty_template)[];
       setError(showFieldErrors(toFormFields(caught as Error, given), fields, setFieldError));
@@ -45,6 +46,7 @@ export function NewTemplatePage() {
         <div className="flex flex-col gap-6">
           <TemplateFields form={form} />
           <MessageFields form={form} />
+          <UnsavedChanges isChanged={formState.isDirty} />
           <FormError error={error} />
           <FormActions submit={submit} align="start">
             <Button type="submit" kind="primary" busy={formState.isSubmitting}>

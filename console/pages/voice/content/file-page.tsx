@@ -16,6 +16,7 @@ import { useMay } from "../../../ui/permission.ts";
 import { FormActions } from "../../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { toasts } from "../../../ui/toasts.tsx";
+import { UnsavedChanges } from "../../../ui/unsaved-changes.tsx";
 import { VoiceStatusBadge } from "../voice-badges.tsx";
 import { FileStatus } from "./file-status.tsx";
 import { kindOfCall } from "./file-words.ts";
@@ -77,7 +78,7 @@ function FileActions({ file }: { readonly file: VoiceFile }) {
           act={async () => {
             await api.DELETE("/api/v1/voice/files/{id}", { params: { path: { id } } });
             await queryClient.invalidateQueries({ queryKey: ["voice-files"] });
-            await navigate({ to: "/voice/files" });
+            await navigate({ to: "/voice/files", ignoreBlocker: true });
           }}
         />
       )}
@@ -161,6 +162,7 @@ function Settings({ file }: { readonly file: VoiceFile }) {
         <p className="text-muted text-xs">
           Campaigns use them as they are at launch; changes apply to later ones.
         </p>
+        <UnsavedChanges isChanged={formState.isDirty} />
         <FormError error={formError} />
         <FormActions submit={handleSubmit((values) => save.mutateAsync(values))} align="start">
           <Button kind="primary" type="submit" busy={save.isPending}>

@@ -14,6 +14,7 @@ import { ProgressBar } from "../../../ui/progress-bar.tsx";
 import { FormActions } from "../../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
 import { TextField } from "../../../ui/text-field.tsx";
+import { UnsavedChanges } from "../../../ui/unsaved-changes.tsx";
 import { AudioSourceFields, type AudioSource } from "./audio-source.tsx";
 import {
   CallFields,
@@ -42,7 +43,7 @@ function useNewFile() {
     },
     onSuccess: async ({ id }) => {
       await queryClient.invalidateQueries({ queryKey: ["voice-files"] });
-      await navigate({ to: "/voice/files/$id", params: { id } });
+      await navigate({ to: "/voice/files/$id", params: { id }, ignoreBlocker: true });
     },
     onError: (error) => {
       const errors = error instanceof ApiProblem ? error.errors : [];
@@ -63,7 +64,7 @@ function useNewFile() {
 export function NewFilePage() {
   const { form, create, source, sourceError, choose, sent, formError } = useNewFile();
   const { register, handleSubmit, watch } = form;
-  const { errors } = form.formState;
+  const { errors, isDirty } = form.formState;
   const fields = { register, errors };
   return (
     <Page title="New content" text="One of audio, a script, a menu or an AI agent is enough.">
@@ -88,6 +89,7 @@ export function NewFilePage() {
         <Panel title="Menu, AI agent and keys">
           <CallFields {...fields} />
         </Panel>
+        <UnsavedChanges isChanged={isDirty || hasAudio(source)} />
         <FormError error={formError} />
         {create.isPending && "file" in source && (
           <ProgressBar label="Upload of the audio" percent={sent} />
@@ -104,6 +106,9 @@ export function NewFilePage() {
     </Page>
   );
 }
+
+const hasAudio = (source: AudioSource) =>
+  "file" in source ? source.file !== null : source.kind === "text" && source.text !== "";
 
 /** What was not given is left out. */
 function createFile(
