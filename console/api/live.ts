@@ -23,7 +23,8 @@ type Message =
   | { readonly kind: "opened"; readonly resumed: boolean };
 type StreamedEvent = { readonly type: string; readonly data: string; readonly id: string };
 
-const retry_ms = 3_000;
+/** After a refusal. Meanwhile what is shown is read again, so this is also the pace of a page without a stream. */
+const retry_ms = 5_000;
 const refresh_ms = 500;
 const name_of_lock = "trunkline-live";
 const listeners = new Map<string, Set<Listener>>();
@@ -38,6 +39,7 @@ let last_id: string | null = null;
 let isBehind = false;
 let retrying: ReturnType<typeof setTimeout> | undefined;
 
+const refreshAll = refresherOf([]);
 // oxlint-disable-next-line require-post-message-target-origin -- A channel is of one origin; windows have targets.
 const broadcast = (message: Message) => channel.postMessage(message);
 
@@ -59,29 +61,32 @@ export function useEvents(types: readonly EventType[], listener: Listener): void
   }, [key, listener]);
 }
 
-/** Reads the queries that begin with `key` again after events of the types, at most twice a second. */
+/** Reads the queries that begin with `key` again after events of the types. */
 export function useRefresh(types: readonly EventType[], key: readonly unknown[]): void {
   const name = JSON.stringify(key);
-  const refresh = useMemo(() => {
-    let isDue = false;
-    let isRunning = false;
-    const run = async () => {
-      isRunning = true;
-      while (isDue) {
-        await new Promise((resolve) => {
-          setTimeout(resolve, refresh_ms);
-        });
-        isDue = false;
-        await readAgain(JSON.parse(name) as unknown[]);
-      }
-      isRunning = false;
-    };
-    return () => {
-      isDue = true;
-      if (!isRunning) void run();
-    };
-  }, [name]);
+  const refresh = useMemo(() => refresherOf(JSON.parse(name) as unknown[]), [name]);
   useEvents(types, refresh);
+}
+
+/** Returns what reads the queries that begin with a key again, at most twice a second. */
+function refresherOf(key: readonly unknown[]): () => void {
+  let isDue = false;
+  let isRunning = false;
+  const run = async () => {
+    isRunning = true;
+    while (isDue) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, refresh_ms);
+      });
+      isDue = false;
+      await readAgain(key);
+    }
+    isRunning = false;
+  };
+  return () => {
+    isDue = true;
+    if (!isRunning) void run();
+  };
 }
 
 /** Running requests end first: if each event cancelled them, none would end while events are steady. */
@@ -95,7 +100,7 @@ channel.addEventListener("message", ({ data: message }: MessageEvent<Message>) =
   if (message.kind === "event") dispatch(message.event);
   else if (message.kind === "hello") broadcast({ kind: "wants", types: [...wanted] });
   else if (message.kind === "wants") listenTo(message.types);
-  else if (!message.resumed) void queryClient.invalidateQueries();
+  else if (!message.resumed) refreshAll();
 });
 broadcast({ kind: "hello" });
 
@@ -156,8 +161,7 @@ function connect(): void {
   source.addEventListener("open", () => {
     if (!isBehind) return;
     isBehind = false;
-    broadcast({ kind: "opened", resumed: false });
-    void queryClient.invalidateQueries();
+    catchUp();
   });
   for (const type of wanted) source.addEventListener(type, receive);
   source.addEventListener("error", () => {
@@ -173,7 +177,16 @@ function connect(): void {
 async function reconnect(signal: AbortSignal): Promise<void> {
   const error = await api.GET("/api/v1/me").catch((caught: unknown) => caught);
   const hasEnded = error instanceof ApiProblem && error.status === 401;
-  if (!hasEnded && !signal.aborted) connect();
+  if (hasEnded || signal.aborted) return;
+  // An account with too many streams is refused for as long as it has them.
+  catchUp();
+  connect();
+}
+
+/** Reads again what all tabs show, because events may be missing. */
+function catchUp(): void {
+  broadcast({ kind: "opened", resumed: false });
+  refreshAll();
 }
 
 function disconnect(): void {

@@ -34,6 +34,22 @@ test("what happens while the stream is refused appears once it is open", async (
   await expect(page.getByRole("row", { name: /Alice Coachman/ })).toBeVisible();
 });
 
+test("while the stream is refused for good, the dialer still sees the end of a call", async ({
+  openPage,
+  page,
+}) => {
+  await page.route("**/api/v1/events*", (route) =>
+    route.fulfill({ status: 429, headers: { "retry-after": "5" } }),
+  );
+  await openPage("/calls/new?to=9876500033");
+  const call = page.getByRole("button", { name: "Call", exact: true });
+  await page.getByLabel("Your extension or phone number").fill("101");
+  await call.click();
+  await expect(page.getByText("You can place the next call")).toBeVisible();
+  await expect(call).toBeVisible();
+  await expect(page.getByText("Completed", { exact: true })).toBeVisible();
+});
+
 test("a campaign that another program creates appears in the list while one looks at it", async ({
   openPage,
   page,
