@@ -163,6 +163,10 @@ function connect(): void {
     isBehind = false;
     catchUp();
   });
+  source.addEventListener("resync", ({ lastEventId }: MessageEvent<string>) => {
+    last_id = lastEventId;
+    catchUp();
+  });
   for (const type of wanted) source.addEventListener(type, receive);
   source.addEventListener("error", () => {
     // The browser reconnects by itself unless the answer was not a stream, as while the server starts.

@@ -50,6 +50,36 @@ test("while the stream is refused for good, the dialer still sees the end of a c
   await expect(page.getByText("Completed", { exact: true })).toBeVisible();
 });
 
+test("when the service skips events, all tabs read what they show again", async ({
+  context,
+  openPage,
+  page,
+  service,
+}) => {
+  const skipped = Promise.withResolvers<void>();
+  let streams = 0;
+  await context.route("**/api/v1/events*", async (route) => {
+    // The stream that follows has no events.
+    if (streams++ > 0) return;
+    await skipped.promise;
+    const data = JSON.stringify({ reason: "behind", from: 12_000, to: 25_000 });
+    await route.fulfill({
+      contentType: "text/event-stream",
+      body: `retry: 3000\nid: 12000\n\nid: 25000\nevent: resync\ndata: ${data}\n\n`,
+    });
+  });
+  await openPage("/leads?q=Didrikson");
+  await expect(page.getByText("No lead matches these filters")).toBeVisible();
+  const other = await context.newPage();
+  await other.goto(`${service.url}/leads?q=Didrikson`);
+  await expect(other.getByText("No lead matches these filters")).toBeVisible();
+  await expect.poll(() => streams).toBeGreaterThan(0);
+  await createLead(service, { phone: "9876500034", name: "Babe Didrikson" });
+  skipped.resolve();
+  await expect(page.getByRole("row", { name: /Babe Didrikson/ })).toBeVisible();
+  await expect(other.getByRole("row", { name: /Babe Didrikson/ })).toBeVisible();
+});
+
 test("a campaign that another program creates appears in the list while one looks at it", async ({
   openPage,
   page,
