@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from "react";
 import type { webhooks } from "./api-types.ts";
 import { api } from "./client.ts";
+import { isAbout, type Subject } from "./event-subject.ts";
 import { ApiProblem } from "./problem.ts";
 import { queryClient } from "./query-client.ts";
 
@@ -61,14 +62,26 @@ export function useEvents(types: readonly EventType[], listener: Listener): void
   }, [key, listener]);
 }
 
-/** Reads the queries that begin with `key` again after events of the types. */
-export function useRefresh(types: readonly EventType[], key: readonly unknown[]): void {
-  const name = JSON.stringify(key);
-  const refresh = useMemo(() => refresherOf(JSON.parse(name) as unknown[]), [name]);
-  useEvents(types, refresh);
+/** Reads the queries that begin with `key` again after events of the types that are about the subject, if one is given. */
+export function useRefresh(
+  types: readonly EventType[],
+  key: readonly unknown[],
+  subject: Subject = {},
+): void {
+  const name = JSON.stringify([key, subject]);
+  const listener = useMemo(() => {
+    const [queryKey, about] = JSON.parse(name) as [unknown[], Subject];
+    const refresh = refresherOf(queryKey);
+    return (data: LiveEvent["data"]) => {
+      if (isAbout(data, about)) refresh();
+      // Another page may have an answer under the key that the event is about.
+      else void queryClient.invalidateQueries({ queryKey, refetchType: "none" });
+    };
+  }, [name]);
+  useEvents(types, listener);
 }
 
-/** Returns what reads the queries that begin with a key again, at most twice a second. */
+/** Returns what reads the queries that begin with a key again, at most twice a second, while the tab is in view. */
 function refresherOf(key: readonly unknown[]): () => void {
   let isDue = false;
   let isRunning = false;
@@ -78,6 +91,7 @@ function refresherOf(key: readonly unknown[]): () => void {
       await new Promise((resolve) => {
         setTimeout(resolve, refresh_ms);
       });
+      await untilShown();
       isDue = false;
       await readAgain(key);
     }
@@ -87,6 +101,13 @@ function refresherOf(key: readonly unknown[]): () => void {
     isDue = true;
     if (!isRunning) void run();
   };
+}
+
+async function untilShown(): Promise<void> {
+  while (document.hidden)
+    await new Promise((resolve) => {
+      document.addEventListener("visibilitychange", resolve, { once: true });
+    });
 }
 
 /** Running requests end first: if each event cancelled them, none would end while events are steady. */

@@ -91,6 +91,51 @@ test("a campaign that another program creates appears in the list while one look
   await expect(page.getByRole("link", { name: "From elsewhere" })).toBeVisible();
 });
 
+test("a lead's page reads it again for its own events only, and out of view not before it is shown again", async ({
+  context,
+  openPage,
+  page,
+  service,
+}) => {
+  const shown = await createLead(service, { phone: "9876500035", name: "Fanny Shown" });
+  const changed = await createLead(service, { phone: "9876500036", name: "Fanny Changed" });
+  const rename = (id: number, name: string) =>
+    fetch(`${service.url}/api/v1/crm/workspaces/1/leads/${id}`, {
+      method: "PATCH",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ name }),
+    });
+  const setHidden = (isHidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden);
+  await openPage(`/leads/${shown}`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Fanny Shown");
+  const list = await context.newPage();
+  await list.goto(`${service.url}/leads?q=Fanny`);
+  await expect(list.getByRole("row", { name: /Fanny Shown/ })).toBeVisible();
+  let reads = 0;
+  page.on("request", (request) => {
+    if (new URL(request.url()).pathname.endsWith(`/leads/${shown}`)) reads++;
+  });
+  for (let time = 1; time <= 20; time++) await rename(changed, `Fanny Changed ${time}`);
+  await expect(list.getByRole("row", { name: /Fanny Changed 20/ })).toBeVisible();
+  await rename(shown, "Fanny Renamed");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Fanny Renamed");
+  expect(reads).toBe(1);
+  await setHidden(true);
+  await rename(shown, "Fanny Hidden");
+  await expect(list.getByRole("row", { name: /Fanny Hidden/ })).toBeVisible();
+  expect(reads).toBe(1);
+  await setHidden(false);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Fanny Hidden");
+  expect(reads).toBe(2);
+});
+
 test("twelve tabs all load and stay live, because one streams for all", async ({
   context,
   openPage,

@@ -22,7 +22,7 @@ const shell = getRouteApi("/shell");
 export function CallPage() {
   const { id } = route.useParams();
   const { data: call, error } = useQuery(callQuery(id));
-  useRefresh(call_events, ["calls", id]);
+  useRefresh(call_events, ["calls", id], { call_id: id });
   return (
     <Page
       title={

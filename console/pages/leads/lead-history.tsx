@@ -45,7 +45,7 @@ export function LeadHistory({
 }) {
   const timeline = useInfiniteQuery(leadTimelineQuery(place));
   const person = useInfiniteQuery(personTimelineQuery(phone, contacts));
-  useRefresh(contact_events, ["person", phone]);
+  useRefresh(contact_events, ["person", phone], { phone });
   const names = useLeadNames([place.workspaceId])(place.workspaceId);
   const may_change = useMay("crm.write");
   const merged = mergePages<LeadEntry, PersonEntry>(timeline, person, ({ at }) => at);

@@ -33,7 +33,7 @@ export function LeadPage() {
 
 function LeadAt({ place }: { readonly place: LeadPlace }) {
   const { data: lead, error } = useQuery(leadQuery(place));
-  useRefresh(["lead.updated"], ["lead", place]);
+  useRefresh(["lead.updated"], ["lead", place], { id: place.leadId });
   const { country_code } = shell.useRouteContext().me.account;
   if (error instanceof ApiProblem && [404, 422].includes(error.status))
     return (

@@ -39,7 +39,7 @@ export function PersonPage() {
 function Person({ phone }: { readonly phone: string }) {
   const [erasure, setErasure] = useState<number | null>(null);
   const { data: person } = useQuery(personQuery(phone));
-  useRefresh(changes, ["person", phone]);
+  useRefresh(changes, ["person", phone], { phone });
   const may_erase = useMay("people.erase");
   const may_suppress = useMay("suppressions.manage");
   const may_see = useMay("suppressions.read") || may_suppress;

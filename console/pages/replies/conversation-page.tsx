@@ -1,6 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-
 import { useRefresh } from "../../api/live.ts";
 import { mergePages } from "../../api/merge-pages.ts";
 import { personQuery, personTimelineQuery, type PersonEntry } from "../../api/people.ts";
@@ -31,8 +30,9 @@ export function ConversationPage() {
     enabled: has_phone,
   });
   const { data: person } = useQuery({ ...personQuery(phone), enabled: has_phone });
-  useRefresh(["chat.reply.received", ...answer_events], ["replies"]);
-  useRefresh(["chat.reply.received"], ["person", phone]);
+  const subject = has_phone ? { phone } : {};
+  useRefresh(["chat.reply.received", ...answer_events], ["replies"], subject);
+  useRefresh(["chat.reply.received"], ["person", phone], subject);
   const { entries, loadMore } = mergePages<Reply, PersonEntry>(replies, messages, (entry) =>
     isReply(entry) ? entry.received_at : entry.at,
   );
