@@ -354,7 +354,7 @@ test("the daily sync stores the quality rating of each number and whether it may
   assert.deepEqual(await states(), [["RED", false]]);
 });
 
-test("templates sync on creation of a number and then daily until the last number is deleted", async () => {
+test("templates sync on creation of a number and then daily, every ten minutes while campaigns wait for a review, until the last number is deleted", async () => {
   api.clock.set("2026-05-01T00:00:00Z");
   const business_account_id = unique("ba");
   const created = await api.send("POST", "/api/v1/chat/numbers", {
@@ -384,9 +384,18 @@ test("templates sync on creation of a number and then daily until the last numbe
   api.clock.set("2026-05-02T01:01:00Z");
   await work();
   assert.equal((await stored()).length, 2);
+  for (const [status, at, again_at] of [
+    ["PENDING", "2026-05-03T01:01:00Z", "2026-05-03T01:11:00.000Z"],
+    ["APPROVED", "2026-05-03T01:11:00Z", "2026-05-04T01:11:00.000Z"],
+  ] as const) {
+    provider.templates = provider.templates.map((template) => ({ ...template, status }));
+    api.clock.set(at);
+    await work();
+    assert.equal(await runAt(business_account_id), again_at);
+  }
   const path = `/api/v1/chat/numbers/${created.body.id}`;
   assert.equal((await api.send("DELETE", path, { token: account.token })).status, 204);
-  api.clock.set("2026-05-04T00:00:00Z");
+  api.clock.set("2026-05-05T02:00:00Z");
   await work();
   assert.equal(await runAt(business_account_id), undefined);
 });
