@@ -9,6 +9,7 @@ import {
   makeChatTemplate,
   makeSuppression,
 } from "../../test/support/chat-factory.ts";
+import { cloneDatabase, emptyDatabase } from "../../test/support/database.ts";
 import { test_secret_key } from "../../test/support/secrets.ts";
 import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { addJob } from "../engine/add-job.ts";
@@ -19,6 +20,8 @@ import {
   recordWorker,
 } from "../engine/database-identity.ts";
 import { acquireLease } from "../engine/leases.ts";
+import { openDatabase, type Database } from "../lib/database/database.ts";
+import { openLog } from "../lib/log.ts";
 import { runCommandLine } from "./run-command-line.ts";
 
 let api: TestApi;
@@ -41,7 +44,7 @@ const query = async (text: string, values: unknown[] = []) =>
 const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 
 /** Makes the database one that a worker last saw at this time, and that was restored or failed over since. */
-async function restoreDatabase(changed: "system_identifier" | "timeline", seen_at: Date) {
+async function restoreDatabase(changed: "system_identifier" | "timeline" | "oids", seen_at: Date) {
   await recognizeDatabase(api.app.db, new Date());
   await query(`update database_identity set ${changed} = 'another', seen_at = $1`, [seen_at]);
   return recognizeDatabase(api.app.db, new Date());
@@ -54,7 +57,7 @@ test("a restored database is recognized once: its IDs advance, and its workers w
   const eventHead = async () =>
     Number((await query("select seq from event_heads where account_id = $1", [account_id]))[0].seq);
   await query("insert into event_heads (account_id, seq) values ($1, 1200)", [account_id]);
-  for (const changed of ["system_identifier", "timeline"] as const) {
+  for (const changed of ["system_identifier", "timeline", "oids"] as const) {
     const seen_at = secondsAgo(60);
     const [before_id, before_head] = [await nextLeadId(), await eventHead()];
     assert.equal(await restoreDatabase(changed, seen_at), true);
@@ -71,23 +74,78 @@ test("a restored database is recognized once: its IDs advance, and its workers w
   }
 });
 
+test("a dump that is restored on the same server is recognized, also into the same database", async () => {
+  const original = await cloneDatabase();
+  const restored = await emptyDatabase();
+  const recognize = (url: string, text?: string) =>
+    withDatabase(url, async (db) => {
+      if (text) await db.pool.query(text);
+      return recognizeDatabase(db, new Date());
+    });
+  try {
+    assert.equal(await recognize(original.url), false);
+    assert.equal(await recognize(original.url), false);
+    await copyDatabase(original.url, restored.url);
+    assert.equal(await recognize(restored.url), true, "into a new database");
+    // As pg_restore --clean does.
+    const recreate = `
+      create table copied (like database_identity including all);
+      insert into copied select * from database_identity;
+      drop table database_identity;
+      alter table copied rename to database_identity`;
+    assert.equal(await recognize(original.url, recreate), true, "into the same database");
+    const forget = "update database_identity set oids = null, changed_at = null";
+    assert.equal(await recognize(restored.url, forget), false, "of an earlier version");
+    const { rows } = await withDatabase(restored.url, (db) =>
+      db.pool.query("select oids from database_identity"),
+    );
+    assert.match(rows[0].oids, /^\d+ \d+$/);
+  } finally {
+    await Promise.all([original.drop(), restored.drop()]);
+  }
+});
+
+async function withDatabase<Answer>(url: string, work: (db: Database) => Promise<Answer>) {
+  const db = openDatabase(url, openLog("silent", { readable: false }));
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+/** Makes the second database a copy of the first, with the same OIDs of its tables. */
+async function copyDatabase(from: string, to: string): Promise<void> {
+  const [source, target] = [from, to].map((url) => new URL(url).pathname.slice(1));
+  await query(`drop database ${target}`);
+  await query(`create database ${target} template ${source}`);
+}
+
 test("a process works on with one database, and refuses the connection of another", async () => {
-  const client = (timeline: string) => ({
-    query: async () => ({ rows: [{ system_identifier: "1", timeline }] }),
+  const client = (timeline: string, oids: string) => ({
+    query: async () => ({ rows: [{ system_identifier: "1", timeline, oids }] }),
   });
   let changes = 0;
   const check = openIdentityCheck(() => changes++);
-  for (const timeline of ["1", "1"]) await check(client(timeline) as never);
+  for (const timeline of ["1", "1"]) await check(client(timeline, "5 6") as never);
   assert.equal(changes, 0);
-  await assert.rejects(check(client("2") as never), { code: "08006" });
-  assert.equal(changes, 1);
+  for (const [timeline, oids] of [
+    ["2", "5 6"],
+    ["1", "5 7"],
+  ] as const)
+    await assert.rejects(check(client(timeline, oids) as never), { code: "08006" });
+  assert.equal(changes, 2);
   // A provider that does not reveal it is served all the same.
   const refused = {
-    query: () => Promise.reject(Object.assign(new Error("no"), { code: "0A000" })),
+    query: async (text: string) => {
+      if (text.includes("pg_control_system"))
+        throw Object.assign(new Error("no"), { code: "0A000" });
+      return api.app.db.pool.query(text);
+    },
   };
   const another = openIdentityCheck(() => changes++);
   for (let i = 0; i < 2; i++) await another(refused as never);
-  assert.equal(changes, 1);
+  assert.equal(changes, 2);
 });
 
 test("restored holds what may have been sent: campaigns pause, queued calls end, the first of the queue are in doubt", async () => {
@@ -132,7 +190,7 @@ test("restored holds what may have been sent: campaigns pause, queued calls end,
     notifications_dropped: 1,
   });
   const states = await query(
-    `select campaign_id::int as id, state, count(*)::int, min(dispatches), max(r.id) - min(r.id) + 1 as span
+    `select campaign_id as id, state, count(*)::int, min(dispatches), max(r.id) - min(r.id) + 1 as span
      from chat_recipients r where account_id = $1 group by 1, 2 order by 1, 2`,
     [account_id],
   );
@@ -150,8 +208,8 @@ test("restored holds what may have been sent: campaigns pause, queued calls end,
   // The first of the queue, under the ID that their message had.
   assert.deepEqual([dispatching.span, dispatching.min], [doubted, 1]);
   const holds = await query(
-    `select subject_id::int as id, reason, detail from chat_holds where account_id = $1
-     union all select campaign_id::int, reason, detail from voice_holds where account_id = $1`,
+    `select subject_id as id, reason, detail from chat_holds where account_id = $1
+     union all select campaign_id, reason, detail from voice_holds where account_id = $1`,
     [account_id],
   );
   assert.deepEqual(
@@ -160,7 +218,7 @@ test("restored holds what may have been sent: campaigns pause, queued calls end,
   );
   for (const { detail } of holds) assert.match(detail, /^The database was restored/);
   const calls = await query(
-    "select id::int, stage, ended_reason from calls where account_id = $1 order by id",
+    "select id, stage, ended_reason from calls where account_id = $1 order by id",
     [account_id],
   );
   assert.deepEqual(calls, [

@@ -5,26 +5,39 @@ import { sql } from "kysely";
 import { statement, type Database, type Tx } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
 
-/** What changes when a database is restored from a dump (system_identifier), to a moment, or failed over (timeline). */
-export type DatabaseIdentity = { readonly system_identifier: string; readonly timeline: string };
+/**
+ * What changes when a database is restored from a dump, on another server (system_identifier) or on the same (oids), and
+ * when it is restored to a moment or failed over (timeline).
+ */
+type DatabaseIdentity = {
+  readonly system_identifier: string;
+  readonly timeline: string;
+  readonly oids: string;
+};
+
+// A copy by `create database … template` keeps the OIDs of its tables, and `pg_restore --clean` that of the database.
+const oids = `
+  (select oid from pg_database where datname = current_database())::text || ' '
+  || coalesce(to_regclass('database_identity')::oid::text, '') as oids`;
 
 // The control file has the timeline only after the first checkpoint of a promoted server.
 const identity_query = `
-  select system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline
+  select system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline, ${oids}
   from pg_control_system()`;
 
-/** Of a database that does not reveal it: only the operator knows of a restore or failover. */
-const unknown_identity: DatabaseIdentity = { system_identifier: "unknown", timeline: "unknown" };
+/** Of a server that does not reveal itself: only the operator knows of a failover, or of a restore to a moment. */
+const unrevealed_query = `select 'unknown' as system_identifier, 'unknown' as timeline, ${oids}`;
 
 /** Insufficient privilege, and not supported: some providers of PostgreSQL restrict these functions. */
 const unrevealed: ReadonlySet<unknown> = new Set(["42501", "0A000"]);
 
 /** Returns the identity of the database; not within a transaction, which an error would end. */
 async function readIdentity(client: Pick<pg.ClientBase, "query">): Promise<DatabaseIdentity> {
+  const read = async (query: string) => (await client.query<DatabaseIdentity>(query)).rows[0]!;
   try {
-    return (await client.query<DatabaseIdentity>(identity_query)).rows[0]!;
+    return await read(identity_query);
   } catch (error) {
-    if (unrevealed.has((error as { code?: unknown }).code)) return unknown_identity;
+    if (unrevealed.has((error as { code?: unknown }).code)) return read(unrevealed_query);
     throw error;
   }
 }
@@ -36,8 +49,8 @@ async function readIdentity(client: Pick<pg.ClientBase, "query">): Promise<Datab
 export function openIdentityCheck(onChanged: () => void): (client: pg.ClientBase) => Promise<void> {
   let known: string | null = null;
   return async (client) => {
-    const { system_identifier, timeline } = await readIdentity(client);
-    const found = `${system_identifier} ${timeline}`;
+    const identity = await readIdentity(client);
+    const found = `${identity.system_identifier} ${identity.timeline} ${identity.oids}`;
     known ??= found;
     if (found === known) return;
     onChanged();
@@ -49,12 +62,16 @@ export function openIdentityCheck(onChanged: () => void): (client: pg.ClientBase
 export type KnownDatabase = { readonly seen_at: Date; readonly changed_at: Date | null };
 
 const addIdentity = statement(`
-  insert into database_identity (system_identifier, timeline, seen_at) values ($1, $2, $3)
+  insert into database_identity (system_identifier, timeline, oids, seen_at) values ($1, $2, $3, $4)
   on conflict do nothing`);
 
+// Of a row that an earlier version wrote.
+const addOids = statement("update database_identity set oids = $1 where oids is null");
+
 const recordIdentity = statement<{ is_first: boolean }>(`
-  update database_identity set system_identifier = $1, timeline = $2, changed_at = coalesce(changed_at, $3)
-  where system_identifier <> $1 or timeline <> $2
+  update database_identity
+  set system_identifier = $1, timeline = $2, oids = $3, changed_at = coalesce(changed_at, $4)
+  where system_identifier <> $1 or timeline <> $2 or oids <> $3
   returning true as is_first`);
 
 /**
@@ -62,11 +79,13 @@ const recordIdentity = statement<{ is_first: boolean }>(`
  * its IDs, so that none is given again, and records that an operator has to decide. Returns whether one has to.
  */
 export async function recognizeDatabase(db: Database, now: Date): Promise<boolean> {
-  const { system_identifier, timeline } = await readIdentity(db.pool);
-  await addIdentity(db.pool, [system_identifier, timeline, now]);
+  const found = await readIdentity(db.pool);
+  const identity = [found.system_identifier, found.timeline, found.oids];
+  await addIdentity(db.pool, [...identity, now]);
+  await addOids(db.pool, [found.oids]);
   await db.query.transaction().execute(async (tx) => {
     // The update locks the row, so that no process continues before the IDs are advanced.
-    const changed = await recordIdentity(tx, [system_identifier, timeline, now]);
+    const changed = await recordIdentity(tx, [...identity, now]);
     if (changed.length > 0) await advanceIds(tx);
   });
   const known = await readKnownDatabase(db);

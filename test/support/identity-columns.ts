@@ -112,7 +112,7 @@ const impersonal: Columns = {
   credit_reservations: "kind subject",
   credit_transfers: "from_ledger_account kind to_ledger_account type",
   custom_fields: "key label options type",
-  database_identity: "system_identifier timeline",
+  database_identity: "oids system_identifier timeline",
   erasure_records: "kind",
   erasures: "counts phone_shown progress state",
   events: "type",

@@ -671,6 +671,7 @@ export interface CustomFields {
 export interface DatabaseIdentity {
   changed_at: Date | null;
   is_only: Generated<boolean>;
+  oids: string | null;
   seen_at: Date;
   system_identifier: string;
   timeline: string;
