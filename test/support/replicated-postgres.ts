@@ -24,6 +24,13 @@ export type ReplicatedPostgres = {
   makeSynchronous(): Promise<void>;
   /** Promotes the replica, and stops the primary. */
   failOver(): Promise<void>;
+  /**
+   * Promotes the replica without what `write` commits, as a restore to a moment does, and makes the primary a replica
+   * that is left on the lost timeline. Returns the new URLs.
+   */
+  loseTimeline(
+    write: () => Promise<void>,
+  ): Promise<Pick<ReplicatedPostgres, "primary_url" | "replica_url">>;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
@@ -55,6 +62,16 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     async failOver() {
       await runOn(replica.url, "select pg_promote()");
       await primary.stop();
+    },
+    async loseTimeline(write) {
+      await replica.stop();
+      await write();
+      await primary.stop();
+      replica = await start(dirs[1]);
+      await runOn(replica.url, "select pg_promote()");
+      writeFileSync(join(placeIn(dirs[0]).cluster_dir, "standby.signal"), "");
+      primary = await start(dirs[0]);
+      return { primary_url: replica.url, replica_url: primary.url };
     },
     async [Symbol.asyncDispose]() {
       await replica.stop();

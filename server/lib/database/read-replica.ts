@@ -52,6 +52,11 @@ export function openReadReplica(
     if (replayed!.position === null) throw new Error("the server is not a replica");
     if (replayed!.origin !== written!.origin)
       throw new Error("the server is a replica of another database");
+    // One that was left on the lost timeline may be at a higher position than the primary.
+    if (replayed!.timeline !== written!.timeline)
+      throw new Error(
+        "the server does not have the primary's restore or failover; rebuild the replica if it does not follow",
+      );
     const seen = ahead.findLastIndex(({ position }) => position <= replayed!.position!);
     if (seen < 0) return;
     complete_until_ms = ahead[seen]!.at_ms;
@@ -96,9 +101,15 @@ function reasonOf(error: unknown): string {
   return message || code || String(error);
 }
 
-type Position<Value> = { readonly position: Value; readonly origin: string };
-const origin =
-  "(select system_identifier from pg_control_system()) || current_database() as origin";
+type Position<Value> = {
+  readonly position: Value;
+  readonly origin: string;
+  /** The one that the service has recognized; null before that. */
+  readonly timeline: string | null;
+};
+const origin = `
+  (select system_identifier from pg_control_system()) || current_database() as origin,
+  (select timeline from database_identity) as timeline`;
 
 // A commit is answered once its WAL is written.
 const readWritten = statement<Position<number>>(
