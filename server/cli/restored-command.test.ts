@@ -273,6 +273,39 @@ test("restored also holds recipients who were queued again and those behind supp
   );
 });
 
+test("restored holds nothing that was created after the restore, when no worker ran", async () => {
+  const other = await makeAccount(api.app);
+  await makeCredits(api.app, other, { chat: 100, call: 10 });
+  const number = await makeChatNumber(api.app, other);
+  const template_id = await makeChatTemplate(api.app, other, number);
+  await restoreDatabase("timeline", secondsAgo(120));
+  await query("update database_identity set changed_at = $1", [secondsAgo(60)]);
+  const people = [{ phone: "919750000001" }];
+  const chat = await makeChatCampaign(api.app, other, number, template_id, people);
+  const voice = await makeVoiceCampaign(api.app, other);
+  const call = await makeCall(api.app, other, {
+    call: { queued_at: secondsAgo(20), due_at: secondsAgo(20) },
+  });
+  const { code, stderr } = await run();
+  assert.equal(code, 0, stderr);
+  const states = await query(
+    `select id, state from chat_recipients where account_id = $1
+     union all select id, stage from calls where account_id = $1`,
+    [other.account_id],
+  );
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ["queued", "queued"],
+    `${chat} ${call.id}`,
+  );
+  const holds = await query(
+    `select subject_id from chat_holds where account_id = $1
+     union all select campaign_id from voice_holds where account_id = $1`,
+    [other.account_id],
+  );
+  assert.deepEqual(holds, [], `${voice.id}`);
+});
+
 test("restored holds from --since what a replaced node may have lost, though the database itself was not restored", async () => {
   const other = await makeAccount(api.app);
   await makeCredits(api.app, other, { chat: 1_000 });

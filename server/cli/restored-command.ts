@@ -45,6 +45,8 @@ type Held = {
 };
 
 const worker_seen_ms = 10_000;
+/** The clocks of several machines may differ by as much. */
+const clocks_apart_ms = 5_000;
 
 async function restored(session: Session, words: Words): Promise<Outcome> {
   const now = session.now();
@@ -75,7 +77,8 @@ async function restored(session: Session, words: Words): Promise<Outcome> {
     await sql`set local statement_timeout = '10min'`.execute(tx);
     // Of a copy of the disk, which is not recognized, the IDs are not advanced yet.
     if (changed_at === null) await advanceIds(tx);
-    const all = await holdEverything(tx, session, { since, until }, now);
+    const created_until = changed_at && new Date(changed_at.getTime() + clocks_apart_ms);
+    const all = await holdEverything(tx, session, { since, until, created_until }, now);
     await confirm(tx, now);
     return all;
   });
@@ -114,6 +117,7 @@ function workerRuns(): Error {
 }
 
 async function holdEverything(tx: Tx, session: Session, lost: LostTime, now: Date): Promise<Held> {
+  const { since, until } = lost;
   const total: Held = {
     chat_campaigns: 0,
     recipients_in_doubt: 0,
@@ -131,7 +135,7 @@ async function holdEverything(tx: Tx, session: Session, lost: LostTime, now: Dat
     const held = await holdOfAccount(tx, actor, lost, now);
     if (Object.values(held).every((count) => count === 0)) continue;
     for (const name of Object.keys(total) as (keyof Held)[]) total[name] += held[name];
-    const detail = { ...lost, ...held };
+    const detail = { since, until, ...held };
     await recordAudit(tx, actor, {
       at: now,
       action: "database.restored",
@@ -145,12 +149,12 @@ async function holdEverything(tx: Tx, session: Session, lost: LostTime, now: Dat
 async function holdOfAccount(tx: Tx, actor: Actor, lost: LostTime, now: Date): Promise<Held> {
   const { account_id } = actor;
   const chat = await pauseRestoredCampaigns(tx, actor, lost, now);
-  const voice = await findVoiceCampaigns(tx, [account_id]);
+  const voice = await findVoiceCampaigns(tx, [account_id, lost.created_until]);
   const detail =
     `The database was restored and knows nothing of ${lost.since.toISOString()} to ${lost.until.toISOString()}: ` +
     "people who were called in that time would be called again";
   for (const { id } of voice) await pauseVoiceCampaign(tx, actor, id, now, detail);
-  const calls = await requeueClaimedCalls(tx, [account_id, lost.until]);
+  const calls = await requeueClaimedCalls(tx, [account_id, lost.until, lost.created_until]);
   for (const { id } of calls) await cancelIfQueued(tx, { account_id, id }, now, "too_late");
   const notices = await dropNotifications(tx, [account_id]);
   return {
@@ -164,12 +168,15 @@ async function holdOfAccount(tx: Tx, actor: Actor, lost: LostTime, now: Date): P
 
 const findVoiceCampaigns = statement<{ id: number }>(`
   select id from voice_campaigns
-  where account_id = $1 and finished_at is null and state in ('scheduled', 'running') order by id`);
+  where account_id = $1 and finished_at is null and state in ('scheduled', 'running')
+    and ($2::timestamptz is null or created_at <= $2)
+  order by id`);
 
 // Due calls, also those that were claimed and not dialed yet. Later ones cannot have been placed.
 const requeueClaimedCalls = statement<{ id: number }>(`
   update calls set stage = 'queued'
   where account_id = $1 and due_at <= $2 and (stage = 'queued' or stage = 'agent' and initiated_at is null)
+    and ($3::timestamptz is null or queued_at <= $3)
   returning id`);
 
 // They accompany calls that were placed before.

@@ -7,14 +7,19 @@ import { moveRecipients } from "../recipients/move-recipients.ts";
 import { pauseCampaign } from "./pause-campaign.ts";
 
 /** The time of which a restored database knows nothing. */
-export type LostTime = { readonly since: Date; readonly until: Date };
+export type LostTime = {
+  readonly since: Date;
+  readonly until: Date;
+  /** What was created later was created after the restore, and no worker has run since; null: that is not known. */
+  readonly created_until: Date | null;
+};
 
 /** Covers the clocks of several machines, and the portion that each new sender may send at once. */
 const margin_ms = 5_000;
 const batch_rows = 5_000;
 
 /**
- * Pauses every campaign that has not ended until a person resumes it. The recipients whose messages may have been
+ * Pauses every campaign of before the restore that has not ended, until a person resumes it. The recipients whose messages may have been
  * sent in the lost time become `dispatching`, as if the sender had been killed: the next sender marks them as of
  * unknown outcome, which delivery statuses settle, and nothing is sent to them again unless a person asks for it.
  * Returns how many there are of each.
@@ -26,7 +31,7 @@ export async function pauseRestoredCampaigns(
   now: Date,
 ): Promise<{ campaigns: number; recipients_in_doubt: number }> {
   const { account_id } = actor;
-  const campaigns = await findOpenCampaigns(tx, [account_id]);
+  const campaigns = await findOpenCampaigns(tx, [account_id, lost.created_until]);
   let recipients_in_doubt = 0;
   for (const { id, rate_per_second, scheduled_at, category } of campaigns) {
     const since = Math.max(lost.since.getTime(), scheduled_at?.getTime() ?? 0);
@@ -52,6 +57,7 @@ const findOpenCampaigns = statement<{
   join chat_numbers n on n.account_id = $1 and n.id = c.chat_number_id
   left join chat_templates t on t.account_id = $1 and t.id = c.template_id
   where c.account_id = $1 and c.finished_at is null and c.state in ('scheduled', 'running')
+    and ($2::timestamptz is null or c.created_at <= $2)
   order by c.id`);
 
 // Senders take the queue in the order of IDs, and start again at its end: recipients that were queued again wait behind
