@@ -33,9 +33,10 @@ before(async () => {
 });
 after(() => api.close());
 
-const run = (...args: string[]) =>
+const run = (...args: string[]) => runOn(api.database_url, ...args);
+const runOn = (url: string, ...args: string[]) =>
   runCommandLine(["restored", ...args], {
-    DATABASE_URL: api.database_url,
+    DATABASE_URL: url,
     TRUNKLINE_SECRET_KEY: test_secret_key,
     LEASE_SECONDS: "1",
   });
@@ -325,6 +326,28 @@ test("restored holds from --since what a replaced node may have lost, though the
   );
   // One a second in 30 s and the margin of 5 s.
   assert.equal(held.count, 35);
+});
+
+test("restored finishes also when a statement takes longer than others may", async () => {
+  const other = await makeAccount(api.app);
+  await makeVoiceCampaign(api.app, other);
+  await restoreDatabase("timeline", secondsAgo(60));
+  await query(`
+    create function delay() returns trigger language plpgsql as $$
+    begin
+      perform pg_sleep(3);
+      return new;
+    end $$`);
+  await query(`
+    create trigger delays before insert on audit_entries for each row
+    when (new.action = 'database.restored' and new.account_id = ${other.account_id}) execute function delay()`);
+  const url = new URL(api.database_url);
+  // Of the pool's 12 s.
+  url.searchParams.set("query_timeout", "2000");
+  const { code, stderr } = await runOn(url.href);
+  await query("drop function delay cascade");
+  assert.equal(code, 0, stderr);
+  assert.equal(await recordWorker(api.app), true);
 });
 
 test("restored refuses while a worker runs, a time that the database knows, and one in the future", async () => {

@@ -8,6 +8,7 @@ import {
 } from "../chat/campaigns/pause-restored-campaigns.ts";
 import { advanceIds, openConfirmation, readKnownDatabase } from "../engine/database-identity.ts";
 import { sql } from "kysely";
+import { clientTransaction } from "../lib/database/client-transaction.ts";
 import { statement, type Database, type Tx } from "../lib/database/database.ts";
 import { parseTime } from "../lib/parse-time.ts";
 import { pauseCampaign as pauseVoiceCampaign } from "../voice/campaigns/pause-campaign.ts";
@@ -45,6 +46,8 @@ type Held = {
 };
 
 const worker_seen_ms = 10_000;
+/** Finding the recipients in doubt took 8 s in a queue of a million, with the suppressions of 115,000 to check. */
+const statement_seconds = 600;
 /** The clocks of several machines may differ by as much. */
 const clocks_apart_ms = 5_000;
 
@@ -71,10 +74,8 @@ async function restored(session: Session, words: Words): Promise<Outcome> {
   // An idle worker holds no lease, and records every 2 s that it runs.
   if (changed_at === null && now.getTime() - seen_at.getTime() < worker_seen_ms) throw workerRuns();
   await awaitNoLeases(db, session.config().lease_seconds);
-  const held = await db.query.transaction().execute(async (tx) => {
+  const held = await clientTransaction(db, statement_seconds, async (tx) => {
     await refuseLeases(tx);
-    // Finding the recipients in doubt took 8 s in a queue of a million, with the suppressions of 115,000 to check.
-    await sql`set local statement_timeout = '10min'`.execute(tx);
     // Of a copy of the disk, which is not recognized, the IDs are not advanced yet.
     if (changed_at === null) await advanceIds(tx);
     const created_until = changed_at && new Date(changed_at.getTime() + clocks_apart_ms);
