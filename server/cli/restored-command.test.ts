@@ -188,6 +188,7 @@ test("restored holds what may have been sent: campaigns pause, queued calls end,
     recipients_in_doubt: held.recipients_in_doubt,
     voice_campaigns: 1,
     calls_cancelled: 1,
+    live_calls_ended: 0,
     notifications_dropped: 1,
   });
   const states = await query(

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { operatorOf } from "../accounts/roles/grantor.ts";
 import { recordAudit, type Actor } from "../accounts/audit/record-audit.ts";
-import { cancelIfQueued } from "../calls/controls/hang-up-call.ts";
+import { cancelIfQueued, endIfLive } from "../calls/controls/hang-up-call.ts";
 import {
   pauseRestoredCampaigns,
   type LostTime,
@@ -42,6 +42,7 @@ type Held = {
   recipients_in_doubt: number;
   voice_campaigns: number;
   calls_cancelled: number;
+  live_calls_ended: number;
   notifications_dropped: number;
 };
 
@@ -124,6 +125,7 @@ async function holdEverything(tx: Tx, session: Session, lost: LostTime, now: Dat
     recipients_in_doubt: 0,
     voice_campaigns: 0,
     calls_cancelled: 0,
+    live_calls_ended: 0,
     notifications_dropped: 0,
   };
   const accounts = await tx
@@ -157,12 +159,16 @@ async function holdOfAccount(tx: Tx, actor: Actor, lost: LostTime, now: Date): P
   for (const { id } of voice) await pauseVoiceCampaign(tx, actor, id, now, detail);
   const calls = await requeueClaimedCalls(tx, [account_id, lost.until, lost.created_until]);
   for (const { id } of calls) await cancelIfQueued(tx, { account_id, id }, now, "too_late");
+  let live_calls_ended = 0;
+  for (const { id } of await findLiveCalls(tx, [account_id]))
+    if (await endIfLive(tx, { account_id, id }, now)) live_calls_ended += 1;
   const notices = await dropNotifications(tx, [account_id]);
   return {
     chat_campaigns: chat.campaigns,
     recipients_in_doubt: chat.recipients_in_doubt,
     voice_campaigns: voice.length,
     calls_cancelled: calls.length,
+    live_calls_ended,
     notifications_dropped: notices.length,
   };
 }
@@ -180,6 +186,11 @@ const requeueClaimedCalls = statement<{ id: number }>(`
     and ($3::timestamptz is null or queued_at <= $3)
   returning id`);
 
+// The switch has gone on with them, and they ended in the lost time or have gone on without a node leader. Reconciled, one
+// that an agent did not answer then would ring the next agent now.
+const findLiveCalls = statement<{ id: number }>(`
+  select id from calls where account_id = $1 and stage not in ('queued', 'ended') order by id`);
+
 // They accompany calls that were placed before.
 const dropNotifications = statement<{ id: number }>(
   "delete from jobs where account_id = $1 and kind = 'chat.notify_call' returning id",
@@ -190,7 +201,7 @@ function describe(lost: { since: string; until: string }, held: Held): string {
     `The database knows nothing of ${lost.since} to ${lost.until}. The workers start, and hold until a person decides:`,
     `  ${held.chat_campaigns} chat campaigns, paused; their ${held.recipients_in_doubt} recipients who may have had a message in that time are not sent it again`,
     `  ${held.voice_campaigns} voice campaigns, paused`,
-    `  ${held.calls_cancelled} queued calls, ended as too late; ${held.notifications_dropped} chat notifications of calls, dropped`,
+    `  ${held.calls_cancelled} queued calls, ended as too late, and ${held.live_calls_ended} live calls, ended as lost; ${held.notifications_dropped} chat notifications of calls, dropped`,
     'Resume or cancel each campaign. docs/guides/operation.md, "After a restore", says what else was lost.',
   ].join("\n");
 }

@@ -1,8 +1,9 @@
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
+import type { Call } from "../state-machine/call.ts";
 import { commandCall } from "./internal/command-call.ts";
 import { readCall } from "../state-machine/read-call.ts";
-import { cancelQueuedCall, type CancelReason } from "../state-machine/transition.ts";
+import { cancelQueuedCall, loseCall, type CancelReason } from "../state-machine/transition.ts";
 import { writeTransition } from "../state-machine/write-transition.ts";
 import { lockCall, lockOpenCall } from "./internal/lock-call.ts";
 
@@ -38,7 +39,25 @@ export async function cancelIfQueued(
   if (stage === "queued") await cancelCall(tx, { account_id, id, fence, reason }, now);
 }
 
+/** Ends a live call of a restored database, without a leader, which hangs up its legs once it runs. Returns whether it was. */
+export async function endIfLive(
+  tx: Tx,
+  { account_id, id }: { readonly account_id: number; readonly id: number },
+  now: Date,
+): Promise<boolean> {
+  const { stage, fence } = await lockCall(tx, account_id, id);
+  if (stage === "queued" || stage === "ended") return false;
+  const call = await readLocked(tx, account_id, id);
+  const next = loseCall(call, now);
+  return next !== null && writeTransition(tx, fence, call, next, now);
+}
+
 const readState = statement<{ call: unknown }>("select call_state($1, $2) as call");
+
+async function readLocked(tx: Tx, account_id: number, id: number): Promise<Call> {
+  const [row] = await readState(tx, [account_id, id]);
+  return readCall(row!.call);
+}
 
 /** Ends a locked call without a leader. Releasing its credit locks the account's balance, so call it last. */
 async function cancelCall(
@@ -51,7 +70,6 @@ async function cancelCall(
   }: { account_id: number; id: number; fence: number; reason: CancelReason },
   now: Date,
 ): Promise<void> {
-  const [row] = await readState(tx, [account_id, id]);
-  const call = readCall(row!.call);
+  const call = await readLocked(tx, account_id, id);
   await writeTransition(tx, fence, call, cancelQueuedCall(call, reason, now), now);
 }

@@ -17,6 +17,7 @@ import { handleLegAnswered } from "./transitions/handle-leg-answered.ts";
 import { handleLegEnded, handleUnaccepted } from "./transitions/handle-leg-ended.ts";
 import { findLeg, liveLegs, patchLeg } from "./legs.ts";
 import { outboxEvent } from "./transitions/outbox-event.ts";
+import { retryable } from "./transitions/recipient-outcome.ts";
 import { handlePauseOver } from "./ring-again.ts";
 import {
   dialTransfer,
@@ -60,6 +61,22 @@ export function cancelQueuedCall(call: Call, reason: CancelReason, at: Date): Tr
   if (reason === "too_late")
     return countTransition(call, endCall(call, at, outcomeOfBlocker(reason)));
   return countTransition(call, hangUp(call, "hung_up_by_api", at));
+}
+
+/**
+ * Ends a live call whose course is not known since a restore of the database: no further leg is dialed, and it is not
+ * retried. Null if its outcome is decided and calls for no retry.
+ */
+export function loseCall(call: Call, at: Date): Transition | null {
+  if (call.stage === "ending" && !retryable.has(call.disposition ?? "")) return null;
+  const talked = call.stage === "talking";
+  const lost = endCall(call, at, {
+    status: talked ? "completed" : "failed",
+    disposition: talked ? "answered" : "lost",
+    ended_reason: "node_lost",
+    ended_by: "system",
+  });
+  return countTransition(call, lost);
 }
 
 /** Events that prove that the switch was in contact. */

@@ -1,0 +1,87 @@
+// Live calls of a restored database, and the node leader that takes them over.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { leadNodes } from "../../test/support/call-client.ts";
+import { makeCall } from "../../test/support/call-factory.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { test_secret_key } from "../../test/support/secrets.ts";
+import {
+  makeAgentGroup,
+  makeCallingAccount,
+  makeExtension,
+  makeSandboxTrunk,
+} from "../../test/support/telephony-factory.ts";
+import { openSandboxVoiceDriver } from "../drivers/voice/sandbox/open-sandbox-driver.ts";
+import { recognizeDatabase } from "../engine/database-identity.ts";
+import { runCommandLine } from "./run-command-line.ts";
+
+const restored_at = new Date(Date.now() - 600_000);
+const dialed = { initiated_at: restored_at, queued_at: restored_at, due_at: restored_at };
+const sandbox = openSandboxVoiceDriver({ pace: 50 });
+let api: TestApi;
+before(async () => {
+  const open: typeof sandbox.open = (node, onEvent) => {
+    const session = sandbox.open(node, onEvent);
+    const no_answer = { outcome: "no_answer", cause: 19, sip_status: null, by: "us" } as const;
+    const ended_at = new Date(restored_at.getTime() + 30_000);
+    const record = { answered_at: null, ended_at, ending: no_answer };
+    return { ...session, findCdrs: async (legs) => new Map(legs.map((leg) => [leg, record])) };
+  };
+  api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
+});
+after(async () => {
+  await sandbox.close();
+  await api.close();
+});
+
+const query = async (text: string, values: unknown[] = []) =>
+  (await api.app.db.pool.query(text, values)).rows;
+
+test("a call that was live when the database was restored rings no phone again: it ends without a further leg or retry", async () => {
+  const { app } = api;
+  const account = await makeCallingAccount(app);
+  for (const extension of ["101", "102"]) await makeExtension(app, account, extension);
+  const group = await makeAgentGroup(app, account, ["102"]);
+  const place = await makeSandboxTrunk(app, account);
+  const live_leg = { state: "ringing", status: "ringing", initiated_at: restored_at };
+  const retried = { max_retry: 3, retry_after_minutes: 1 };
+  const policy = { policy_applied: "next_in_group", agent_not_pick_group_id: group };
+  const make = (call: object, role: string) =>
+    makeCall(app, account, {
+      place,
+      asked: { ...policy, ...retried },
+      call: { status: "ringing", ...dialed, ...call },
+      legs: [{ ...live_leg, role, number: role === "agent" ? "101" : "919876543210" }],
+    });
+  const no_answer = { status: "no-answer", disposition: "no_answer", ended_reason: "x" };
+  await make({ stage: "agent" }, "agent");
+  await make({ stage: "customer" }, "customer");
+  await make({ stage: "ending", ...no_answer }, "customer");
+
+  await recognizeDatabase(app.db, new Date());
+  await query("update database_identity set timeline = 'another', seen_at = $1", [restored_at]);
+  await recognizeDatabase(app.db, new Date());
+  const env = { DATABASE_URL: api.database_url, TRUNKLINE_SECRET_KEY: test_secret_key };
+  const { code, stdout, stderr } = await runCommandLine(["restored", "--json"], env);
+  assert.equal(code, 0, stderr);
+  const { held } = JSON.parse(stdout);
+  assert.deepEqual([held.live_calls_ended, held.calls_cancelled], [3, 0]);
+
+  const leaders = leadNodes(app);
+  try {
+    await eventually(async () => {
+      const open = await query("select from calls where stage <> 'ended'");
+      return open.length === 0;
+    });
+  } finally {
+    await leaders.stop();
+  }
+  const calls = await query(
+    `select c.disposition, c.retry_at,
+       (select count(*)::int from call_legs l where l.account_id = $1 and l.call_id = c.id) as legs
+     from calls c where c.account_id = $1`,
+    [account.account_id],
+  );
+  assert.deepEqual(calls, Array(3).fill({ disposition: "lost", retry_at: null, legs: 1 }));
+});
