@@ -6,6 +6,7 @@ import {
   type ReplicatedPostgres,
 } from "../../test/support/replicated-postgres.ts";
 import { openDatabase } from "../lib/database/database.ts";
+import { isDatabaseUnavailable } from "../lib/database/database-errors.ts";
 import { openReadReplica } from "../lib/database/read-replica.ts";
 import { openLog } from "../lib/log.ts";
 import { recognizeDatabase } from "./database-identity.ts";
@@ -16,6 +17,18 @@ before(async () => {
   postgres = await startReplicatedPostgres();
 });
 after(() => postgres[Symbol.asyncDispose]());
+
+test("a database that is still in recovery is unavailable", async () => {
+  const standby = openDatabase(postgres.replica_url, log);
+  try {
+    await assert.rejects(recognizeDatabase(standby, new Date()), (error) => {
+      assert.match(String(error), /the database is in recovery/);
+      return isDatabaseUnavailable(error);
+    });
+  } finally {
+    await standby.close();
+  }
+});
 
 test("a replica that was left on the timeline before a restore is not read", async () => {
   const stale_ms = 600_000;

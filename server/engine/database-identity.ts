@@ -31,13 +31,22 @@ const unrevealed_query = `select 'unknown' as system_identifier, 'unknown' as ti
 /** Insufficient privilege, and not supported: some providers of PostgreSQL restrict these functions. */
 const unrevealed: ReadonlySet<unknown> = new Set(["42501", "0A000"]);
 
+/** Object not in prerequisite state: a server in recovery writes no WAL. */
+const in_recovery = "55000";
+
+function unavailable(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
 /** Returns the identity of the database; not within a transaction, which an error would end. */
 async function readIdentity(client: Pick<pg.ClientBase, "query">): Promise<DatabaseIdentity> {
   const read = async (query: string) => (await client.query<DatabaseIdentity>(query)).rows[0]!;
   try {
     return await read(identity_query);
   } catch (error) {
-    if (unrevealed.has((error as { code?: unknown }).code)) return read(unrevealed_query);
+    const { code } = error as { code?: unknown };
+    if (unrevealed.has(code)) return read(unrevealed_query);
+    if (code === in_recovery) throw unavailable("the database is in recovery", "57P03");
     throw error;
   }
 }
@@ -54,7 +63,7 @@ export function openIdentityCheck(onChanged: () => void): (client: pg.ClientBase
     known ??= found;
     if (found === known) return;
     onChanged();
-    throw Object.assign(new Error("the database was restored or failed over"), { code: "08006" });
+    throw unavailable("the database was restored or failed over", "08006");
   };
 }
 
