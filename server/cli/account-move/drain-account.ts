@@ -50,7 +50,10 @@ async function findBusy(db: Database, account_id: number): Promise<string[]> {
 
 /** Waits for all transactions that may not see the freeze: those that have begun before this one. */
 async function awaitOlderTransactions(pool: pg.Pool, deadline_ms: number): Promise<void> {
-  const { rows } = await pool.query<{ xid: string }>("select pg_current_xact_id()::text as xid");
+  // The 32 bits that ages are counted by: a server that has given out more than 2^32 IDs has a larger xid8.
+  const { rows } = await pool.query<{ xid: string }>(
+    "select pg_current_xact_id()::xid::text as xid",
+  );
   for (;;) {
     const older = await pool.query(
       `select from pg_stat_activity

@@ -24,8 +24,10 @@ import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
+import { openDatabase } from "../../lib/database/database.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { runCommandLine } from "../run-command-line.ts";
+import { drainAccount } from "./drain-account.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -270,4 +272,21 @@ test("a webhook of a frozen account is 503, so that the provider repeats it, and
     await assert.rejects(api.app.webhookReceiver.take("whatsapp", both), /frozen/);
     assert.deepEqual([await storedOf(frozen), await storedOf(account)], [0, 1]);
   });
+});
+
+test("an account comes to rest also on a server that has given out more than 2^32 transaction IDs", async () => {
+  await api.app.db.pool.query(`
+    create function pg_current_xact_id() returns xid8 language sql as $$
+      select (pg_catalog.pg_current_xact_id()::text::numeric + 2^32::numeric)::bigint::text::xid8 $$`);
+  const url = new URL(api.database_url);
+  url.searchParams.set("options", "-c search_path=public,pg_catalog");
+  const db = openDatabase(url.href, api.app.log);
+  try {
+    const { account_id } = await makeAccount(api.app);
+    const now = new Date();
+    const frozen_at = new Date(now.getTime() - 60_000);
+    await drainAccount(db, account_id, { frozen_at, now, wait_ms: 60_000 });
+  } finally {
+    await db.close();
+  }
 });
