@@ -1,7 +1,7 @@
 -- Acquires the lease if it is free or expired and returns the new fencing token, else null. Never waits:
 -- while a holder's transaction has the row locked, it keeps the lease, even past its expiry. A new row's tokens
 -- begin at the time in milliseconds, above those of a row that was deleted (database-upkeep.ts). A frozen account's leases
--- are not given out.
+-- are not given out. Counts the acquisition of a lease that its holder had not released as a takeover.
 create or replace function acquire_lease(
   p_account_id bigint, p_name text, p_holder uuid, p_lease_ms int
 ) returns bigint
@@ -25,7 +25,8 @@ begin
   end if;
   v_now := clock_timestamp();
   update leases l
-    set fence = v_fence, holder = p_holder, expires_at = v_now + p_lease_ms * interval '1 ms'
+    set fence = v_fence, holder = p_holder, expires_at = v_now + p_lease_ms * interval '1 ms',
+      takeovers = l.takeovers + (l.holder is not null)::int
     where l.account_id = p_account_id and l.name = p_name;
   return v_fence;
 end $$;

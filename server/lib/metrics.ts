@@ -27,7 +27,7 @@ type InstallationGauges = {
   readonly endpointsFailing: Gauge;
   readonly holds: Gauge<"channel" | "reason">;
   readonly leasesHeld: Gauge<"role">;
-  readonly leaseAcquisitions: Counter<"role">;
+  readonly leaseTakeovers: Counter<"role">;
 };
 
 /** Opens the process's Prometheus metrics; one registry per server, so that tests can run several. */
@@ -119,9 +119,9 @@ function installationGauges(registry: Registry): InstallationGauges {
       labelNames: ["role"],
       registers,
     }),
-    leaseAcquisitions: new Counter({
-      name: "trunkline_lease_acquisitions_total",
-      help: "Leases acquired since this process was first scraped, by role",
+    leaseTakeovers: new Counter({
+      name: "trunkline_lease_takeovers_total",
+      help: "Leases acquired that their holder had not released, since this process was first scraped, by role",
       labelNames: ["role"],
       registers,
     }),

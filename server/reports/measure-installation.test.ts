@@ -75,19 +75,37 @@ test("backlogs grow with what no worker does, and not with what one holds", asyn
   await lease!.release();
 });
 
-test("a lease that changes its holder is counted, one that is kept is not", async () => {
+test("a lease that is taken over is counted, one that is kept or released and acquired again is not", async () => {
   const read = openGauges();
-  const acquired = 'lease_acquisitions_total{role="voice_node"}';
-  const acquire = () => acquireLease(api.app, account.account_id, "voice_node:1");
-  const first = await acquire();
-  assert.equal((await read())[acquired], 0, "it may be old");
-  assert.equal((await read())[acquired], 0);
-  await first!.release();
-  const second = await acquire();
-  const counted = await read();
-  assert.equal(counted[acquired], 1);
-  assert.equal(counted['leases_held{role="voice_node"}'], 1);
-  await second!.release();
+  const [held, takeovers] = ["leases_held", "lease_takeovers_total"].map(
+    (metric) => `${metric}{role="voice_node"}`,
+  ) as [string, string];
+  const { account_id } = account;
+  const acquire = async () => (await acquireLease(api.app, account_id, "voice_node:1"))!;
+  let lease = await acquire();
+  assert.deepEqual([(await read())[takeovers], (await read())[takeovers]], [0, 0]);
+  for (let i = 0; i < 10; i++) {
+    await lease.release();
+    lease = await acquire();
+  }
+  const released = await read();
+  assert.deepEqual([released[takeovers], released[held]], [0, 1]);
+  await lease.abandon();
+  lease = await acquire();
+  const taken = await read();
+  assert.deepEqual([taken[takeovers], taken[held]], [1, 1]);
+  await lease.release();
+});
+
+test("an account's reads from the primary count as no held lease", async () => {
+  const read = openGauges();
+  await query(
+    `insert into leases (account_id, name, fence, expires_at)
+     values ($1, 'primary_reads', 0, now() + interval '1 minute')`,
+    [account.account_id],
+  );
+  const series = Object.keys(await read()).filter((name) => name.includes("primary_reads"));
+  assert.deepEqual(series, []);
 });
 
 test("a database that waits for an operator, and one that does not answer, are reported", async () => {

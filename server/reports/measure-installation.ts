@@ -43,28 +43,30 @@ const readHolds = statement<{ channel: string; reason: string; count: number }>(
 const readLeases = statement<{
   account_id: number;
   name: string;
-  fence: number;
+  takeovers: number;
   is_held: boolean;
 }>(`
-  select account_id, name, fence, expires_at > now() as is_held from leases
-  where expires_at > now() - interval '2 minutes' and not starts_with(name, 'pool:')`);
+  select account_id, name, takeovers, holder is not null and expires_at > now() as is_held from leases
+  where expires_at > now() - interval '2 minutes' and not starts_with(name, 'pool:') and name <> 'primary_reads'`);
 
-/** Counts how often leases change their holder, by their fencing tokens at the last reading. */
-function openLeaseCounter(): (
-  leases: { name: string; account_id: number; fence: number }[],
+/** Counts the takeovers of leases since the last reading. Those that are released and acquired again are none: idle work. */
+function openTakeoverCounter(): (
+  leases: { name: string; account_id: number; takeovers: number }[],
 ) => ReadonlyMap<string, number> {
-  let known: ReadonlyMap<string, number> | null = null;
+  let known: ReadonlyMap<string, number> = new Map();
   return (leases) => {
     const before = known;
-    known = new Map(leases.map(({ account_id, name, fence }) => [`${account_id} ${name}`, fence]));
-    const acquired = new Map<string, number>();
-    for (const { account_id, name, fence } of leases) {
+    known = new Map(
+      leases.map(({ account_id, name, takeovers }) => [`${account_id} ${name}`, takeovers]),
+    );
+    const counts = new Map<string, number>();
+    for (const { account_id, name, takeovers } of leases) {
       const role = roleOf(name);
-      // One that is new here was acquired since; those of the first reading may be old.
-      const last = before === null ? fence : (before.get(`${account_id} ${name}`) ?? fence - 1);
-      acquired.set(role, (acquired.get(role) ?? 0) + Math.max(0, fence - last));
+      // Those of a lease that is new here may be old.
+      const last = before.get(`${account_id} ${name}`) ?? takeovers;
+      counts.set(role, (counts.get(role) ?? 0) + Math.max(0, takeovers - last));
     }
-    return acquired;
+    return counts;
   };
 }
 
@@ -78,7 +80,7 @@ export function openInstallationGauges(
   { db, clock, log }: Pick<App, "db" | "clock" | "log">,
   metrics: Metrics,
 ): () => Promise<void> {
-  const countLeases = openLeaseCounter();
+  const countTakeovers = openTakeoverCounter();
   const { installation } = metrics;
   const measure = async () => {
     const now = clock.now();
@@ -99,8 +101,8 @@ export function openInstallationGauges(
     installation.leasesHeld.reset();
     for (const { name } of leases.filter(({ is_held }) => is_held))
       installation.leasesHeld.inc({ role: roleOf(name) });
-    for (const [role, count] of countLeases(leases))
-      installation.leaseAcquisitions.inc({ role }, count);
+    for (const [role, count] of countTakeovers(leases))
+      installation.leaseTakeovers.inc({ role }, count);
   };
   return async () => {
     const isAvailable = await measure().then(
@@ -112,7 +114,7 @@ export function openInstallationGauges(
     );
     metrics.databaseUp.set(isAvailable ? 1 : 0);
     if (isAvailable) return;
-    const { leaseAcquisitions: _, ...gauges } = installation;
+    const { leaseTakeovers: _, ...gauges } = installation;
     for (const gauge of Object.values(gauges)) gauge.reset();
   };
 }

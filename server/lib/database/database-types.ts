@@ -857,6 +857,7 @@ export interface Leases {
   fence: number;
   holder: string | null;
   name: string;
+  takeovers: Generated<number>;
 }
 
 export interface LiveCustomers {
