@@ -147,3 +147,17 @@ test("the units and the image start a program of the repository, with settings t
       assert.ok(outside.has(name) || documented.includes(`# ${name}=`), `${path}: ${name}`);
   }
 });
+
+test("the guide's command line of systemd has the folders and settings of the units", () => {
+  const [command] = /^systemd-run (?:.+\\\n)*.+$/m.exec(read("docs/guides/operation.md"))!;
+  for (const unit of ["trunkline-api", "trunkline-worker@"]) {
+    const content = read(`deploy/systemd/${unit}.service`);
+    const folders = [...content.matchAll(/^Environment=(.+)$/gm)].flatMap(([, pairs]) =>
+      pairs!.split(" ").filter((pair) => pair.includes("=/")),
+    );
+    assert.ok(folders.length > 1, unit);
+    for (const folder of folders) assert.ok(command.includes(` -E ${folder} `), folder);
+    const [file] = /^EnvironmentFile=.+$/m.exec(content)!;
+    assert.ok(command.includes(` -p ${file} `), file);
+  }
+});
