@@ -186,8 +186,8 @@ const requeueClaimedCalls = statement<{ id: number }>(`
     and ($3::timestamptz is null or queued_at <= $3)
   returning id`);
 
-// The switch has gone on with them, and they ended in the lost time or have gone on without a node leader. Reconciled, one
-// that an agent did not answer then would ring the next agent now.
+// The switch has continued them, with a node leader in the lost time and without one since. Reconciled as usual, one that
+// an agent did not answer then would ring the next agent now.
 const findLiveCalls = statement<{ id: number }>(`
   select id from calls where account_id = $1 and stage not in ('queued', 'ended') order by id`);
 

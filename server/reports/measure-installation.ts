@@ -49,7 +49,7 @@ const readLeases = statement<{
   select account_id, name, takeovers, holder is not null and expires_at > now() as is_held from leases
   where expires_at > now() - interval '2 minutes' and not starts_with(name, 'pool:') and name <> 'primary_reads'`);
 
-/** Counts the takeovers of leases since the last reading. Those that are released and acquired again are none: idle work. */
+/** Counts the takeovers of leases since the last reading. To release an idle one and acquire it again is none. */
 function openTakeoverCounter(): (
   leases: { name: string; account_id: number; takeovers: number }[],
 ) => ReadonlyMap<string, number> {

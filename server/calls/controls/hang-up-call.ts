@@ -39,7 +39,10 @@ export async function cancelIfQueued(
   if (stage === "queued") await cancelCall(tx, { account_id, id, fence, reason }, now);
 }
 
-/** Ends a live call of a restored database, without a leader, which hangs up its legs once it runs. Returns whether it was. */
+/**
+ * Decides a live call of a restored database as lost; see loseCall. The next node leader hangs up its legs. Returns
+ * whether the call was changed.
+ */
 export async function endIfLive(
   tx: Tx,
   { account_id, id }: { readonly account_id: number; readonly id: number },

@@ -19,10 +19,10 @@ const margin_ms = 5_000;
 const batch_rows = 5_000;
 
 /**
- * Pauses every campaign of before the restore that has not ended, until a person resumes it. The recipients whose messages may have been
- * sent in the lost time become `dispatching`, as if the sender had been killed: the next sender marks them as of
- * unknown outcome, which delivery statuses settle, and nothing is sent to them again unless a person asks for it.
- * Returns how many there are of each.
+ * Pauses every campaign of before the restore that has not ended, until a person resumes it. The recipients whose
+ * messages may have been sent in the lost time become `dispatching`, as if the sender had been killed: the next sender
+ * marks them as of unknown outcome, which delivery statuses settle, and nothing is sent to them again unless a person
+ * asks for it. Returns how many there are of each.
  */
 export async function pauseRestoredCampaigns(
   tx: Tx,
