@@ -17,6 +17,24 @@ before(async () => {
 });
 after(() => fixture.close());
 
+test("a call from another address than the carrier's is refused, also with the trunk's endpoint as its user", async () => {
+  const { app } = fixture;
+  const client = await fixture.client();
+  const leaders = fixture.startLeaders();
+  const to = "918044440009";
+  await makePhoneNumber(app, client.account, to);
+  const nodes = { main: { type: "hang_up" } };
+  const body = { name: "Main", start: "main", nodes };
+  const menu = await client.ask("POST", "/api/v1/voice/menus", body);
+  assert.equal(menu.status, 201, menu.text);
+  const path = `/api/v1/phone-numbers/${to}`;
+  assert.equal((await client.ask("PATCH", path, { menu_id: menu.body.id })).status, 200);
+  const stranger = { from: "trunk", to: `+${to}`, key: "1", address: "127.0.0.2" };
+  assert.notEqual(await callIn(fixture.asterisk(), stranger), 0);
+  assert.deepEqual((await client.ask("GET", "/api/v1/calls")).body.data, []);
+  await leaders.stop();
+});
+
 test("an incoming call is answered, plays the menu, connects the key's agent group, goes on under the next node leader, and is recorded", async () => {
   const { app, node_id } = fixture;
   const client = await fixture.client();

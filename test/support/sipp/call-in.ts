@@ -1,4 +1,4 @@
-// SIPp as a person who calls in over the endpoint `deadtrunk`.
+// SIPp as a person who calls in, by default over the endpoint `deadtrunk`.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -8,13 +8,21 @@ import type { RunningAsterisk } from "../../../scripts/asterisk/start-asterisk.t
 import { freeRtpPort } from "../sipp.ts";
 import { pause } from "./scenario-elements.ts";
 
+export type IncomingCall = {
+  readonly from: string;
+  readonly to: string;
+  readonly key: string;
+  /** The carrier has 127.0.0.1. */
+  readonly address?: string;
+};
+
 /**
  * Calls the number, presses the key a second after the answer and stays until the other side hangs up. Resolves with
  * SIPp's exit code: 0 if the call was answered.
  */
 export async function callIn(
   asterisk: RunningAsterisk,
-  { from, to, key }: { readonly from: string; readonly to: string; readonly key: string },
+  { from, to, key, address = "127.0.0.1" }: IncomingCall,
 ): Promise<number> {
   const files = findAsteriskFiles();
   if (files === null) throw new Error("SIPp is not installed; run `npm run asterisk:install`");
@@ -34,10 +42,10 @@ export async function callIn(
     "-watchdog_interval",
     "0",
   ];
-  const address = ["-i", "127.0.0.1", "-p", String(asterisk.ports.dead), "-mi", "127.0.0.1"];
+  const source = ["-i", address, "-p", String(asterisk.ports.dead), "-mi", address];
   const audio = ["-rtp_echo", "-min_rtp_port", String(rtp), "-max_rtp_port", String(rtp + 3)];
   const command = files.command("usr/bin/sipp");
-  const words = [...command, ...options, ...address, ...audio, `127.0.0.1:${asterisk.ports.sip}`];
+  const words = [...command, ...options, ...source, ...audio, `127.0.0.1:${asterisk.ports.sip}`];
   const child = spawn("setpriv", ["--pdeathsig", "SIGKILL", ...words], {
     cwd: dir,
     env: { ...process.env, TERM: "dumb" },
