@@ -33,8 +33,9 @@ export const permissions = {
   "suppressions.manage": "Suppress numbers and end suppressions",
   "groups.read": "See groups and their members",
   "groups.manage": "Manage groups and their members",
-  "callbacks.read": "See callback endpoints and their deliveries",
-  "callbacks.manage": "Manage callback endpoints and their secrets, and replay events",
+  "callbacks.read": "See callback endpoints, and their deliveries with all data in them",
+  "callbacks.manage":
+    "Manage callback endpoints and their secrets, replay events, and see deliveries with all data in them",
   "reports.read": "See reports",
   "reports.export": "Export reports to CSV",
   "people.erase": "Erase a person's data",

@@ -1,7 +1,8 @@
 // Which event types a caller receives: those of the resources that the caller may read by other routes,
 // given the account's features and the caller's permissions.
 import type { Caller } from "../accounts/caller.ts";
-import { maySee, type Need } from "../accounts/may-see.ts";
+import { eventNeed, event_needs } from "../accounts/event-needs.ts";
+import { maySee } from "../accounts/may-see.ts";
 import type { Permission } from "../accounts/permissions.ts";
 import { eventCatalogue, type EventType } from "../engine/event-catalogue.ts";
 import type { FieldError } from "../lib/errors.ts";
@@ -11,34 +12,6 @@ const progress_types = ["chat.campaign.progress", "voice.campaign.progress"] as 
 export type ProgressType = (typeof progress_types)[number];
 
 type LiveType = EventType | ProgressType;
-type FirstWord<Text extends string> = Text extends `${infer Word}.${string}` ? Word : Text;
-type KindOf<Type extends string> = Type extends `chat.${infer Rest}`
-  ? `chat.${FirstWord<Rest>}`
-  : FirstWord<Type>;
-
-const replies: Need = { features: ["bulk_chat"], anyOf: ["chat.read"] };
-const campaigns: Need = { features: ["bulk_chat"], anyOf: ["chat.read", "chat.campaigns.manage"] };
-const templates: Need = {
-  features: ["bulk_chat"],
-  anyOf: ["chat.read", "chat.campaigns.create", "chat.manage"],
-};
-
-/** By the first word of a type, those of chat by the first two: the same as the routes of their subjects. */
-const audiences: Readonly<Record<KindOf<LiveType>, Need>> = {
-  lead: { features: ["crm"], anyOf: ["crm.read"] },
-  "chat.campaign": campaigns,
-  "chat.message": campaigns,
-  "chat.template": templates,
-  "chat.reply": replies,
-  "chat.answer": replies,
-  "chat.optout": replies,
-  "chat.optin": replies,
-  voice: { features: ["voice"], anyOf: ["voice.campaigns.read", "voice.campaigns.manage"] },
-  call: { features: ["calls", "voice"], anyOf: ["calls.read", "calls.manage"] },
-  credit: { anyOf: ["credits.read"] },
-  callback: { anyOf: ["callbacks.read", "callbacks.manage"] },
-};
-
 const live_types: readonly LiveType[] = [
   ...(Object.keys(eventCatalogue) as EventType[]),
   ...progress_types,
@@ -46,18 +19,13 @@ const live_types: readonly LiveType[] = [
 
 /** Any of these permissions opens a stream; visibleTypes decides what it contains. */
 export const stream_permissions: readonly Permission[] = [
-  ...new Set(Object.values(audiences).flatMap(({ anyOf }) => anyOf)),
+  ...new Set(event_needs.flatMap(({ anyOf }) => anyOf)),
 ];
 
 /** Returns those of `types` that the caller may receive. */
 export function visibleTypes(caller: Caller, types: ReadonlySet<string>): ReadonlySet<string> {
-  const isVisible = (type: LiveType) => maySee(caller, audiences[kindOf(type)]);
+  const isVisible = (type: LiveType) => maySee(caller, eventNeed(type));
   return new Set(live_types.filter((type) => types.has(type) && isVisible(type)));
-}
-
-function kindOf(type: LiveType): KindOf<LiveType> {
-  const words = type.split(".");
-  return words.slice(0, words[0] === "chat" ? 2 : 1).join(".") as KindOf<LiveType>;
 }
 
 export function includesProgress(types: ReadonlySet<string>): boolean {

@@ -21,7 +21,8 @@ const deliveryOf = (ids: Ids) => `${callbacks}/deliveries/${ids.callback_deliver
 const wanted = () => ({
   url: `https://example.com/${unique("callbacks")}`,
   description: "The shop",
-  types: ["call.completed", "lead.created"],
+  // What callbacks.manage alone shows.
+  types: ["callback.test", "callback.endpoint.disabled"],
 });
 
 /** The rows by route ID. */

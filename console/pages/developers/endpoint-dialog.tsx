@@ -80,8 +80,11 @@ function EndpointForm({
       await queryClient.invalidateQueries({ queryKey: ["callback-endpoints"] });
       if (secret === null) onDone();
     },
-    onError: (error) =>
-      setFormError(showFieldErrors(error, ["url", "description", "types"], setError)),
+    onError: (error, { all }) => {
+      // The list of types, which shows their error, is there only for some of them.
+      const shown = ["url", "description", ...(all ? [] : (["types"] as const))] as const;
+      setFormError(showFieldErrors(error, shown, setError));
+    },
   });
   if (save.data) return <NewSecret secret={save.data} onDone={onDone} />;
   const { errors } = formState;

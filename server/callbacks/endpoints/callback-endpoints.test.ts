@@ -18,7 +18,12 @@ import {
   type Received,
 } from "../../../test/support/callback-receiver.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  unique,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 import { operatorOf } from "../../accounts/roles/grantor.ts";
 import { clearEndpoint } from "./clear-endpoint.ts";
 import { deleteEndpoint } from "./delete-endpoint.ts";
@@ -174,6 +179,36 @@ test("reports every invalid field at once: shape, URL and each unknown type", as
   assertRefused(await owner.patch(id, { kind: "campaign" }), "kind");
   assert.equal((await owner.patch(id, {})).status, 422);
   assert.equal((await owner.list()).body.data.length, 1);
+});
+
+test("a user sends no events to an endpoint that their permissions do not show", async () => {
+  const account = await makeAccount(api.app);
+  const owner = ownerOf(account);
+  const token = await makeAgentToken(api.app, account, ["callbacks.manage", "crm.read"]);
+  const user = ownerOf({ ...account, token });
+  const hidden = (answer: Answer) => {
+    const [reason] = assertRefused(answer, "types");
+    return ["call.completed", "lead.created"].map((type) => reason!.includes(type));
+  };
+  assert.deepEqual(hidden(await user.create({ url: nowhere() })), [true, false]);
+  assert.deepEqual(hidden(await user.create({ url: nowhere(), types: null })), [true, false]);
+  const types = ["lead.created", "call.completed"];
+  assert.deepEqual(hidden(await user.create({ url: nowhere(), types })), [true, false]);
+  const own = await user.take({ types: ["lead.created"] });
+  assert.deepEqual(hidden(await user.patch(own, { types })), [true, false]);
+  assert.deepEqual(hidden(await user.patch(own, { types: null })), [true, false]);
+  assert.equal((await user.patch(own, { url: nowhere(), types: ["lead.updated"] })).status, 200);
+
+  const theirs = await owner.take({ types });
+  assert.deepEqual(hidden(await user.patch(theirs, { url: nowhere() })), [true, false]);
+  const { url } = (await owner.send("GET", `/${theirs}`)).body;
+  const same = { url, types, description: "The shop", enabled: false };
+  assert.equal((await user.patch(theirs, same)).status, 200);
+  assert.equal((await user.patch(theirs, { types: ["call.completed"] })).status, 200);
+  assert.equal((await owner.patch(theirs, { url: nowhere(), types: null })).status, 200);
+  const from = "2026-01-01T00:00:00Z";
+  assert.equal((await owner.patch(theirs, { enabled: true })).status, 200);
+  assert.equal((await user.send("POST", `/${theirs}/replay`, { json: { from } })).status, 202);
 });
 
 test("endpoints are listed in pages, by kind, by URL, and by whether they are enabled", async () => {

@@ -8,7 +8,7 @@ import { notFound } from "../../lib/errors.ts";
 export async function lockEndpoint(tx: Tx, accountId: number, id: number) {
   const row = await tx
     .selectFrom("callback_endpoints")
-    .select(["kind", "url", "enabled"])
+    .select(["kind", "url", "types", "enabled"])
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .where("deleted_at", "is", null)

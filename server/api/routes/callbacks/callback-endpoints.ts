@@ -13,6 +13,7 @@ import {
   SentTest,
 } from "../../../callbacks/endpoints/endpoint-schema.ts";
 import { listEndpoints, readEndpoint } from "../../../callbacks/endpoints/endpoints.ts";
+import { validateVisible } from "../../../callbacks/endpoints/hidden-types.ts";
 import { validateEndpoint } from "../../../callbacks/endpoints/validate-endpoint.ts";
 import { readSecret } from "../../../callbacks/endpoints/read-secret.ts";
 import { rotateSecret } from "../../../callbacks/endpoints/rotate-secret.ts";
@@ -92,7 +93,10 @@ const writeRoutes = [
     access: manage,
     body: NewEndpoint,
     success: { 201: CreatedEndpoint },
-    validate: ({ app, body }) => validateEndpoint(app, body),
+    validate: ({ app, caller, body }) => [
+      ...validateEndpoint(app, body),
+      ...validateVisible(caller.permissions, body),
+    ],
     handle: (context) =>
       showSecretOnce(context, "secret", (tx) =>
         createEndpoint(
@@ -116,7 +120,10 @@ const writeRoutes = [
     success: { 200: EndpointResponse },
     validate: ({ app, body }) => validateEndpoint(app, body),
     handle: async ({ app, caller, actor, params: { id }, body, write }) => {
-      const answer = await write((tx) => updateEndpoint(tx, actor, id, body, app.clock.now()));
+      const { permissions } = caller;
+      const answer = await write((tx) =>
+        updateEndpoint(tx, { actor, permissions }, id, body, app.clock.now()),
+      );
       app.notifications.send("callback_work", String(caller.account.id));
       return answer;
     },
