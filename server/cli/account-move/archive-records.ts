@@ -1,6 +1,7 @@
 // What the file of an exported account contains, once it is decrypted and unzipped: a header, and for each table its rows
 // in the text format of COPY and their count and checksum. docs/guides/move-an-account.md describes it.
 import type { OpenedSecret } from "../../lib/secrets/stored-secrets.ts";
+import type { AccountBindings } from "./account-bindings.ts";
 import { ArchiveError } from "./archive-cipher.ts";
 import { openByteReader } from "./byte-reader.ts";
 import type { OperatorSettings } from "./operator-settings.ts";
@@ -25,6 +26,7 @@ export type ArchiveHeader = {
   /** Whether the account was frozen and nothing was in progress: only then may it be active elsewhere. */
   readonly frozen: boolean;
   readonly operator_settings: OperatorSettings;
+  readonly bindings: AccountBindings;
   readonly tables: readonly TableHeader[];
   /** The last ID that each identity has given. */
   readonly last_ids: Readonly<Record<string, number>>;

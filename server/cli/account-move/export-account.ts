@@ -8,6 +8,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { openAccountSecrets } from "../../lib/secrets/stored-secrets.ts";
 import type { Secrets } from "../../lib/secrets/secrets.ts";
+import { readBindings } from "./account-bindings.ts";
 import { sealArchive } from "./archive-cipher.ts";
 import { encodeRecord, type ArchiveHeader, type NamedId } from "./archive-records.ts";
 import {
@@ -103,6 +104,7 @@ async function readHeader(
     exported_at: now.toISOString(),
     frozen: account.frozen_at !== null,
     operator_settings: await readOperatorSettings(client, account_id),
+    bindings: await readBindings(client, account_id),
     tables,
     last_ids: await readLastIds(client, names),
     secrets: await openAccountSecrets(client, secrets, account_id),

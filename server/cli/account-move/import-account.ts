@@ -8,6 +8,7 @@ import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import type { Database } from "../../lib/database/database.ts";
 import { storeAccountSecrets } from "../../lib/secrets/stored-secrets.ts";
 import type { Secrets } from "../../lib/secrets/secrets.ts";
+import { readBindings, type AccountBindings } from "./account-bindings.ts";
 import { ArchiveError, openArchive } from "./archive-cipher.ts";
 import {
   readRecords,
@@ -93,6 +94,7 @@ const statement_seconds = 86_400;
 export type Imported = {
   /** Those of the file. */
   readonly settings: OperatorSettings;
+  readonly bindings: AccountBindings;
   /** The extensions that have lost an endpoint of an operator. */
   readonly extensions: readonly string[];
 };
@@ -125,8 +127,9 @@ export async function importAccount(db: Database, given: Import): Promise<Import
     await refuseMore(records);
     await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets);
     await advanceIds(slowly, header);
-    // Of the stored row, not of the header.
+    // Of the stored rows, not of the header, which may say something else.
     const settings = await readOperatorSettings(slowly, account_id);
+    const bindings = await readBindings(slowly, account_id);
     const keepsIt = given.keeps_operator && settings.features.includes("operator");
     const extensions = keepsIt ? [] : await removeOperator(slowly, account_id);
     const { product_version, exported_at } = header;
@@ -138,7 +141,7 @@ export async function importAccount(db: Database, given: Import): Promise<Import
       subject_id: account_id,
       detail,
     });
-    return { settings, extensions };
+    return { settings, bindings, extensions };
   });
 }
 

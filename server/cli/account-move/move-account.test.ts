@@ -30,7 +30,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { fillAccount, type Filled } from "../../../test/support/fill-account.ts";
 import { scratchFolder } from "../../../test/support/scratch-folder.ts";
 import { test_secret_key } from "../../../test/support/secrets.ts";
-import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
+import { makeNode, makePhoneNumber, makeTrunk } from "../../../test/support/telephony-factory.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 import { openSecrets } from "../../lib/secrets/secrets.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
@@ -337,6 +337,41 @@ test("an imported account loses the feature operator and endpoints of other acco
       ["202", own],
     ],
   );
+});
+
+test("an import lists the numbers, the WhatsApp access and the credit that the file brings, before and after it is stored", async () => {
+  const bring = async (has_credential: boolean) => {
+    const account = await makeAccount(source.app);
+    const { account_id } = account;
+    const phone = `9180${String(account_id).padStart(8, "0")}`;
+    await makePhoneNumber(source.app, account, phone);
+    const number = await makeChatNumber(source.app, account, { driver: "whatsapp" });
+    await makeCredits(source.app, account, { chat: 700, call: 30 });
+    if (has_credential) {
+      const path = `/api/v1/whatsapp-credentials/${account_id}`;
+      const operator = await makeAccount(source.app, { features: ["operator"] });
+      const json = { access_token: "EAAB" };
+      const set = await source.send("PUT", path, { token: operator.token, json });
+      assert.equal(set.status, 200, set.text);
+    }
+    const file = await exportOf(account, "--freeze");
+    for (const more of [["--dry-run"], []]) {
+      const ended = await run(target, ["account", "import", file, ...more]);
+      assert.equal(ended.code, 0, ended.stderr);
+      assert.match(ended.stdout, new RegExp(`phone numbers ${phone}, which it shows`));
+      const sends_with = has_credential
+        ? "the account's own credential"
+        : "this installation's token";
+      const { provider_phone_number_id: id, business_account_id } = number;
+      assert.match(ended.stdout, new RegExp(`919000000000 \\(ID ${id}\\), .* with ${sends_with}`));
+      assert.match(
+        ended.stdout,
+        new RegExp(`business account ${business_account_id}, whose webhooks`),
+      );
+      assert.match(ended.stdout, /credit that the file brings: 30 call, 700 chat/);
+    }
+  };
+  await Promise.all([bring(false), bring(true)]);
 });
 
 test("a repeated import, a wrong passphrase, and a truncated or changed file are refused, and nothing is written", async () => {

@@ -14,6 +14,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { UsageError, type Command, type Outcome, type Words } from "../command.ts";
 import { readId, readList } from "../read-words.ts";
 import type { Session } from "../session.ts";
+import { bindingNotes, type AccountBindings } from "./account-bindings.ts";
 import type { ArchiveHeader } from "./archive-records.ts";
 import { drainAccount } from "./drain-account.ts";
 import { exportAccount } from "./export-account.ts";
@@ -194,19 +195,24 @@ async function runImport(session: Session, words: Words): Promise<Outcome> {
         (error: unknown) => void problems.push((error as Error).message),
       );
       const as = { keeps_operator, stored: false };
-      // Files of earlier versions have none.
+      // Files of earlier versions have neither.
       const settings = header.operator_settings as OperatorSettings | undefined;
-      const notes = settings ? settingsNotes(account_id, settings, as) : [];
+      const bindings = header.bindings as AccountBindings | undefined;
+      const notes = [
+        ...(settings ? settingsNotes(account_id, settings, as) : []),
+        ...(bindings ? bindingNotes(bindings) : []),
+      ];
       const text = [...describe(header), ...notes, ...problemText(problems)].join("\n");
       return { json: { ...summary(header), problems, notes }, text, bad: problems.length > 0 };
     }
     const { actor } = operatorOf(account_id, session.request_id);
     const secrets = session.secrets();
     const given = { archive, places, keeps_operator, secrets, actor, now: session.now() };
-    const { settings, extensions } = await importAccount(db, given);
+    const { settings, bindings, extensions } = await importAccount(db, given);
     const notes = [
       ...settingsNotes(account_id, settings, { keeps_operator, stored: true }),
       ...extensionNotes(extensions),
+      ...bindingNotes(bindings),
     ];
     const next = `It is frozen; check it, and then activate it: trunkline account unfreeze ${account_id}`;
     const text = [...describe(header), "Stored.", ...notes, next].join("\n");
