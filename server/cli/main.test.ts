@@ -444,6 +444,25 @@ test("lists are readable by machines and people and never contain a token's secr
   assert.ok(text.stdout.includes(email));
 });
 
+test("names that an account chooses neither control the terminal nor forge a row, and stay what they are in JSON", async () => {
+  const name = "Shop\u001b]0;x\u0007\n1  operator\u009b2J \u202egnp";
+  const { account_id } = await makeAccount(api.app);
+  const set = { name };
+  await api.app.db.query
+    .updateTable("accounts")
+    .set(set)
+    .where("account_id", "=", account_id)
+    .execute();
+  const { stdout } = await run("account", "list");
+  const shown = String.raw`Shop\u001b]0;x\u0007\u000a1  operator\u009b2J \u202egnp`;
+  assert.ok(
+    stdout.split("\n").some((line) => line.startsWith(`${account_id} `) && line.includes(shown)),
+  );
+  const json = await run("account", "list", "--json");
+  assert.doesNotMatch(stdout + json.stdout, /[^\P{Cc}\n]|\u202e/u);
+  assert.ok(json.json.data.some((listed: { name: string }) => listed.name === name));
+});
+
 test("an operator grants credit, which the account can use immediately and finds in its ledger", async () => {
   const granted = await makeAccount(api.app);
   const id = String(granted.account_id);

@@ -5,6 +5,7 @@ import { Refusal } from "../lib/errors.ts";
 import { UsageError, type Command } from "./command.ts";
 import { commands } from "./commands.ts";
 import { commandHelp, generalHelp } from "./help.ts";
+import { printable } from "./printable.ts";
 import { readWords } from "./read-words.ts";
 import { openSession } from "./session.ts";
 
@@ -27,7 +28,7 @@ export async function runCommandLine(
     return await runCommand(command, args, env, as_json);
   } catch (error) {
     const code = error instanceof UsageError ? 2 : 1;
-    return { code, stdout: "", stderr: `${describe(error, as_json)}\n` };
+    return { code, stdout: "", stderr: `${printable(describe(error, as_json))}\n` };
   }
 }
 
@@ -42,7 +43,7 @@ async function runCommand(
     const words = readWords(command, args.slice(command.name.split(" ").length));
     if (words.flag("help")) return { code: 0, stdout: `${commandHelp(command)}\n`, stderr: "" };
     const { json, text, bad = false, aside = false } = await command.run(session, words);
-    const result = `${asJson ? JSON.stringify(json, null, 2) : text}\n`;
+    const result = `${printable(asJson ? JSON.stringify(json, null, 2) : text)}\n`;
     const [stdout, stderr] = aside ? ["", result] : [result, ""];
     return { code: bad ? 1 : 0, stdout, stderr };
   } catch (error) {

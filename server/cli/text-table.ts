@@ -1,10 +1,15 @@
+import { onOneLine } from "./printable.ts";
+
 /** Formats rows as aligned columns with a header; "-" stands for null, "none" for no rows. */
 export function textTable<Row extends object>(
   rows: readonly Row[],
   columns: readonly (keyof Row & string)[],
 ): string {
   if (rows.length === 0) return "none";
-  const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
+  const lines = [
+    columns,
+    ...rows.map((row) => columns.map((column) => onOneLine(cell(row[column])))),
+  ];
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
   return lines
     .map((line) =>

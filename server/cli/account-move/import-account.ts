@@ -8,6 +8,7 @@ import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import type { Database } from "../../lib/database/database.ts";
 import { storeAccountSecrets } from "../../lib/secrets/stored-secrets.ts";
 import type { Secrets } from "../../lib/secrets/secrets.ts";
+import { onOneLine } from "../printable.ts";
 import { readBindings, type AccountBindings } from "./account-bindings.ts";
 import { ArchiveError, openArchive } from "./archive-cipher.ts";
 import {
@@ -111,7 +112,7 @@ export async function importAccount(db: Database, given: Import): Promise<Import
     // The file may come slowly through a pipe.
     await client.query("set local idle_in_transaction_session_timeout = 0");
     const problems = await findImportProblems(slowly, header, given.places);
-    if (problems.length > 0) throw new Error(problems.join("\n"));
+    if (problems.length > 0) throw new Error(problems.map(onOneLine).join("\n"));
     for (const table of header.tables) {
       const target = await targetOf(slowly, table, given.places);
       const copy = `copy ${target.copied} (${columnList(table.columns)}) from stdin`;

@@ -342,7 +342,13 @@ test("an imported account loses the feature operator and endpoints of other acco
 test("an import lists the numbers, the WhatsApp access and the credit that the file brings, before and after it is stored", async () => {
   const bring = async (has_credential: boolean) => {
     const account = await makeAccount(source.app);
+    const chosen = { name: "Shop\nStored.\u001b[2J" };
     const { account_id } = account;
+    await source.app.db.query
+      .updateTable("accounts")
+      .set(chosen)
+      .where("account_id", "=", account_id)
+      .execute();
     const phone = `9180${String(account_id).padStart(8, "0")}`;
     await makePhoneNumber(source.app, account, phone);
     const number = await makeChatNumber(source.app, account, { driver: "whatsapp" });
@@ -368,6 +374,7 @@ test("an import lists the numbers, the WhatsApp access and the credit that the f
         ended.stdout,
         new RegExp(`business account ${business_account_id}, whose webhooks`),
       );
+      assert.ok(ended.stdout.includes(String.raw`Shop\u000aStored.\u001b[2J`));
       assert.match(ended.stdout, /credit that the file brings: 30 call, 700 chat/);
     }
   };

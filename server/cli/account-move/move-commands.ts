@@ -12,6 +12,7 @@ import { recordAudit } from "../../accounts/audit/record-audit.ts";
 import { operatorOf } from "../../accounts/roles/grantor.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { UsageError, type Command, type Outcome, type Words } from "../command.ts";
+import { onOneLine } from "../printable.ts";
 import { readId, readList } from "../read-words.ts";
 import type { Session } from "../session.ts";
 import { bindingNotes, type AccountBindings } from "./account-bindings.ts";
@@ -136,7 +137,7 @@ async function runExport(session: Session, words: Words): Promise<Outcome> {
     const to = { account_id: id, now, frozen_at, secrets, passphrase, output };
     const header = await exportAccount(client, to);
     const notes = await notesOf(client, header);
-    const text = [...describe(header), `Written to ${file}.`, ...notes].join("\n");
+    const text = linesOf([...describe(header), `Written to ${file}.`, ...notes]);
     return { json: { ...summary(header), notes }, text, aside: file === standard };
   } catch (error) {
     if (file !== standard) {
@@ -202,7 +203,7 @@ async function runImport(session: Session, words: Words): Promise<Outcome> {
         ...(settings ? settingsNotes(account_id, settings, as) : []),
         ...(bindings ? bindingNotes(bindings) : []),
       ];
-      const text = [...describe(header), ...notes, ...problemText(problems)].join("\n");
+      const text = linesOf([...describe(header), ...notes, ...problemText(problems)]);
       return { json: { ...summary(header), problems, notes }, text, bad: problems.length > 0 };
     }
     const { actor } = operatorOf(account_id, session.request_id);
@@ -215,13 +216,16 @@ async function runImport(session: Session, words: Words): Promise<Outcome> {
       ...bindingNotes(bindings),
     ];
     const next = `It is frozen; check it, and then activate it: trunkline account unfreeze ${account_id}`;
-    const text = [...describe(header), "Stored.", ...notes, next].join("\n");
+    const text = linesOf([...describe(header), "Stored.", ...notes, next]);
     return { json: { ...summary(header), notes }, text };
   } finally {
     source.destroy();
     await closed;
   }
 }
+
+/** Names in them, also of a file, add no lines. */
+const linesOf = (lines: readonly string[]): string => lines.map(onOneLine).join("\n");
 
 function problemText(problems: readonly string[]): string[] {
   if (problems.length === 0)

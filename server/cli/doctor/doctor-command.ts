@@ -13,6 +13,7 @@ import { checkDataDir } from "./check-data-dir.ts";
 import { checkDisks, checkPort, checkSynchronization } from "./check-machine.ts";
 import type { Command } from "../command.ts";
 import { databaseExists } from "../find-database.ts";
+import { onOneLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 
 /** The result of one check; `detail` says what was found, or what to do. */
@@ -262,7 +263,7 @@ async function findRefusedModels(session: Session): Promise<string> {
     const name = [model ?? "the default model", ...(voice === null ? [] : [voice])].join(" with ");
     const problem =
       check.outcome === "refused" ? `the server refuses the ${check.part}` : "no answer";
-    problems.push(`${name}: ${problem} (${check.code})`);
+    problems.push(`${onOneLine(name)}: ${problem} (${check.code})`);
   }
   if (problems.length > 0) throw new Error(problems.join("; "));
   return "the realtime server accepts every model in use";
