@@ -22,6 +22,10 @@ export type OidcStub = {
   claims: Claims;
   /** Whether tokens are signed with a key that is not published. */
   is_forger: boolean;
+  /** Requests for its description so far. */
+  discoveries: number;
+  /** Its description comes after this; a rejection is a 500. */
+  until_described: Promise<void> | null;
   /** What only the userinfo endpoint says. */
   userinfo: Claims;
   close(): Promise<void>;
@@ -49,6 +53,8 @@ export async function startOidcStub(): Promise<OidcStub> {
     settings: { issuer, ...client, label: "Example" },
     claims: {},
     is_forger: false,
+    discoveries: 0,
+    until_described: null,
     userinfo: {},
     async close() {
       server.close();
@@ -96,6 +102,12 @@ export async function startOidcStub(): Promise<OidcStub> {
     const { pathname, searchParams } = new URL(request.url!, issuer);
     switch (pathname) {
       case "/.well-known/openid-configuration":
+        stub.discoveries += 1;
+        try {
+          await stub.until_described;
+        } catch {
+          return { status: 500 };
+        }
         return {
           json: {
             issuer,

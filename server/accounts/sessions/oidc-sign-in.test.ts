@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { startOidcStub, type OidcStub } from "../../../test/support/oidc-stub.ts";
 import { openOidc } from "../../drivers/oidc/open-oidc.ts";
 
@@ -169,6 +170,63 @@ test("another site can neither begin nor end a sign-in", async () => {
   const headers = { ...cross, cookie };
   const refused = await api.send("POST", `${path}/answer`, { json: { answer }, headers });
   assert.equal(refused.status, 403);
+});
+
+test("sign-ins that begin while the provider is slow share one request to it, and one that fails is not repeated for seconds", async () => {
+  const slow = await startOidcStub();
+  const oidc = openOidc(slow.settings);
+  const begun_at = await startApi({ oidc });
+  const begin_here = async () => (await begun_at.send("POST", path, { headers: same_site })).status;
+  const { promise, reject } = Promise.withResolvers<void>();
+  slow.until_described = promise;
+  const counted = async () => {
+    const { rows } = await begun_at.app.db.pool.query(
+      "select count from sign_in_failures where subject like 'single sign-on begun from %'",
+    );
+    return (rows[0]?.count as number | undefined) ?? 0;
+  };
+  const begun = [begin_here(), begin_here(), begin_here()];
+  await eventually(async () => (await counted()) === 3 && slow.discoveries > 0);
+  slow.until_described = null;
+  reject(new Error("the provider is down"));
+  assert.deepEqual(await Promise.all(begun), [503, 503, 503]);
+  assert.equal(await begin_here(), 503);
+  assert.equal(slow.discoveries, 1);
+  const page = "https://trunkline.example/sign-in/oidc";
+  const is_back = () =>
+    oidc.begin(page).then(
+      () => true,
+      () => false,
+    );
+  await eventually(is_back);
+  assert.equal(await begin_here(), 200);
+  assert.equal(slow.discoveries, 2);
+  await begun_at.close();
+  await slow.close();
+});
+
+test("an address begins 300 sign-ins in a quarter of an hour at most, and another is not affected", async () => {
+  const proxied = await startApi({
+    oidc: openOidc(stub.settings),
+    trusted_proxies: ["127.0.0.0/8"],
+  });
+  const begin_from = async (address: string) => {
+    const headers = { ...same_site, "x-forwarded-for": address };
+    return (await proxied.send("POST", path, { headers })).status;
+  };
+  const row = { count: 299, began_at: proxied.clock.now() };
+  const subject = "single sign-on begun from 203.0.113.7";
+  await proxied.app.db.query
+    .insertInto("sign_in_failures")
+    .values({ subject, ...row })
+    .execute();
+  const statuses = [
+    await begin_from("203.0.113.7"),
+    await begin_from("203.0.113.7"),
+    await begin_from("203.0.113.8"),
+  ];
+  assert.deepEqual(statuses, [200, 429, 200]);
+  await proxied.close();
 });
 
 test("a provider that cannot be reached is a 503, before and after the redirect, and none at all a 404", async () => {

@@ -13,8 +13,8 @@ import { countWithin } from "./throttle.ts";
 
 /** How long a person may take at the provider, and then to choose an account or enter a code. */
 export const oidc_minutes_max = 10;
-/** In a quarter of an hour: each answer costs a request to the provider. */
-const answers_of_address_max = 300;
+/** In a quarter of an hour, of each: an answer costs a request to the provider, and so may a beginning. */
+const sign_ins_of_address_max = 300;
 const accounts_max = 10;
 
 /** What the cookie holds: a sign-in that has begun, or who has signed in and still chooses an account or has a code. */
@@ -40,16 +40,17 @@ const findUsers = statement<SignInAccount & { readonly user_id: number }>(`
 
 /**
  * Begins a sign-in: returns the provider's page and the text of the cookie. Throws not-found without a provider,
- * unavailable if it cannot be reached.
+ * unavailable if it cannot be reached; rate-limited.
  */
 export async function beginOidc(
   app: OidcApp,
+  visitor: Client,
 ): Promise<{ readonly url: string; readonly cookie: string }> {
-  const { url, request } = await providerOf(app)
-    .begin(pageOf(app))
-    .catch((error: unknown) => {
-      throw refusalOf(app, error);
-    });
+  const provider = providerOf(app);
+  await countFrom(app, visitor, "single sign-on begun");
+  const { url, request } = await provider.begin(pageOf(app)).catch((error: unknown) => {
+    throw refusalOf(app, error);
+  });
   return { url, cookie: keep(app, { request }, endOfStep(app)) };
 }
 
@@ -70,15 +71,7 @@ export async function finishOidc(
 ): Promise<{ readonly result: SignInResult; readonly identity: string | null }> {
   const now = app.clock.now();
   const pending = openPending(app, given.cookie);
-  const group = addressGroup(visitor.address);
-  const subject = `single sign-on from ${group}`;
-  await countWithin(
-    app.db,
-    group,
-    new Map([[subject, answers_of_address_max]]),
-    now,
-    (minutes) => `Too many sign-ins; try again in ${minutes} min`,
-  );
+  await countFrom(app, visitor, "single sign-on");
   const identity =
     "email" in pending ? pending : await readAnswer(app, given.answer, pending.request);
   const { email, is_multi_factor, verified_until } = identity;
@@ -102,6 +95,18 @@ export async function finishOidc(
     .transaction()
     .execute((tx) => createSession(tx, { account_id, user_id, ...visitor }, now));
   return { result: { cookie, account: { account_id, name } }, identity: null };
+}
+
+/** Counts a step of a sign-in for the group of the visitor's address. */
+function countFrom(app: OidcApp, { address }: Client, step: string): Promise<void> {
+  const group = addressGroup(address);
+  return countWithin(
+    app.db,
+    group,
+    new Map([[`${step} from ${group}`, sign_ins_of_address_max]]),
+    app.clock.now(),
+    (minutes) => `Too many sign-ins; try again in ${minutes} min`,
+  );
 }
 
 /** Returns when a person who begins a step now may no longer end it. */

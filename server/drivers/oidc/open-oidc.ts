@@ -6,32 +6,26 @@ import { tracedRequest } from "../../lib/tracing/traced-request.ts";
 import { OidcUnreachable, type OidcProvider } from "./driver.ts";
 
 const timeout_seconds = 10;
-/** How long the provider's description is kept. */
-const discovery_ms = 3_600_000;
+/** How long the provider's description is kept, and that it could not be read: anyone can begin sign-ins. */
+const kept_ms = { description: 3_600_000, failure: 5_000 } as const;
+
+type Discovery = { readonly config: Promise<client.Configuration>; until_ms: number };
 
 /** Opens a provider, which is asked for its description at the first sign-in. */
-export function openOidc({ issuer, client_id, client_secret, label }: OidcSettings): OidcProvider {
-  let found: { readonly config: client.Configuration; readonly at_ms: number } | null = null;
-  const discover = async (): Promise<client.Configuration> => {
-    if (found && performance.now() - found.at_ms < discovery_ms) return found.config;
-    const url = new URL(issuer);
-    const config = await client
-      .discovery(url, client_id, client_secret, undefined, {
-        timeout: timeout_seconds,
-        [client.customFetch]: fetchTraced,
-        execute: [
-          // Without it, the client trusts TLS instead of the token's signature.
-          client.enableNonRepudiationChecks,
-          // The settings allow http on this machine only, for which the function is meant.
-          // oxlint-disable-next-line no-deprecated
-          ...(url.protocol === "http:" ? [client.allowInsecureRequests] : []),
-        ],
-      })
-      .catch((cause: unknown) => {
-        throw new OidcUnreachable(`${issuer} does not describe itself`, { cause });
-      });
-    found = { config, at_ms: performance.now() };
-    return config;
+export function openOidc(settings: OidcSettings): OidcProvider {
+  const { issuer, label } = settings;
+  let last: Discovery | null = null;
+  const discover = (): Promise<client.Configuration> => {
+    if (last && performance.now() < last.until_ms) return last.config;
+    // All sign-ins share the request in progress.
+    const discovery: Discovery = {
+      config: readDescription(settings),
+      until_ms: Number.POSITIVE_INFINITY,
+    };
+    const keep = (ms: number) => () => void (discovery.until_ms = performance.now() + ms);
+    discovery.config.then(keep(kept_ms.description), keep(kept_ms.failure));
+    last = discovery;
+    return discovery.config;
   };
   return {
     label,
@@ -78,6 +72,29 @@ export function openOidc({ issuer, client_id, client_secret, label }: OidcSettin
       };
     },
   };
+}
+
+function readDescription({
+  issuer,
+  client_id,
+  client_secret,
+}: OidcSettings): Promise<client.Configuration> {
+  const url = new URL(issuer);
+  return client
+    .discovery(url, client_id, client_secret, undefined, {
+      timeout: timeout_seconds,
+      [client.customFetch]: fetchTraced,
+      execute: [
+        // Without it, the client trusts TLS instead of the token's signature.
+        client.enableNonRepudiationChecks,
+        // The settings allow http on this machine only, for which the function is meant.
+        // oxlint-disable-next-line no-deprecated
+        ...(url.protocol === "http:" ? [client.allowInsecureRequests] : []),
+      ],
+    })
+    .catch((cause: unknown) => {
+      throw new OidcUnreachable(`${issuer} does not describe itself`, { cause });
+    });
 }
 
 const fetchTraced: client.CustomFetch = (url, options) =>

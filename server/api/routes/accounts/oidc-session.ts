@@ -29,7 +29,7 @@ export const oidcSessionRoutes = [
     handle: async ({ app, request, reply }) => {
       refuseCrossSite(request);
       refusePlainHttp(request);
-      const { url, cookie } = await beginOidc(app);
+      const { url, cookie } = await beginOidc(app, clientOf(request));
       setOidcCookie(reply, cookie);
       return { url };
     },
