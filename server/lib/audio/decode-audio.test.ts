@@ -42,6 +42,19 @@ test("decodes concurrent WAV, MP3, Ogg Opus and Ogg Vorbis files correctly", asy
   }
 });
 
+test("skips 16 ID3 tags at most, however many a file has", () => {
+  const tag = Buffer.from("ID3\u0003\0\0\0\0\0\0", "latin1");
+  const mp3After = (bytes: Buffer) => Buffer.concat([bytes, files["tone.mp3"]]);
+  const large = Buffer.concat([
+    Buffer.from("ID3\u0003\0\0\0\u0008\0\0", "latin1"),
+    Buffer.alloc(131_072),
+  ]);
+  const tags = (count: number) => Buffer.alloc(count * tag.length, tag);
+  assert.equal(sniffAudio(mp3After(Buffer.concat([tags(15), large]))), "mp3");
+  assert.equal(sniffAudio(mp3After(Buffer.concat([tags(16), large]))), null);
+  assert.equal(sniffAudio(mp3After(tags(10_000))), null);
+});
+
 test("rejects files that are not audio, with the reason", async () => {
   const id3 = Buffer.concat([
     Buffer.from("ID3\u0003\0\0\0\0\0\u0001", "latin1"),

@@ -5,6 +5,8 @@ export type AudioKind = "wav" | "mp3" | "opus" | "vorbis";
 
 /** How far after the start, or after its tags, the first frame of an MP3 file is searched. */
 const search_bytes = 65_536;
+/** Empty tags have ten bytes: those of a hostile file would block the process. */
+const tags_max = 16;
 /** Consecutive valid frame headers that identify an MP3 file. */
 const consecutive_frames = 3;
 const ogg_header_bytes = 4_096;
@@ -30,10 +32,12 @@ function hasMp3Frames(file: Buffer): boolean {
   return false;
 }
 
-/** Returns the offset after the ID3 tags; some files have more than one. */
+/** Returns the offset after the ID3 tags, of which some files have more than one. */
 function endOfTags(file: Buffer): number {
   let offset = 0;
-  while (file.toString("latin1", offset, offset + 3) === "ID3" && offset + 10 <= file.length) {
+  for (let tags = 0; tags < tags_max; tags++) {
+    const isTag = file.toString("latin1", offset, offset + 3) === "ID3";
+    if (!isTag || offset + 10 > file.length) break;
     const [a, b, c, d] = file.subarray(offset + 6, offset + 10);
     offset += 10 + (((a! & 0x7f) << 21) | ((b! & 0x7f) << 14) | ((c! & 0x7f) << 7) | (d! & 0x7f));
   }
