@@ -40,7 +40,7 @@ export const IssuedInvitation = Type.Object(
     ),
     emailed: Type.Boolean({
       description:
-        "Whether the mail server took a mail with the link; false in a replayed response",
+        "Whether the mail server took a mail with the link; false in a replayed response, and beyond five mails to the address in a quarter of an hour",
     }),
   },
   { title: "IssuedInvitation" },

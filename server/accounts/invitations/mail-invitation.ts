@@ -1,26 +1,35 @@
 import type { App } from "../../engine/app.ts";
+import { Refusal } from "../../lib/errors.ts";
 import { quotedName, type Mailer } from "../mailer.ts";
 import { countWithin } from "../sessions/throttle.ts";
 
 /** In a quarter of an hour, so that no mailbox fills with invitations. */
 const mails_max = { address: 5, account: 200 } as const;
 
-/** Throws rate-limited when an account or anybody invited this address too often. */
+/**
+ * Counts an invitation, and returns whether its address may get a mail: no account's invitations may keep others from
+ * creating theirs. Throws rate-limited when this account invited too often.
+ */
 export async function countInvitationMail(
   app: App,
   { account_id, email }: { readonly account_id: number; readonly email: string },
-): Promise<void> {
+): Promise<boolean> {
   const of_account = `invitations of ${account_id}`;
-  const limits = new Map<string, number>([
-    [`invitation to ${email.toLowerCase()}`, mails_max.address],
-    [of_account, mails_max.account],
-  ]);
-  await countWithin(
-    app.db,
-    of_account,
-    limits,
-    app.clock.now(),
-    (minutes) => `Too many invitations were mailed; try again in ${minutes} min`,
+  const count = (subject: string, limit: number) =>
+    countWithin(
+      app.db,
+      of_account,
+      new Map([[subject, limit]]),
+      app.clock.now(),
+      (minutes) => `Too many invitations were mailed; try again in ${minutes} min`,
+    );
+  await count(of_account, mails_max.account);
+  return count(`invitation to ${email.toLowerCase()}`, mails_max.address).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof Refusal && error.type === "rate-limited") return false;
+      throw error;
+    },
   );
 }
 

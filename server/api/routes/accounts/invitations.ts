@@ -52,13 +52,14 @@ export const invitationRoutes = [
     handle: async (context) => {
       const { app, caller, body } = context;
       const { id: account_id, name: account } = caller.account;
-      if (app.mailer.enabled) await countInvitationMail(app, { account_id, email: body.email });
+      const isMailed =
+        app.mailer.enabled && (await countInvitationMail(app, { account_id, email: body.email }));
       const invitation = await showSecretOnce(context, "path", async (tx) => ({
         ...(await createInvitation(tx, grantorOf(context), body, app.clock.now())),
         emailed: false,
       }));
       const { email, path } = invitation;
-      if (path === null) return invitation;
+      if (path === null || !isMailed) return invitation;
       return { ...invitation, emailed: await mailInvitation(app, { email, path, account }) };
     },
   }),
