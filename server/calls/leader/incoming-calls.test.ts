@@ -214,6 +214,47 @@ test("the dialed number decides the account of an endpoint of several accounts; 
   assert.deepEqual(await records(fixture, theirs), []);
 });
 
+test("an inactive node refuses incoming calls as missed while it finishes its live one, and is then released", async () => {
+  const { app, account, node_id } = fixture;
+  const group = await makeAgentGroup(app, account, ["205"]);
+  const busy = await numberOf(fixture, { agent_group_id: group });
+  const number = await numberOf(fixture, { menu_id: await menuOf({ main: { type: "hang_up" } }) });
+  const setActive = async (active: boolean) => {
+    const node_row = app.db.query.updateTable("voice_nodes").where("id", "=", node_id);
+    await node_row.set({ active }).execute();
+    app.notifications.send("call_work", `${node_id}:0`);
+  };
+  const isConnected = async () => {
+    const node_row = app.db.query.selectFrom("voice_nodes").where("id", "=", node_id);
+    return (await node_row.select("connected_at").executeTakeFirstOrThrow()).connected_at !== null;
+  };
+  // A caller who never hangs up.
+  const over = callIn(busy, "+919812777900");
+  const live = async () => (await records(fixture, busy))[0];
+  await eventually(async () => (await live())?.legs.length === 2 && (await live()).answered_at);
+  const before_count = (await missed()).length;
+  await setActive(false);
+  try {
+    await eventually(async () => {
+      await callIn(number);
+      return (await missed()).length > before_count;
+    });
+    const answered = (await records(fixture, number)).length;
+    const refused = (await missed()).length;
+    await callIn(number);
+    assert.equal((await missed()).length, refused + 1);
+    assert.equal((await records(fixture, number)).length, answered);
+    assert.equal((await live()).ended_at, null);
+    const { call_id } = await live();
+    assert.equal((await fixture.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
+    await over;
+    await eventually(async () => !(await isConnected()));
+  } finally {
+    await setActive(true);
+  }
+  await eventually(isConnected);
+});
+
 test("a call that arrives while no leader is connected is answered by the next one, once", async () => {
   const number = await numberOf(fixture, {
     agent_group_id: await makeAgentGroup(fixture.app, fixture.account, ["202"]),

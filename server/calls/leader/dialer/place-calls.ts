@@ -59,10 +59,10 @@ export function roomOn(
   return { take: Math.max(0, take), next_in_ms: places > 0 ? in_ms : Infinity };
 }
 
-/** Whether the node and the trunk have a place for an incoming call, which no rate limit delays. */
+/** Whether the node is active and has, like the trunk, a place for an incoming call, which no rate limit delays. */
 export function hasPlace({ calls, limits }: Leader, trunk: TrunkShare): boolean {
   const on_trunk = [...calls.values()].filter((live) => live.trunk.id === trunk.id).length;
-  return calls.size < limits.calls_max && on_trunk < trunk.calls_max;
+  return limits.active && calls.size < limits.calls_max && on_trunk < trunk.calls_max;
 }
 
 /** Runs claims and adoptions one at a time: a call just claimed must not look orphaned. */
