@@ -1,6 +1,6 @@
 -- Makes the recipients of a voice campaign whose last call failed due again, and the campaign run: those whose
 -- last call has one of p_outcomes, or (null) those that an automatic retry would call and those whose script
--- could not be synthesized. Returns how many; the caller has locked the campaign. Credit is reserved by each
+-- or prompts could not be synthesized. Returns how many; the caller has locked the campaign. Credit is reserved by each
 -- call. Attempts are kept, so that each recipient gets one more call.
 create or replace function retry_voice_recipients(
   p_account_id bigint, p_campaign_id bigint, p_outcomes text[], p_now timestamptz
@@ -22,7 +22,8 @@ begin
       and r.state in ('busy', 'no_answer', 'failed', 'machine')
       and case when p_outcomes is not null then c.disposition = any (p_outcomes)
         else r.state <> 'machine' and (r.call_id is null
-          or c.disposition in ('busy', 'no_answer', 'congestion', 'unreachable', 'failed')) end
+          or c.disposition in ('busy', 'no_answer', 'congestion', 'unreachable', 'failed')
+          or c.ended_reason = 'speech_rejected') end
       -- Not erased.
       and r.phone <> ''
     order by r.id

@@ -134,10 +134,11 @@ async function launch(
   content: VoiceContent,
   people: readonly string[],
   more: Record<string, unknown> = {},
+  variables: Record<string, string> | null = null,
 ): Promise<TestVoiceCampaign> {
   const plan = JSON.stringify({ content, opt_out_key: null, answering_machine: "off" });
   const campaign = { trunk_id, call_type: content.call_type, plan, ...more };
-  const recipients = people.map((number) => ({ number, phone: `91${number}` }));
+  const recipients = people.map((number) => ({ number, phone: `91${number}`, variables }));
   const made = await makeVoiceCampaign(api.app, client.account, { campaign, recipients });
   api.app.notifications.send("voice_work", String(trunk_id));
   return made;
@@ -460,21 +461,51 @@ test("a caller without an agent gets the account's own message, and fields set o
   await set({ busy_voice_file_id: null });
 });
 
-test("fails a recipient whose prompt cannot be synthesized while others can, without a call", async () => {
-  const menu = {
+const goodbye = (text: string): VoiceContent => ({
+  call_type: "obd_ivr",
+  menu: {
     start: "bye",
-    nodes: { bye: { type: "hang_up", prompt: { say: "poison", language: "en" } } },
-  };
+    nodes: { bye: { type: "hang_up", prompt: { say: text, language: "en" } } },
+  },
+});
+
+/** Makes text-to-speech refuse this text; returns the end of that. */
+function refuseText(text: string): () => void {
   const { synthesize } = speech;
   speech.synthesize = (utterance) =>
-    utterance.text === "poison"
+    utterance.text === text
       ? Promise.reject(new SpeechError("failed", "it crashed"))
       : synthesize.call(speech, utterance);
-  const campaign = await launch({ call_type: "obd_ivr", menu } as VoiceContent, [phone()]);
+  return () => void (speech.synthesize = synthesize);
+}
+
+test("fails a recipient whose prompt cannot be synthesized while others can, without a call, and a retry calls it", async () => {
+  const repair = refuseText("poison");
+  const number = phone();
+  const campaign = await launch(goodbye("{{word}}"), [number], {}, { word: "poison" });
   await settled(campaign, "failed 1");
   assert.deepEqual(dialed, []);
   assert.equal((await record(campaign)).calls[0].ended_reason, "speech_rejected");
-  speech.synthesize = synthesize;
+  repair();
+  const retried = await api.send("POST", `/api/v1/voice/campaigns/${campaign.id}/retry`, {
+    token: client.account.token,
+    json: {},
+    headers: { "idempotency-key": "retry after the repair" },
+  });
+  assert.deepEqual([retried.status, retried.body.retried], [200, 1], retried.text);
+  await settled(campaign, "answered 2");
+  assert.deepEqual(dialed, [`91${number}`]);
+});
+
+test("calls no one while a prompt that is the same for every recipient cannot be synthesized, and everyone once it can", async () => {
+  const repair = refuseText("poison for everyone");
+  const people = Array.from({ length: 10 }, () => phone());
+  const campaign = await launch(goodbye("poison for everyone"), people);
+  await eventually(async () => (await record(campaign)).campaign.waiting_for === "speech");
+  await settled(campaign, ...people.map(() => "waiting 0"));
+  assert.deepEqual(dialed, []);
+  repair();
+  await settled(campaign, ...people.map(() => "answered 1"));
 });
 
 /** Makes the database refuse synthesized audio; returns how often it did, and the end of that. */
@@ -494,14 +525,6 @@ async function refuseAudio() {
     allow: () => pool.query("drop function refuse cascade; drop sequence refusals"),
   };
 }
-
-const goodbye = (text: string): VoiceContent => ({
-  call_type: "obd_ivr",
-  menu: {
-    start: "bye",
-    nodes: { bye: { type: "hang_up", prompt: { say: text, language: "en" } } },
-  },
-});
 
 test("calls a recipient although the database fails while the prompts are prepared", async () => {
   const audio = await refuseAudio();

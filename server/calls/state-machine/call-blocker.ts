@@ -27,6 +27,7 @@ export type CallBlocker =
   | "node_unavailable"
   /** The AI agent could not be set up. */
   | "ai_agent_unavailable"
-  /** A prompt could not be synthesized: TTS did not work, or it worked for other texts only. */
+  /** TTS did not work, or rejected a prompt that is the same for every recipient. */
   | "speech_unavailable"
+  /** TTS rejected a prompt with the recipient's variables, and synthesized others. */
   | "speech_rejected";

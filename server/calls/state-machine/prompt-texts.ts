@@ -1,6 +1,6 @@
 // The texts that a campaign's call plays, as far as they are known before the call.
 import type { Menu, MenuNode, Prompt } from "./menu.ts";
-import { fillText } from "./script-text.ts";
+import { fillText, placeholdersOf } from "./script-text.ts";
 import type { VoiceContent } from "./voice-plan.ts";
 
 type Text = Extract<Prompt, { readonly say: string }>;
@@ -21,6 +21,17 @@ export function promptTexts(
       texts.set(`${language} ${text}`, { text, language });
   }
   return [...texts.values()];
+}
+
+/** Returns the texts of the content without variables, which are the same for every recipient. */
+export function fixedTexts(
+  content: VoiceContent,
+): { readonly text: string; readonly language: string }[] {
+  return promptsOf(content).flatMap(({ say, language }) =>
+    say.trim() === "" || placeholdersOf(say).length > 0
+      ? []
+      : [{ text: fillText(say, {}).text, language }],
+  );
 }
 
 function promptsOf(content: VoiceContent): Text[] {

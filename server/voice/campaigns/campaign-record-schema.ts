@@ -108,7 +108,7 @@ export const VoiceCampaignRecord = Type.Object(
     machine: count("A machine answered"),
     busy: count("Busy, at the last attempt"),
     no_answer: count("Did not answer, at the last attempt"),
-    failed: count("The call failed, or the script could not be synthesized"),
+    failed: count("The call failed, or the script or a prompt could not be synthesized"),
     suppressed: count("Not called because of a suppression"),
     skipped: count("Not called for another reason: the recipient's skip_reason"),
     cancelled: count("Cancelled before they were called"),

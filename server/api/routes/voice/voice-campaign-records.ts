@@ -186,7 +186,7 @@ const retryRoute = route({
         Type.Array(Type.Enum(failed_outcomes, { type: "string" }), {
           minItems: 1,
           description:
-            "Only recipients whose last call had one of these outcomes. Omitted: busy, no_answer, congestion, unreachable, failed, and those whose script could not be synthesized",
+            "Only recipients whose last call had one of these outcomes. Omitted: busy, no_answer, congestion, unreachable, failed, and those whose script or prompts could not be synthesized",
         }),
       ),
     },

@@ -4,10 +4,15 @@ import { prepareSpeech } from "../../audio/prepare-speech.ts";
 import { allBusyTexts } from "../../state-machine/agents-busy.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import { variablesOf } from "../../state-machine/play-to-caller.ts";
-import { promptTexts } from "../../state-machine/prompt-texts.ts";
+import { fixedTexts, promptTexts } from "../../state-machine/prompt-texts.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
+import type { VoiceContent } from "../../state-machine/voice-plan.ts";
 import { prepareAiAgent } from "./prepare-ai-agent.ts";
+
+const unavailable = "text-to-speech is not available";
+/** How much of a rejected text the reason of a pause shows. */
+const shown_characters = 60;
 
 /**
  * Synthesizes the prompts of a campaign's call and the message for callers without an agent, and sets up its AI
@@ -17,15 +22,39 @@ export async function prepareContent(leader: Leader, live: LiveCall): Promise<Ca
   const content = live.call.voice?.content;
   if (!content) return null;
   const { account_id } = live.call;
-  const texts = promptTexts(content, variablesOf(live.call));
-  const blocker =
-    (await prepareTexts(leader, account_id, texts)) ?? (await prepareBusyTexts(leader, live));
+  const failure = await prepareFixedTexts(leader, account_id, content);
+  const blocker = failure === null ? await prepareOwnTexts(leader, live) : "speech_unavailable";
   if (blocker === "speech_unavailable")
-    await recordContentFailure(leader, live.call, "set_up", "text-to-speech is not available");
+    await recordContentFailure(leader, live.call, "set_up", failure ?? unavailable);
   if (blocker !== null) return blocker;
   if (content.call_type === "ai_bot") return prepareAiAgent(leader, live);
   leader.gate.succeeded(live.call, "set_up");
   return null;
+}
+
+/**
+ * Synthesizes the texts that are the same for every recipient. Returns why one cannot be played, or null: a rejected
+ * one stops the campaign instead of failing each recipient.
+ */
+async function prepareFixedTexts(
+  leader: Leader,
+  account_id: number,
+  content: VoiceContent,
+): Promise<string | null> {
+  for (const utterance of fixedTexts(content)) {
+    const blocker = await prepareTexts(leader, account_id, [utterance]);
+    if (blocker === "speech_rejected")
+      return `text-to-speech rejects ${JSON.stringify(utterance.text.slice(0, shown_characters))}`;
+    if (blocker !== null) return unavailable;
+  }
+  return null;
+}
+
+/** Synthesizes the texts that depend on the recipient, then the message for callers without an agent. */
+async function prepareOwnTexts(leader: Leader, live: LiveCall): Promise<CallBlocker | null> {
+  const { account_id, voice } = live.call;
+  const texts = promptTexts(voice!.content, variablesOf(live.call));
+  return (await prepareTexts(leader, account_id, texts)) ?? prepareBusyTexts(leader, live);
 }
 
 /** Synthesizes the texts. Returns why one cannot be played, or null. */
