@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callValue } from "../../../test/support/call-values.ts";
+import { callValue, voiceValue } from "../../../test/support/call-values.ts";
 import type { Call, Leg } from "./call.ts";
 import { addLeg, patchLeg } from "./legs.ts";
+import type { Menu } from "./menu.ts";
 import { resumeCommands } from "./resume.ts";
+import { initial_position } from "./transitions/voice-position.ts";
 
 const at = new Date("2026-11-02T10:00:00Z");
 const later = new Date("2026-11-02T10:00:01Z");
@@ -75,6 +77,31 @@ test("does not change ringing agents, and hangs up the legs of a call that is en
   assert.deepEqual(resumeCommands(callWith("agent", [{ role: "agent", state: "ringing" }])), []);
   assert.deepEqual(resumeCommands(callWith("ending", [{ role: "customer", state: "answered" }])), [
     { type: "hang_up", leg: 1 },
+  ]);
+});
+
+test("records a message again, whose end may have been missed", () => {
+  const menu: Menu = {
+    start: "note",
+    nodes: {
+      note: {
+        type: "record",
+        prompt: { say: "Speak", language: "en" },
+        max_seconds: 60,
+        silence_seconds: 5,
+        next: "bye",
+      },
+      bye: { type: "hang_up", prompt: null },
+    },
+  };
+  const content = { call_type: "obd_ivr", menu } as const;
+  const call = callWith("talking", [{ role: "customer", state: "answered", answered_at: at }], {
+    voice: voiceValue({ content }),
+    position: { ...initial_position, node: "note", visit: 2, doing: "recording" },
+  });
+  assert.deepEqual(resumeCommands(call), [
+    { type: "record_message", leg: 1, visit: 2, limits: { max_seconds: 60, silence_seconds: 5 } },
+    { type: "wait", visit: 2, ms: 75_000 },
   ]);
 });
 

@@ -7,7 +7,7 @@ import { detect_ms, greeting_ms, listen_ms } from "./transitions/handle-campaign
 import { positionOf } from "./play-to-caller.ts";
 import { pauseCommand, ringsAgain } from "./ring-again.ts";
 import { transferTarget } from "./transitions/request-transfer-agent.ts";
-import { menuOf } from "./transitions/walk-menu.ts";
+import { menuOf, messageCommands } from "./transitions/walk-menu.ts";
 
 /**
  * Returns the commands that bring the switch in line with a reconciled call. Each may be repeated, because
@@ -87,11 +87,8 @@ function resumeCampaignCall(call: Call): readonly Command[] {
 function resumeWaiting(call: Call, visit: number): Command[] {
   const { node: name } = positionOf(call);
   const node = name === null ? undefined : menuOf(call)?.nodes[name];
-  const seconds =
-    node?.type === "record"
-      ? node.max_seconds
-      : node && "timeout_seconds" in node
-        ? node.timeout_seconds
-        : 5;
+  // The switch reports the end of a message again if it was missed.
+  if (node?.type === "record") return messageCommands(call, node);
+  const seconds = node && "timeout_seconds" in node ? node.timeout_seconds : 5;
   return [{ type: "wait", visit, ms: seconds * 1_000 }];
 }

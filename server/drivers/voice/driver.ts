@@ -213,11 +213,14 @@ export type VoiceSession = {
   /** Starts AMD; reports `detected` within 6 s. Do not play audio in the meantime. */
   detect(leg: string): Promise<void>;
   /**
-   * Listens, once per leg, until it has been silent for 2 s, at most 32 s; reports `silent`. Do not play audio
-   * in the meantime.
+   * Listens, once per leg, until it has been silent for 2 s, at most 32 s; reports `silent`, which a repeated request
+   * reports if it was missed. Do not play audio in the meantime.
    */
   awaitSilence(leg: string): Promise<void>;
-  /** Plays a beep and records the leg's audio, under a name that is never reused; reports `recorded`. */
+  /**
+   * Plays a beep and records the leg's audio, under a name that is never reused; reports `recorded`. A repeated request
+   * reports it if its event was missed.
+   */
   recordMessage(leg: string, recording: string, limits: MessageLimits): Promise<void>;
   /** Ends a message recording and keeps what was recorded. */
   stopMessage(recording: string): Promise<void>;

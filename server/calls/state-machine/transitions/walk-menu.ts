@@ -180,19 +180,27 @@ function waitForKey(call: Call, node: Asking, digits: string): Transition {
 function recordMessage(call: Call, node: MenuNode & { type: "record" }): Transition {
   const recording = moveTo(call, { doing: "recording" });
   const { visit, node: name } = recording.position!;
-  const { max_seconds, silence_seconds } = node;
-  const limits = { max_seconds, silence_seconds };
   return {
     call: recording,
     events: [],
-    commands: [
-      { type: "record_message", leg: callerOf(call), visit, limits },
-      { type: "wait", visit, ms: (max_seconds + overdue_seconds) * 1_000 },
-    ],
+    commands: messageCommands(recording, node),
     notes: {
       messages: [{ recording: messageName(call, visit), node: name!, state: "recording" }],
     },
   };
+}
+
+/** Returns the commands that record the message of the call's position. */
+export function messageCommands(
+  call: Call,
+  { max_seconds, silence_seconds }: MenuNode & { type: "record" },
+): Command[] {
+  const { visit } = positionOf(call);
+  const limits = { max_seconds, silence_seconds };
+  return [
+    { type: "record_message", leg: callerOf(call), visit, limits },
+    { type: "wait", visit, ms: (max_seconds + overdue_seconds) * 1_000 },
+  ];
 }
 
 /** Continues after a message was recorded or failed; null if the call is at another position. */

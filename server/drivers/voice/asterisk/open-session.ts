@@ -10,7 +10,7 @@ import {
   type AriSettings,
 } from "./ari-client.ts";
 import { readAriEvent, subscribed_events } from "./ari-events.ts";
-import { greeting_limits, greetingName, readSilence } from "./await-silence.ts";
+import { greeting_limits, greetingName, openGreetings, type Greetings } from "./await-silence.ts";
 import { detectAnswerer } from "./detect-answerer.ts";
 import { dialLeg } from "./dial-leg.ts";
 import { findCdrs } from "./find-cdrs.ts";
@@ -34,6 +34,7 @@ type Parts = {
   readonly legs: LegTracker;
   readonly player: AudioPlayer;
   readonly recordings: Recordings;
+  readonly greetings: Greetings;
   readonly media: MediaChannels;
   readonly incoming: IncomingCalls;
   readonly emit: (event: VoiceEvent) => void;
@@ -123,12 +124,14 @@ function openParts(
   const dialed = new Set<string>();
   const media = openMediaChannels(client, ari, request_timeout_ms);
   const emit = (reported: VoiceEvent) => {
-    const event = readSilence(reported, client, log);
+    const event = greetings.readSilence(reported);
     if (event.type === "silent" && !legs.isActive(event.leg)) return;
     if (event.type === "detected") detecting.delete(event.leg);
     if (event.type === "ended") {
       player.remove(event.leg);
       media.closeOf(event.leg);
+      recordings.removeOf(event.leg);
+      greetings.deleteOf(event.leg);
       bridge_of.delete(event.leg);
       detecting.delete(event.leg);
       dialed.delete(event.leg);
@@ -139,10 +142,11 @@ function openParts(
   const audio_files = openAudioFolder(node.sounds_dir);
   const { isActive } = legs;
   const player = openAudioPlayer({ client, audio_files, bridge_of, dialed, isActive, emit });
-  const recordings = openRecordings(client, emit);
+  const recordings = openRecordings(client, dialed, emit);
+  const greetings = openGreetings(client, log);
   const incoming = openIncomingCalls(client, emit);
   const known = { bridge_of, detecting, dialed };
-  return { client, node, legs, player, recordings, media, incoming, ...known, emit };
+  return { client, node, legs, player, recordings, greetings, media, incoming, ...known, emit };
 }
 
 /** Clears the state after a restart of the switch, which ends all legs. */
@@ -226,7 +230,7 @@ function callControls(parts: Parts): Omit<VoiceSession, "close" | keyof AudioCon
 }
 
 function audioControls(parts: Parts): AudioControls {
-  const { client, player, recordings, media, detecting } = parts;
+  const { client, player, recordings, greetings, media, detecting } = parts;
   return {
     record: recordings.record,
     play: player.play,
@@ -241,7 +245,10 @@ function audioControls(parts: Parts): AudioControls {
         throw error;
       }
     },
-    awaitSilence: (leg) => recordings.recordSilently(leg, greetingName(leg), greeting_limits),
+    async awaitSilence(leg) {
+      greetings.add(leg);
+      await recordings.recordSilently(leg, greetingName(leg), greeting_limits);
+    },
     recordMessage: recordings.recordMessage,
     stopMessage: recordings.stopMessage,
     openMedia: (bridge, leg) =>
@@ -265,8 +272,9 @@ async function addToBridge(
 
 /** Adopts the bridges and waiting calls of earlier sessions, and hangs up their external media channels. */
 async function adopt(parts: Parts, found: SwitchState): Promise<void> {
-  const { client, media, bridge_of, incoming } = parts;
+  const { client, media, bridge_of, greetings, incoming } = parts;
   incoming.onSnapshot(found.channels, new Date());
+  greetings.onSnapshot(found.legs);
   for (const [leg, bridge] of found.bridge_of) {
     if (!bridge_of.has(leg)) bridge_of.set(leg, bridge);
   }

@@ -19,13 +19,19 @@ export type Recordings = {
   recordSilently(leg: string, recording: string, limits: MessageLimits): Promise<void>;
   /** See VoiceSession.stopMessage. */
   stopMessage(recording: string): Promise<void>;
+  /** Drops the messages of a leg that has ended, which ended them. */
+  removeOf(leg: string): void;
   onAriEvent(event: AriEvent): void;
   /** Cancels all timers; no further requests are sent. */
   close(): void;
 };
 
 type Message = {
+  readonly leg: string;
   readonly limits: MessageLimits;
+  /** The request to start it, or the search for it, is under way. */
+  is_starting: boolean;
+  has_started: boolean;
   /** A stop was requested before the start: it waits, because an early stop has no effect and blocks later ones. */
   stop_wanted: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -33,6 +39,8 @@ type Message = {
 
 type State = {
   readonly client: AriClient;
+  /** The legs that this session dialed: no earlier session has recorded them. */
+  readonly dialed: ReadonlySet<string>;
   readonly emit: (event: VoiceEvent) => void;
   /** Requested and not reported yet. */
   readonly messages: Map<string, Message>;
@@ -40,8 +48,12 @@ type State = {
 };
 
 /** Opens the recordings of a session; emits `recorded` once for each. */
-export function openRecordings(client: AriClient, emit: (event: VoiceEvent) => void): Recordings {
-  const state: State = { client, emit, messages: new Map(), reported: new Set() };
+export function openRecordings(
+  client: AriClient,
+  dialed: ReadonlySet<string>,
+  emit: (event: VoiceEvent) => void,
+): Recordings {
+  const state: State = { client, dialed, emit, messages: new Map(), reported: new Set() };
   return {
     async record(bridge, recording) {
       const query = { name: idAtSwitch(client.app, recording), format: "wav", ifExists: "fail" };
@@ -50,12 +62,14 @@ export function openRecordings(client: AriClient, emit: (event: VoiceEvent) => v
       expectSuccess("recording", await client.call("POST", path), [404, 409]);
     },
     recordMessage: (leg, recording, limits) =>
-      recordLeg(state, recording, limits, async () => {
+      recordLeg(state, recording, { leg, limits }, async () => {
         if (await beep(client, leg, recording)) return startMessage(client, leg, recording, limits);
         return false;
       }),
     recordSilently: (leg, recording, limits) =>
-      recordLeg(state, recording, limits, () => startMessage(client, leg, recording, limits)),
+      recordLeg(state, recording, { leg, limits }, () =>
+        startMessage(client, leg, recording, limits),
+      ),
     async stopMessage(recording) {
       const message = state.messages.get(recording);
       if (message) message.stop_wanted = true;
@@ -63,6 +77,10 @@ export function openRecordings(client: AriClient, emit: (event: VoiceEvent) => v
       const response = expectSuccess("reading a recording", await client.call("GET", path), [404]);
       const { state: status } = (response.body ?? {}) as { state?: unknown };
       if (response.status !== 404 && status === "recording") await stop(client, recording);
+    },
+    removeOf(leg) {
+      for (const [recording, message] of state.messages)
+        if (message.leg === leg) drop(state, recording);
     },
     onAriEvent: (event) => handle(state, event),
     close() {
@@ -72,21 +90,53 @@ export function openRecordings(client: AriClient, emit: (event: VoiceEvent) => v
   };
 }
 
-/** `start` returns false when the leg has ended. */
+/**
+ * Records a leg, unless it is being recorded. A repeated request reports the end of the recording if its event was
+ * missed. `start` returns false when the leg has ended.
+ */
 async function recordLeg(
   state: State,
   recording: string,
-  limits: MessageLimits,
+  of: Pick<Message, "leg" | "limits">,
   start: () => Promise<boolean>,
 ): Promise<void> {
-  if (state.messages.has(recording) || state.reported.has(recording)) return;
-  state.messages.set(recording, { limits, stop_wanted: false, timer: undefined });
+  const known = state.messages.get(recording);
+  if (known?.is_starting || state.reported.has(recording)) return;
+  const message = known ?? {
+    ...of,
+    is_starting: true,
+    has_started: false,
+    stop_wanted: false,
+    timer: undefined,
+  };
+  message.is_starting = true;
+  state.messages.set(recording, message);
   try {
-    if (!(await start())) drop(state, recording);
-  } catch (error) {
-    drop(state, recording);
-    throw error;
+    const isNew = known === undefined && state.dialed.has(of.leg);
+    const found = isNew ? null : await findRecording(state.client, recording);
+    // It ended in the meantime, or its leg did.
+    if (state.messages.get(recording) !== message) return;
+    if (found === "live") onStarted(state, recording);
+    else if (found === "stored" || message.has_started)
+      report(state, recording, found === "stored");
+    else if (!(await start())) drop(state, recording);
+  } finally {
+    message.is_starting = false;
   }
+}
+
+/** Finds a recording at the switch; null if it has not begun, or has ended without a file. */
+async function findRecording(
+  client: AriClient,
+  recording: string,
+): Promise<"live" | "stored" | null> {
+  // In this order: a live recording has a file already.
+  for (const kind of ["live", "stored"] as const) {
+    const path = ariPath(["recordings", kind, idAtSwitch(client.app, recording)]);
+    const response = await client.call("GET", path);
+    if (expectSuccess("reading a recording", response, [404]).status !== 404) return kind;
+  }
+  return null;
 }
 
 /**
@@ -141,12 +191,15 @@ function handle(state: State, event: AriEvent): void {
     onStarted(state, name);
     return;
   }
-  drop(state, name);
-  state.reported.add(name);
+  report(state, name, event.type === "RecordingFinished" && isStored(event.recording));
+}
+
+function report(state: State, recording: string, ok: boolean): void {
+  drop(state, recording);
+  state.reported.add(recording);
   if (state.reported.size > reported_max)
     state.reported.delete(state.reported.values().next().value!);
-  const ok = event.type === "RecordingFinished" && isStored(event.recording);
-  state.emit({ type: "recorded", recording: name, ok });
+  state.emit({ type: "recorded", recording, ok });
 }
 
 /** Returns false for a leg that ended during the beep, for which Asterisk stores no file. */
@@ -157,6 +210,8 @@ function isStored({ target_uri, duration }: { target_uri?: string; duration?: nu
 function onStarted({ client, messages }: State, recording: string): void {
   const message = messages.get(recording);
   if (message === undefined) return;
+  message.has_started = true;
+  clearTimeout(message.timer);
   // A failed stop is harmless: the recording also ends with its leg.
   const end = () => void stop(client, recording).catch(() => {});
   if (message.stop_wanted) end();

@@ -250,6 +250,111 @@ test("an invalid number or SIP endpoint is refused without a request", async () 
   assert.deepEqual(requests, []);
 });
 
+/** Makes the stub have a recording in this state; returns the further requests but those of connections. */
+function haveRecording(kind: "live" | "stored" | null, deleted = 204): string[] {
+  const further: string[] = [];
+  state.respond = (request, response) => {
+    const path = request.url ?? "";
+    further.push(`${request.method} ${path.replace(/\?.*/, "").replace("/ari/", "")}`);
+    const looked_for = /\/recordings\/(live|stored)\//.exec(path)?.[1];
+    if (request.method === "DELETE") response.writeHead(deleted);
+    else if (looked_for !== undefined && looked_for !== kind) response.writeHead(404);
+    response.end("{}");
+  };
+  return further;
+}
+
+const leg = "trk-1-1-1";
+const note = "trk-1-1-m1";
+const limits = { max_seconds: 60, silence_seconds: 5 };
+const recorded = () => received.filter(({ type }) => type === "recorded" || type === "silent");
+
+/** The leg is answered, as this session sees it. */
+async function answer(): Promise<void> {
+  const channel = { ...ringing, state: "Up" };
+  sockets.at(-1)!.send(JSON.stringify({ type: "StasisStart", channel, args: [] }));
+  await eventually(() => received.at(-1)?.type === "answered");
+}
+
+test("a repeated request reports the end of a message that was missed, without another beep", async () => {
+  await session.dial(dial);
+  const started = haveRecording(null);
+  await session.recordMessage(leg, note, limits);
+  assert.deepEqual(started, [
+    `POST channels/${leg}_trunkline/play/${note}-beep_trunkline`,
+    `POST channels/${leg}_trunkline/record`,
+  ]);
+  const while_live = haveRecording("live");
+  await session.recordMessage(leg, note, limits);
+  assert.deepEqual(while_live, [`GET recordings/live/${note}_trunkline`]);
+  assert.deepEqual(recorded(), []);
+  const once_stored = haveRecording("stored");
+  for (let i = 0; i < 2; i++) await session.recordMessage(leg, note, limits);
+  assert.ok(!once_stored.some((request) => request.startsWith("POST")), String(once_stored));
+  assert.deepEqual(recorded(), [{ type: "recorded", recording: note, ok: true }]);
+});
+
+test("reports the end of a message that an earlier session began, and begins one that it did not", async () => {
+  haveRecording("stored");
+  await session.recordMessage(leg, note, limits);
+  assert.deepEqual(recorded(), [{ type: "recorded", recording: note, ok: true }]);
+  const requests_of_second = haveRecording(null);
+  await session.recordMessage(leg, "trk-1-1-m2", limits);
+  assert.equal(requests_of_second.at(-1), `POST channels/${leg}_trunkline/record`);
+});
+
+test("a message that has begun and left no file is reported as failed", async () => {
+  await session.dial(dial);
+  haveRecording(null);
+  await session.recordMessage(leg, note, limits);
+  const recording = { name: `${note}_trunkline` };
+  sockets.at(-1)!.send(JSON.stringify({ type: "RecordingStarted", recording }));
+  // The pong arrives after the message.
+  sockets.at(-1)!.ping();
+  await once(sockets.at(-1)!, "pong");
+  await session.recordMessage(leg, note, limits);
+  assert.deepEqual(recorded(), [{ type: "recorded", recording: note, ok: false }]);
+});
+
+test("a repeated request reports the end of a greeting that was missed, and its recording is deleted", async () => {
+  await answer();
+  const greeting = haveRecording("stored");
+  await session.awaitSilence(leg);
+  assert.deepEqual(
+    recorded().map(({ type }) => type),
+    ["silent"],
+  );
+  await eventually(() => greeting.includes(`DELETE recordings/stored/${leg}-greeting_trunkline`));
+});
+
+test("the recording of a greeting that could not be deleted is deleted after its leg has ended", async () => {
+  await answer();
+  const failed = haveRecording("stored", 500);
+  await session.awaitSilence(leg);
+  const deletion = `DELETE recordings/stored/${leg}-greeting_trunkline`;
+  await eventually(() => failed.includes(deletion));
+  const again = haveRecording("stored");
+  const channel = { ...ringing, state: "Up" };
+  sockets.at(-1)!.send(JSON.stringify({ type: "ChannelDestroyed", channel, cause: 16 }));
+  await eventually(() => again.includes(deletion));
+});
+
+test("the recording of a greeting whose end was missed is deleted once a snapshot lacks its leg", async () => {
+  await answer();
+  haveRecording(null);
+  await session.awaitSilence(leg);
+  const deletion = `DELETE recordings/stored/${leg}-greeting_trunkline`;
+  const further = haveRecording(null);
+  const { respond } = state;
+  state.respond = (request, response) => {
+    const isList = /\/(?:channels|bridges)$/.test(request.url ?? "");
+    if (isList) response.end("[]");
+    else respond(request, response);
+  };
+  await session.snapshot();
+  await eventually(() => further.includes(deletion));
+});
+
 test("a silent connection is detected and replaced", async (t) => {
   const { types } = await openImpatient(t);
   state.mute = true;
