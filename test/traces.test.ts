@@ -247,7 +247,10 @@ test("mails, speech, AI agents and requests to a provider of identities are part
       await smtp.mail.send({ to: `${name}@test.example`, subject: name, text: phone });
       await openOidc(oidc.settings).begin("http://127.0.0.1/callback");
       await speech.synthesize({ text: name, language: "en" });
-      const prepared = aiAgents.prepare(agent, terms);
+      const prepared = aiAgents.prepare(agent, terms, {
+        owner: "1",
+        synthesize: speech.synthesize,
+      });
       assert.equal(await prepared.ready(), null);
       await prepared.close();
     }),

@@ -11,6 +11,7 @@ import type {
   AiAgentSession,
   CallbackTerms,
 } from "../../server/drivers/ai-agent/driver.ts";
+import type { Synthesizer } from "../../server/drivers/speech/driver.ts";
 import { manualTimers, type ManualTimers, type Timers } from "../../server/lib/timers.ts";
 import { eventually } from "./eventually.ts";
 import { openScriptedMedia, type ScriptedMedia } from "./scripted-media.ts";
@@ -19,6 +20,7 @@ import { loudnessOf, silence, tone } from "./tones.ts";
 /** A driver that follows the rules of `contract_plan` for keys, and transfers when a person is requested. */
 export type AiAgentDriverUnderTest = {
   readonly open: (timers: Timers) => AiAgentDriver;
+  readonly synthesize: Synthesizer["synthesize"];
   /** Sets the transcript of the next speech. */
   readonly scriptTranscript: (text: string) => void;
   /** Makes speech fail, or work again; an open conversation may notice at its next text. */
@@ -80,12 +82,13 @@ export function aiAgentDriverContract(
     let under: AiAgentDriverUnderTest;
     let opened: Conversation[] = [];
 
+    const synthesizer = () => ({ owner: "contract", synthesize: under.synthesize });
     const converse = (change: Partial<AiAgentPlan> = {}): Conversation => {
       const time = manualTimers();
       const media = openScriptedMedia(time);
       const events: AiAgentEvent[] = [];
       const plan = { ...contract_plan, driver: name, ...change };
-      const prepared = under.open(time.timers).prepare(plan, no_callbacks);
+      const prepared = under.open(time.timers).prepare(plan, no_callbacks, synthesizer());
       const session = prepared.start(media, (event) => void events.push(event));
       assert.deepEqual(events, [], "no event is emitted before start returns");
       const conversation = { time, media, events, session, elapsed_ms: time.timers.now };
@@ -205,7 +208,7 @@ export function aiAgentDriverContract(
 
     test("is ready before the call, and reports its first audio", async () => {
       const plan = { ...contract_plan, driver: name };
-      const prepared = under.open(manualTimers().timers).prepare(plan, no_callbacks);
+      const prepared = under.open(manualTimers().timers).prepare(plan, no_callbacks, synthesizer());
       assert.equal(await prepared.ready(), null);
       await prepared.close();
       const conversation = await greeted();
@@ -216,7 +219,7 @@ export function aiAgentDriverContract(
     test("reports before the call why it cannot talk", async () => {
       under.setBroken(true);
       const plan = { ...contract_plan, driver: name };
-      const prepared = under.open(manualTimers().timers).prepare(plan, no_callbacks);
+      const prepared = under.open(manualTimers().timers).prepare(plan, no_callbacks, synthesizer());
       assert.equal(typeof (await prepared.ready()), "string");
       await prepared.close();
     });

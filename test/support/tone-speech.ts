@@ -1,4 +1,4 @@
-import type { SpeechDriver } from "../../server/drivers/speech/driver.ts";
+import type { SpeechDriver, Synthesizer } from "../../server/drivers/speech/driver.ts";
 import { bytes_per_ms, sample_rate_hz } from "../../server/lib/audio/audio.ts";
 
 /** A speech driver that synthesizes a tone of 20 ms per character, for tests that ignore the words. */
@@ -7,6 +7,9 @@ export const toneSpeech: SpeechDriver = {
   synthesize: ({ text }) => Promise.resolve(tone(text.length * 20)),
   recognize: null,
 };
+
+/** Synthesizes such a tone for one owner. */
+export const toneSynthesizer: Synthesizer = { owner: "1", synthesize: toneSpeech.synthesize };
 
 /** Returns a tone of 440 Hz in the sample format of lib/audio/audio.ts. */
 export function tone(duration_ms: number): Buffer {

@@ -1,7 +1,7 @@
 // The stored audio of an account: decoded uploads and synthesized texts.
 import { createHash } from "node:crypto";
 import type { Kysely } from "kysely";
-import { SpeechError, type Utterance } from "../../drivers/speech/driver.ts";
+import { SpeechError, type Synthesizer, type Utterance } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 
 import { bytes_per_ms, type Audio } from "../../lib/audio/audio.ts";
@@ -74,6 +74,17 @@ export async function synthesizeAudio(
 }
 
 /**
+ * Returns the text-to-speech of the account for audio that is not stored. It waits like that of synthesizeAudio, and is
+ * refused like it.
+ */
+export function synthesizerOf({ speech }: Pick<App, "speech">, account_id: number): Synthesizer {
+  return {
+    owner: String(account_id),
+    synthesize: (utterance) => syntheses.use(account_id, () => speech.synthesize(utterance)),
+  };
+}
+
+/**
  * Purges synthesized audio that was not used for 30 days, a batch per account; returns how many. Keeps
  * the audio of voice files and all audio that an unfinished campaign may use.
  */
@@ -109,7 +120,7 @@ async function synthesizeNew(
   utterance: Utterance,
 ): Promise<Audio> {
   if (utterance.text.trim() === "") throw new SpeechError("rejected", "the text is empty");
-  const samples = await syntheses.use(account_id, () => speech.synthesize(utterance));
+  const samples = await synthesizerOf({ speech }, account_id).synthesize(utterance);
   if (samples.length < bytes_per_ms)
     throw new SpeechError("rejected", "the synthesized audio is empty");
   const synthesized = { account_id, name, samples, synthesized: true, now: clock.now() };

@@ -1,6 +1,7 @@
 // The interface of AI agents, which talk to a caller in place of a person. Every driver passes the same contract
 // suite. A driver knows no feature, SQL or switch: audio goes through a CallMedia, and a driver requests actions as tools.
 import type { CallMedia } from "../call-media.ts";
+import type { Synthesizer } from "../speech/driver.ts";
 
 export const ai_agent_driver_names = ["scripted", "realtime"] as const;
 export type AiAgentDriverName = (typeof ai_agent_driver_names)[number];
@@ -122,7 +123,12 @@ export type ModelCheck =
 export type AiAgentDriver = {
   /** Checks the model and voice of a plan with its server; absent if the driver has no model. */
   checkModel?(plan: Pick<AiAgentPlan, "model" | "voice" | "language">): Promise<ModelCheck>;
-  prepare(plan: AiAgentPlan, callbacks: CallbackTerms): PreparedConversation;
+  /** `synthesizer`: for a driver without audio of its own. */
+  prepare(
+    plan: AiAgentPlan,
+    callbacks: CallbackTerms,
+    synthesizer: Synthesizer,
+  ): PreparedConversation;
   /**
    * Holds a conversation without audio or time, in which the caller does one step after the other, each once the AI
    * agent has finished speaking; absent if what it says differs from call to call.

@@ -13,6 +13,12 @@ export class SpeechError extends Error {
 /** A text of 1-5,000 characters and its language as a BCP 47 tag (`en`, `hi`, `en-IN`). */
 export type Utterance = { readonly text: string; readonly language: string };
 
+/** The text-to-speech of one owner, such as an account, whose texts wait for its share. */
+export type Synthesizer = {
+  readonly owner: string;
+  readonly synthesize: SpeechDriver["synthesize"];
+};
+
 export type SpeechDriver = {
   /** Identifies the voice; changes when the same text would sound different. Part of the name of synthesized audio. */
   readonly voice: string;

@@ -23,7 +23,7 @@ const speech = openScriptedSpeech();
 let api: TestApi;
 let account: TestAccount;
 before(async () => {
-  api = await startApi({ aiAgentDrivers: { scripted: openScriptedDriver({ speech }) } });
+  api = await startApi({ speech, aiAgentDrivers: { scripted: openScriptedDriver({ speech }) } });
   account = await makeAccount(api.app);
   await makeExtension(api.app, account, "101");
 });

@@ -1,5 +1,6 @@
 // Sets up the AI agent of a call before the call is dialed, and keeps it set up while the phone rings.
 import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
+import { synthesizerOf } from "../../audio/audio-files.ts";
 import { callName } from "../../state-machine/call.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
@@ -60,6 +61,7 @@ function openAiAgent({ app }: Leader, live: LiveCall): PreparedConversation | st
   live.prepared ??= driver.prepare(
     fillAiAgentPlan(plan, variablesOf(call)),
     callbackTerms(app.clock, call),
+    synthesizerOf(app, call.account_id),
   );
   return live.prepared;
 }

@@ -5,6 +5,7 @@ import {
   type StubAnswer,
   type StubPrompt,
 } from "../../../../test/support/realtime-stub.ts";
+import { toneSpeech } from "../../../../test/support/tone-speech.ts";
 import { openRealtimeDriver } from "./open-realtime-driver.ts";
 
 /** The suite's model: responds to keys and speech as the contract requires. */
@@ -38,6 +39,7 @@ aiAgentDriverContract("realtime", async () => {
         timeouts: { ready_ms: hour, stall_ms: hour },
         timers,
       }),
+    synthesize: toneSpeech.synthesize,
     scriptTranscript: (text) => void texts.push(text),
     setBroken(isBroken) {
       stub.script({ reject: isBroken ? 503 : null });

@@ -11,6 +11,7 @@ import {
 import { manualTimers } from "../../../lib/timers.ts";
 import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { loudnessOf, pitchOf, silence, tone } from "../../../../test/support/tones.ts";
+import { toneSynthesizer } from "../../../../test/support/tone-speech.ts";
 import type { AiAgentEvent, AiAgentPlan, AiAgentSession, CallbackTerms } from "../driver.ts";
 import { openRealtimeDriver, type RealtimeOptions } from "./open-realtime-driver.ts";
 
@@ -75,7 +76,7 @@ function converse(
     timers: time.timers,
     ...options,
   });
-  const prepared = driver.prepare({ ...plan, ...change }, callbacks);
+  const prepared = driver.prepare({ ...plan, ...change }, callbacks, toneSynthesizer);
   const session = prepared.start(media, (event) => void events.push(event));
   sessions.push(session);
   const said = (who: "agent" | "caller") =>
@@ -452,7 +453,7 @@ test("sets up the session before the call, starts it without delay, and reports 
       transcription_model: "words",
       log: pino({ level: "silent" }),
       ...options,
-    }).prepare(plan, { briefing: "", refuse: () => null });
+    }).prepare(plan, { briefing: "", refuse: () => null }, toneSynthesizer);
   const prepared = open();
   assert.equal(await prepared.ready(), null);
   assert.equal(stub.last().eventsOf("response.create").length, 0);

@@ -6,6 +6,7 @@ aiAgentDriverContract("scripted", async () => {
   const speech = openScriptedSpeech();
   return {
     open: (timers) => openScriptedDriver({ speech, timers }),
+    synthesize: speech.synthesize,
     scriptTranscript: speech.scriptTranscript,
     setBroken: speech.setBroken,
     violations: () => [],

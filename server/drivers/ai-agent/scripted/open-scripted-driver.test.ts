@@ -5,7 +5,8 @@ import { manualTimers } from "../../../lib/timers.ts";
 import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { openScriptedSpeech } from "../../../../test/support/scripted-speech.ts";
 import { loudnessOf, silence, tone } from "../../../../test/support/tones.ts";
-import type { AiAgentEvent, AiAgentPlan, AiAgentRule } from "../driver.ts";
+import type { AiAgentEvent, AiAgentPlan, AiAgentRule, CallbackTerms } from "../driver.ts";
+import type { Utterance } from "../../speech/driver.ts";
 import { openScriptedDriver } from "./open-scripted-driver.ts";
 
 function rule(keys: string, keyword: string, more: Partial<AiAgentRule> = {}): AiAgentRule {
@@ -37,6 +38,8 @@ const plan: AiAgentPlan = {
   max_seconds: 600,
 };
 
+const no_callbacks: CallbackTerms = { briefing: "", refuse: () => null };
+
 /** A conversation whose events are lines: `agent: …`, `caller: …`, `city = …` and the names of ends. */
 function converse(change: Partial<AiAgentPlan> = {}, { isWithoutRecognition = false } = {}) {
   const time = manualTimers();
@@ -47,7 +50,8 @@ function converse(change: Partial<AiAgentPlan> = {}, { isWithoutRecognition = fa
     speech: isWithoutRecognition ? { ...speech, recognize: null } : speech,
     timers: time.timers,
   });
-  const prepared = driver.prepare({ ...plan, ...change }, { briefing: "", refuse: () => null });
+  const by = { owner: "1", synthesize: speech.synthesize };
+  const prepared = driver.prepare({ ...plan, ...change }, no_callbacks, by);
   const session = prepared.start(media, (event) => {
     if (event.type !== "audible") lines.push(describe(event));
   });
@@ -278,12 +282,51 @@ test("is ready once all of its texts are synthesized, and reports why one cannot
   const speech = openScriptedSpeech();
   const { timers } = manualTimers();
   const driver = openScriptedDriver({ speech, timers });
+  const by = { owner: "1", synthesize: speech.synthesize };
   const ready = (change: Partial<AiAgentPlan>) =>
-    driver.prepare({ ...plan, ...change }, { briefing: "", refuse: () => null }).ready();
+    driver.prepare({ ...plan, ...change }, no_callbacks, by).ready();
   assert.equal(await ready({}), null);
   speech.setBroken(true);
   assert.equal(await ready({}), null, "the texts are kept");
   assert.match((await ready({ closing: "new" }))!, /synthesizer is broken/);
+});
+
+test("says the texts that it was set up with although others have displaced them and text-to-speech is lost", async () => {
+  const speech = openScriptedSpeech();
+  const time = manualTimers();
+  const media = openScriptedMedia(time);
+  const driver = openScriptedDriver({ speech, timers: time.timers });
+  const by = {
+    owner: "1",
+    synthesize: async (utterance: Utterance) =>
+      utterance.text === "displaces" ? Buffer.alloc(20_000_000) : speech.synthesize(utterance),
+  };
+  const prepare = (greeting: string) => driver.prepare({ ...plan, greeting }, no_callbacks, by);
+  const prepared = prepare("hello Asha");
+  assert.equal(await prepared.ready(), null);
+  assert.equal(await prepare("displaces").ready(), null);
+  speech.setBroken(true);
+  const lines: string[] = [];
+  prepared.start(media, (event) => {
+    if (event.type !== "audible") lines.push(describe(event));
+  });
+  await settled();
+  assert.deepEqual(lines, ["agent: hello Asha"]);
+});
+
+test("synthesizes the texts of each owner by its own text-to-speech", async () => {
+  const driver = openScriptedDriver({ speech: openScriptedSpeech() });
+  const asked: string[] = [];
+  const ready = (owner: string) => {
+    const synthesize = async ({ text }: Utterance) => {
+      asked.push(`${owner}: ${text}`);
+      return tone(100);
+    };
+    const texts = { rules: [], fields: [], fallback: "" };
+    return driver.prepare({ ...plan, ...texts }, no_callbacks, { owner, synthesize }).ready();
+  };
+  for (const owner of ["1", "2", "1"]) assert.equal(await ready(owner), null);
+  assert.deepEqual(asked, ["1: hello", "2: hello"]);
 });
 
 test("a plan without texts listens in silence", async () => {

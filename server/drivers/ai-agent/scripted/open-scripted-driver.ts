@@ -1,36 +1,45 @@
 // The scripted AI agent: follows configured rules and texts, without an external service.
 import { systemTimers, type Timers } from "../../../lib/timers.ts";
-import type { SpeechDriver } from "../../speech/driver.ts";
+import type { SpeechDriver, Utterance } from "../../speech/driver.ts";
 import type { AiAgentDriver, AiAgentPlan } from "../driver.ts";
 import { cacheSpeech } from "./cache-speech.ts";
 import { holdRehearsal } from "./hold-rehearsal.ts";
 import { openScriptedSession } from "./open-scripted-session.ts";
 
 /**
- * Opens the driver. Without speech recognition in `speech`, callers answer by keys only. A text that cannot be
+ * Opens the driver. A conversation holds the audio of its texts, so that the call does not wait for it. Without speech recognition in `speech`, callers answer by keys only. A text that cannot be
  * synthesized ends the conversation as `failed`; speech that cannot be recognized is answered by the fallback.
  */
 export function openScriptedDriver(parts: {
-  readonly speech: SpeechDriver;
+  readonly speech: Pick<SpeechDriver, "recognize">;
   readonly timers?: Timers;
 }): AiAgentDriver {
   const { speech, timers = systemTimers } = parts;
-  const synthesize = cacheSpeech(speech);
+  const synthesizeCached = cacheSpeech();
   return {
-    prepare: (plan) => ({
-      ready: () => synthesizeAll(plan, synthesize),
-      lost: never,
-      start: (media, onEvent) =>
-        openScriptedSession({
-          plan,
-          media,
-          onEvent,
-          timers,
-          synthesize,
-          recognize: speech.recognize,
-        }),
-      close: async () => {},
-    }),
+    prepare(plan, _callbacks, synthesizer) {
+      const held = new Map<string, Buffer>();
+      const synthesize = async (utterance: Utterance) => {
+        const samples =
+          held.get(utterance.text) ?? (await synthesizeCached(synthesizer, utterance));
+        held.set(utterance.text, samples);
+        return samples;
+      };
+      return {
+        ready: () => synthesizeAll(plan, synthesize),
+        lost: never,
+        start: (media, onEvent) =>
+          openScriptedSession({
+            plan,
+            media,
+            onEvent,
+            timers,
+            synthesize,
+            recognize: speech.recognize,
+          }),
+        close: async () => {},
+      };
+    },
     rehearse: holdRehearsal,
   };
 }

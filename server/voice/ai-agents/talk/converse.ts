@@ -1,5 +1,6 @@
 // Connects a person's WebSocket to an AI agent: the conversation of a call, without a call.
 import type { WebSocket } from "ws";
+import { synthesizerOf } from "../../../calls/audio/audio-files.ts";
 import { callbackTerms } from "../../../calls/state-machine/callback-terms.ts";
 import { fillAiAgentPlan } from "../../../calls/state-machine/fill-ai-agent-plan.ts";
 import { findCustomerHours } from "../../../calls/customer-hours.ts";
@@ -22,7 +23,7 @@ type Talk = {
 
 /** Talks until one side ends it. Nothing is stored, charged or suppressed, and no call is placed. */
 export function converse(
-  app: Pick<App, "aiAgentDrivers" | "clock" | "db" | "log">,
+  app: Pick<App, "aiAgentDrivers" | "clock" | "db" | "log" | "speech">,
   account_id: number,
   socket: WebSocket,
   checks: TalkChecks,
@@ -60,7 +61,7 @@ export function converse(
 }
 
 async function start(
-  app: Pick<App, "aiAgentDrivers" | "clock" | "db">,
+  app: Pick<App, "aiAgentDrivers" | "clock" | "db" | "speech">,
   account_id: number,
   socket: WebSocket,
   checks: TalkChecks,
@@ -82,6 +83,7 @@ async function start(
   const prepared = app.aiAgentDrivers[plan.driver]!.prepare(
     fillAiAgentPlan(plan, variables ?? {}),
     terms,
+    synthesizerOf(app, account_id),
   );
   const reason = await prepared.ready();
   if (reason !== null || socket.readyState !== socket.OPEN) {
