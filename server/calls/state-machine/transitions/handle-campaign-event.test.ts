@@ -414,7 +414,8 @@ test("a caller who gets no agent and presses 1 is called back", () => {
 test("promises a callback only within the calling window, and only one that will be placed", () => {
   const settings = { night_calling: false, calling_from: "09:00", calling_to: "12:10" };
   const run = withoutAgent();
-  run.call = { ...run.call, settings: { ...run.call.settings, ...settings } };
+  const contact_time_zones = ["UTC"];
+  run.call = { ...run.call, settings: { ...run.call.settings, ...settings }, contact_time_zones };
   press(run, "1");
   assert.deepEqual(run.call.callback_at, new Date("2026-11-03T09:00:00Z"));
   const often = withoutAgent({}, "bye", { callbacks: 5 });
@@ -423,6 +424,26 @@ test("promises a callback only within the calling window, and only one that will
   ]);
   press(often, "1");
   assert.equal(often.call.callback_at, null);
+});
+
+test("promises a callback for a time at which the customer's own clock allows it", () => {
+  const hours = { night_calling: false, calling_from: "09:00", calling_to: "21:00" };
+  const inNewYork = (run: Run): Run => {
+    run.call = {
+      ...run.call,
+      settings: { ...run.call.settings, ...hours },
+      contact_time_zones: ["America/New_York"],
+    };
+    return run;
+  };
+  const opens_at = new Date("2026-11-02T14:00:00Z");
+  const busy = inNewYork(withoutAgent());
+  press(busy, "1");
+  assert.deepEqual(busy.call.callback_at, opens_at);
+  const later: MenuNode = { type: "callback", prompt: say("later"), delay_minutes: 90 };
+  const asking = inNewYork(answer(menu({ main: question({ keys: { "1": "later" } }), later })));
+  press(asking, "1");
+  assert.deepEqual(asking.call.callback_at, opens_at);
 });
 
 test("says that all agents are busy in the language of the menu, of the transfer in it, or of the AI agent", () => {
