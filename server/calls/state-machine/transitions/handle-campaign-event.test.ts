@@ -333,6 +333,28 @@ test("ends a message on #, on its limits or when the caller hangs up, and gives 
   assert.deepEqual(done(stuck), ["stop_message", "hang_up", "end_bridge"]);
 });
 
+test("ends and keeps the message of a caller who is transferred by the API meanwhile", () => {
+  const record: MenuNode = {
+    type: "record",
+    prompt: say("speak"),
+    max_seconds: 60,
+    silence_seconds: 3,
+    next: "bye",
+  };
+  const run = answer(menu({ main: record }));
+  played(run);
+  const { visit } = run.call.position!;
+  take(run, { type: "transfer_requested", by: "api", to: agent("101") });
+  const bridged = runTransition(run.call, line, { type: "answered", leg: 2, at: at(5) })!;
+  assert.deepEqual(bridged.commands.slice(0, 3), [
+    { type: "stop_message", visit },
+    { type: "stop_ringback", leg: 1 },
+    { type: "bridge", legs: [1, 2] },
+  ]);
+  const recording = messageName(run.call, visit);
+  assert.deepEqual(bridged.notes?.messages, [{ recording, node: "main", state: "ready" }]);
+});
+
 test("rings one agent after the other for a caller, and continues with the menu when none answers", () => {
   const transfer: MenuNode = {
     type: "transfer",

@@ -5,8 +5,9 @@ import { endCall, outcomeOfBlocker } from "./end-call.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { findLeg, hangUpLeg, liveLegs, patchLeg } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
-import { stopPlaying } from "../play-to-caller.ts";
+import { positionOf, stopPlaying } from "../play-to-caller.ts";
 import { afterRecipientAnswered, bridgeToAgent } from "./handle-campaign-event.ts";
+import { messageAtHangUp } from "./walk-menu.ts";
 
 /** Returns the event's transition, or null if the leg was already answered or has ended. */
 export function handleLegAnswered(
@@ -135,6 +136,8 @@ function afterTransferAnswered(
   if (call.stage !== "talking" || !customer) return { call, events, commands: [hangUpLeg(target)] };
   const others = liveLegs(call).filter((leg) => leg !== customer && leg.id !== target.id);
   const bridged = call.voice ? bridgeToAgent(call) : { call, commands: [] };
+  const { doing, visit } = positionOf(call);
+  const isRecording = doing === "recording";
   return {
     call: bridged.call,
     events: [
@@ -143,10 +146,13 @@ function afterTransferAnswered(
     ],
     commands: [
       ...(call.voice ? stopPlaying(call) : []),
+      // The switch does not bridge a leg whose message it records.
+      ...(isRecording ? [{ type: "stop_message" as const, visit }] : []),
       { type: "stop_ringback", leg: customer.id },
       { type: "bridge", legs: [customer.id, target.id] },
       ...bridged.commands,
       ...others.map(hangUpLeg),
     ],
+    ...(isRecording ? { notes: messageAtHangUp(call) } : {}),
   };
 }

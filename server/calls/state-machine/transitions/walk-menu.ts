@@ -220,7 +220,7 @@ export function afterMessage(
   });
 }
 
-/** Returns the message of a caller who hung up while recording it: it is complete. */
+/** Returns the message of a caller who hung up, or was connected to an agent, while recording it: it is complete. */
 export function messageAtHangUp(call: Call): Notes {
   const { doing, node, visit } = positionOf(call);
   if (doing !== "recording") return {};
