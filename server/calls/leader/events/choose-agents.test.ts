@@ -14,8 +14,10 @@ import type { TestAccount } from "../../../../test/support/account-factory.ts";
 import { openDatabase, type Database, type Executor } from "../../../lib/database/database.ts";
 import { openLog } from "../../../lib/log.ts";
 import type { Call } from "../../state-machine/call.ts";
+import type { TransferTarget } from "../../state-machine/menu.ts";
+import { initial_position } from "../../state-machine/transitions/voice-position.ts";
 import { setAway } from "../../../telephony/away-agents.ts";
-import { chooseAgents } from "./choose-agents.ts";
+import { chooseAgents, chooseTransferAgent } from "./choose-agents.ts";
 import { findExtension, findExtensionNumber } from "./find-extension.ts";
 import type { TrunkLine } from "../dialer/trunk-line.ts";
 
@@ -267,6 +269,25 @@ test("chooses no further agent on hangup, or without a group", async () => {
   assert.deepEqual(await numbers(own, afterwards("hangup", id)), []);
   assert.deepEqual(await numbers(own, afterwards("next_in_group", null)), []);
   assert.deepEqual(await numbers(own, afterwards("round_robin", 999_999_999)), []);
+});
+
+test("a caller who comes to a transfer again gets the agents who were rung for an earlier one, up to 20 legs of the call", async () => {
+  const own = await account();
+  const agent_group_id = await group(own, "231", "232");
+  const next = async (to: TransferTarget, rung: readonly string[], legs_before: number) => {
+    const position = { ...initial_position, doing: "transferring", legs_before } as const;
+    const legs = unansweredLegs(rung, { role: "transfer" });
+    const call = callValue({ account_id: own.account_id, legs, position });
+    return (await chooseTransferAgent(db.query, call, to, trunk, "sandbox"))?.number ?? null;
+  };
+  const both = ["231", "232"];
+  assert.equal(await next({ agent_group_id }, both, 0), null);
+  assert.equal(await next({ agent_group_id }, both, 2), "231");
+  assert.equal(await next({ agent_group_id }, [...both, "231"], 2), "232");
+  assert.equal(await next({ extension: "231" }, ["231"], 0), null);
+  assert.equal(await next({ extension: "231" }, ["231"], 1), "231");
+  const twenty = Array.from({ length: 20 }, () => "231");
+  assert.equal(await next({ agent_group_id }, twenty, 20), null);
 });
 
 test("dials the same agent again when the leg was never placed", async () => {

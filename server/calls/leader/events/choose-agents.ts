@@ -37,7 +37,7 @@ export async function chooseAgents(
 
 /**
  * Returns the agent to ring next for the caller of a campaign's call: the extension, or the group's member who
- * has been idle longest, each once; null when none is left.
+ * has been idle longest, each once per transfer; null when none is left.
  */
 export async function chooseTransferAgent(
   db: Executor,
@@ -46,16 +46,17 @@ export async function chooseTransferAgent(
   trunk: TrunkLine,
   driver: VoiceDriverName,
 ): Promise<Agent | null> {
-  const tried = call.legs.filter(({ role }) => role === "transfer").map(({ number }) => number);
-  if (tried.length >= agent_legs_max) return null;
+  const rung = call.legs.filter(({ role }) => role === "transfer");
+  if (rung.length >= agent_legs_max) return null;
+  // The IDs of legs are 1, 2, ….
+  const legs_before = call.position?.legs_before ?? 0;
+  const tried = new Set(rung.map(({ id, number }) => (id > legs_before ? number : null)));
   if ("extension" in to) {
-    if (tried.includes(to.extension)) return null;
+    if (tried.has(to.extension)) return null;
     return findExtensionNumber(db, call, to.extension, driver);
   }
   const members = await readMembers(db, call, to.agent_group_id, { trunk, driver });
-  const free = members.filter(
-    ({ agent, busy, number }) => agent && !busy && !tried.includes(number),
-  );
+  const free = members.filter(({ agent, busy, number }) => agent && !busy && !tried.has(number));
   return longestIdle(free)?.agent ?? null;
 }
 

@@ -379,6 +379,11 @@ test("rings one agent after the other for a caller, and continues with the menu 
   const without = transferring();
   take(without, { type: "agent_found", to: null });
   assert.deepEqual([done(without), saidTexts(without)], [["stop_ringback", "play"], ["sorry"]]);
+  const again = answer(menu({ main: transfer, sorry: { ...transfer, otherwise: "bye" } }));
+  take(again, { type: "agent_found", to: agent("101") });
+  take(again, { type: "ended", leg: 2, ending: no_answer });
+  take(again, { type: "agent_found", to: null });
+  assert.equal(again.call.position!.legs_before, 2, "agents are rung once per transfer");
 });
 
 /** A caller who pressed 1 for an agent, when none is free. */

@@ -7,7 +7,8 @@ import { callerOf, moveTo, positionOf } from "../play-to-caller.ts";
 /** Looks for an agent, with ringback to the caller. */
 export function requestTransferAgent(call: Call, to: TransferTarget): Transition {
   // Until an agent is connected, the caller counts as abandoned.
-  const transferring = { ...moveTo(call, { doing: "transferring" }), abandoned: true };
+  const to_agent = { doing: "transferring", legs_before: call.legs.length } as const;
+  const transferring = { ...moveTo(call, to_agent), abandoned: true };
   const commands = [
     { type: "ringback", leg: callerOf(call) },
     { type: "find_agent", to },

@@ -40,6 +40,8 @@ export type Position = {
   readonly prompts: readonly Prompt[];
   /** The reason to end the call once the current prompt is played. */
   readonly then_end: "opted_out" | "menu_ended" | "callback_requested" | null;
+  /** While transferring, how many legs the call had before; missing on calls of earlier versions. */
+  readonly legs_before?: number;
   /** Whether audio of the AI agent was played; missing on calls of earlier versions. */
   readonly is_audible?: boolean;
 };
