@@ -1,11 +1,12 @@
 import { synthesizeAudio, storeAudio } from "../../calls/audio/audio-files.ts";
+import { canSynthesize } from "../../calls/audio/prepare-speech.ts";
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { checkJob, type Job } from "../../engine/work-jobs.ts";
 import { AudioError } from "../../lib/audio/audio-error.ts";
 import { decodeAudio } from "../../lib/audio/decode-audio.ts";
 
-/** After this many failures that are not rejections, a file is rejected. */
+/** After this many failures that are not rejections, a file is rejected; a text only if others can be synthesized. */
 const attempts_max = 5;
 
 /**
@@ -70,7 +71,12 @@ async function prepareAudio(
     if (error instanceof AudioError) return { status: "rejected", reason: error.message };
     if (error instanceof SpeechError && error.failure === "rejected")
       return { status: "rejected", reason: error.message };
-    if (upload === null || attempts < attempts_max) throw error;
+    if (attempts < attempts_max) throw error;
+    if (upload === null) {
+      const isRejected = error instanceof SpeechError && (await canSynthesize(app.speech));
+      if (!isRejected) throw error;
+      return { status: "rejected", reason: "the text could not be synthesized" };
+    }
     app.log.error({ err: error, account_id }, "could not decode a voice file");
     return { status: "rejected", reason: "the file could not be decoded" };
   }

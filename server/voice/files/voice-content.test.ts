@@ -29,6 +29,7 @@ const speech: SpeechDriver = {
   ...toneSpeech,
   synthesize(utterance) {
     if (tts === "unavailable") return Promise.reject(new SpeechError("failed", "unavailable"));
+    if (utterance.text === "poison") return Promise.reject(new SpeechError("failed", "it crashed"));
     if (utterance.language === "xx") return Promise.reject(new SpeechError("rejected", "no voice"));
     return toneSpeech.synthesize(utterance);
   },
@@ -151,6 +152,32 @@ test("a file without audio is rejected with the reason; a text is synthesized as
     [account.account_id, text],
   );
   assert.deepEqual(rows, [{ bytes: 100 * bytes_per_ms }]);
+});
+
+test("a text that TTS fails to synthesize five times is rejected if others can be synthesized, and waits if none can", async () => {
+  const poison = await make("files", { name: "x", text: "poison" });
+  const attempt = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      api.clock.advance(600_000);
+      await work();
+    }
+  };
+  await attempt(4);
+  assert.equal((await statusOf(poison))[0], "processing");
+  await attempt(1);
+  assert.deepEqual(await statusOf(poison), [
+    "rejected",
+    "the text could not be synthesized",
+    null,
+    null,
+  ]);
+  tts = "unavailable";
+  const waiting = await make("files", { name: "x", text: "Hello during an outage" });
+  await attempt(6);
+  assert.equal((await statusOf(waiting))[0], "processing");
+  tts = "available";
+  await attempt(1);
+  assert.equal((await statusOf(waiting))[0], "ready");
 });
 
 test("reports every violation of a voice file at once, in JSON and in a form, and treats another account's ids as unknown", async () => {
