@@ -4,5 +4,5 @@ export { audit_actions } from "../server/accounts/audit/audit-actions.ts";
 export { makeTemplatePlan } from "../server/chat/messages/build-message-plan.ts";
 export { messageText } from "../server/chat/messages/message-text.ts";
 export { renderMessage } from "../server/chat/messages/render-message.ts";
-export { nationalPhone, tenDigits } from "../server/lib/phone-numbers.ts";
+export { compactPhone, nationalPhone, tenDigits } from "../server/lib/phone-numbers.ts";
 export { fillText, placeholdersOf } from "../server/calls/state-machine/script-text.ts";

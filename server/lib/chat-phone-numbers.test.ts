@@ -100,11 +100,21 @@ test("punctuation around the digits changes nothing", () => {
           .split("")
           .map((digit, i) => signs[i]! + digit)
           .join("");
+        // A dot before nothing but zeros makes it a decimal.
+        fc.pre(!/\.0+\s*$/.test((written + signs[13]!).replaceAll(/\p{Cf}/gu, "")));
         assert.equal(read(written + signs[13]!), number);
         assert.equal(readValid(written + signs[13]!), number);
       },
     ),
   );
+});
+
+test("the fraction of a number that was written as a decimal is not part of it", () => {
+  for (const written of ["919876543210.0", "+919876543210.00 ", "\u202a919876543210.0\u202c"]) {
+    assert.equal(read(written), "919876543210", written);
+    assert.equal(readValid(written), "919876543210", written);
+  }
+  assert.equal(read("91987654321.0"), read("91987654321"));
 });
 
 test("no text makes the readers throw, and their output is valid input", () => {

@@ -19,6 +19,8 @@ test("ten digits are found whatever prefix and signs people write around them", 
             .split("")
             .map((sign, i) => sign + gaps[i]!)
             .join("");
+          // A dot before nothing but zeros makes it a decimal.
+          if (/\.0+\s*$/.test(written.replaceAll(/\p{Cf}/gu, ""))) continue;
           assert.equal(tenDigits(written, code), digits, written);
         }
       },
@@ -38,6 +40,24 @@ test("what is not a number of the account's country is none", () => {
   ]) {
     assert.equal(tenDigits(text, "91"), null, text);
   }
+});
+
+test("the fraction of a number that was written as a decimal is not part of it", () => {
+  for (const text of [
+    "9876543210.0",
+    "919876543210.00",
+    " +919876543210.0 ",
+    "\u202a9876543210.0\u202c",
+  ])
+    assert.equal(tenDigits(text, "91"), "9876543210", text);
+  assert.equal(tenDigits("٩٨٧٦٥٤٣٢١٠.٠", "91"), "9876543210");
+  for (const text of [
+    "987654321.0",
+    "98765432.00",
+    "\u202a987654321.0\u202c\u200e",
+    "987654321.0\n",
+  ])
+    assert.equal(tenDigits(text, "91"), null, text);
 });
 
 test("a number gets the country code unless its + says that it has one", () => {

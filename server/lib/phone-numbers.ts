@@ -10,17 +10,20 @@ export function e164(phone: string, countryCode: string): string {
 
 /** Characters that a number may contain between its digits. Contact lists add bidirectional marks. */
 const ignored = /[\s.\uFF0E()[\]\uFF08\uFF09\uFF3B\uFF3D\p{Pd}\u2212\u30FC\p{Cf}]/gu;
+/** The fraction of a whole number that a spreadsheet or a program wrote as a decimal, as in `919876543210.0`. */
+const zero_fraction = /^([+\s\p{Cf}]*\d[\d\p{Cf}]{6,})[.\uFF0E]0+(?=[\s\p{Cf}]*$)/u;
 const foreign_digits = /[\uFF10-\uFF19\u0660-\u0669\u06F0-\u06F9]/g;
 
 /**
- * Drops spaces, dashes, dots, brackets and invisible characters, and returns full-width, Arabic-Indic and Eastern Arabic
- * digits and a full-width plus in ASCII.
+ * Drops spaces, dashes, dots, brackets, invisible characters and the `.0` of a decimal, and returns full-width,
+ * Arabic-Indic and Eastern Arabic digits and a full-width plus in ASCII.
  */
 export function compactPhone(text: string): string {
   return text
-    .replaceAll(ignored, "")
     .replaceAll("\uFF0B", "+")
-    .replaceAll(foreign_digits, (digit) => String(foreignValue(digit.charCodeAt(0))));
+    .replaceAll(foreign_digits, (digit) => String(foreignValue(digit.charCodeAt(0))))
+    .replace(zero_fraction, "$1")
+    .replaceAll(ignored, "");
 }
 
 function foreignValue(code: number): number {

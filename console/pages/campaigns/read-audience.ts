@@ -1,6 +1,6 @@
 // Reads pasted or uploaded recipients: one a line, with values in further columns.
 import Papa from "papaparse";
-import { nationalPhone } from "../../from-server.ts";
+import { compactPhone, nationalPhone } from "../../from-server.ts";
 
 /** Recipients as a table; without a heading line, the columns have numbers. */
 export type Audience = {
@@ -58,7 +58,7 @@ function isNumber(cell: string): boolean {
 
 /** Without what stands between the digits of a written number. */
 function withoutMarks(cell: string): string {
-  return cell.replaceAll(/[\s().+-]/g, "");
+  return compactPhone(cell).replaceAll("+", "");
 }
 
 /**

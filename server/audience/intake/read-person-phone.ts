@@ -1,12 +1,12 @@
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
-import { nationalPhone } from "../../lib/phone-numbers.ts";
+import { compactPhone, nationalPhone } from "../../lib/phone-numbers.ts";
 
 const readInternational = openPhoneReader({ valid_only: false });
 
 /** WhatsApp's IDs of Mexican numbers with the 1 of former times, which is too long to dial: returned without it. */
 function readFormerMexican(text: string): string | null {
-  const digits = text.replaceAll(/[+\s().-]/g, "");
+  const digits = compactPhone(text).replaceAll("+", "");
   return /^521[0-9]{10}$/.test(digits) ? readInternational(phoneKey(digits)) : null;
 }
 

@@ -596,6 +596,18 @@ test("every number of a file is suppressed; duplicates are counted, and rejects 
   );
 });
 
+test("a file of numbers that a program wrote as decimals suppresses these numbers", async () => {
+  const of = await makeAccount(api.app);
+  const numbers = ["9000000001.0", "919000000002.0", "+14155552671.0", "5215512345678.0"];
+  const answer = await upload(of, ["phone_number", ...numbers].join("\n"));
+  assert.equal(answer.body.suppressed_count, 4, answer.text);
+  const phones = (await list("", of)).map(({ phone_number }) => phone_number);
+  assert.deepEqual(
+    new Set(phones),
+    new Set(["919000000001", "919000000002", "14155552671", "5215512345678"]),
+  );
+});
+
 test("an unchanged export of suppressions can be imported and suppresses the same numbers", async () => {
   const of = await makeAccount(api.app);
   // Ten digits with the country code, which would be a national number without the plus.
