@@ -158,7 +158,8 @@ async function holdOfAccount(tx: Tx, actor: Actor, lost: LostTime, now: Date): P
     "people who were called in that time would be called again";
   for (const { id } of voice) await pauseVoiceCampaign(tx, actor, id, now, detail);
   const calls = await requeueClaimedCalls(tx, [account_id, lost.until, lost.created_until]);
-  for (const { id } of calls) await cancelIfQueued(tx, { account_id, id }, now, "too_late");
+  for (const { id } of calls)
+    await cancelIfQueued(tx, { account_id, id }, now, { reason: "too_late" });
   let live_calls_ended = 0;
   for (const { id } of await findLiveCalls(tx, [account_id]))
     if (await endIfLive(tx, { account_id, id }, now)) live_calls_ended += 1;

@@ -848,6 +848,21 @@ test("a person known by a WhatsApp user ID alone is erased by it, and other user
   await checkInvariants();
 });
 
+test("an erasure cancels the customer's queued retry and adds no suppression for its auto_block_time", async () => {
+  const owner = await account();
+  const { id } = await makeCall(api.app, owner, {
+    asked: { max_retry: 1, auto_block_minutes: 60 },
+    call: { attempt: 2 },
+  });
+  await post(owner, "/api/v1/erasures", { phone_number: number });
+  await work();
+  assert.equal((await read(owner, `/api/v1/calls/${id}`)).status, "canceled");
+  const added = await query("select id from suppressions where account_id = $1", [
+    owner.account_id,
+  ]);
+  assert.deepEqual(added, []);
+});
+
 test("an erasure handles the calls of an agent in batches of a bounded cost, however many they are", async () => {
   const owner = await account();
   const { account_id } = owner;

@@ -34,7 +34,7 @@ async function openFixture(credits = 100) {
   const { app } = api;
   const account = await makeCallingAccount(app, { credits });
   const { account_id } = account;
-  const rows = (table: "call_commands" | "audit_entries" | "events") =>
+  const rows = (table: "call_commands" | "audit_entries" | "events" | "suppressions") =>
     app.db.query.selectFrom(table).selectAll().where("account_id", "=", account_id);
   return {
     account,
@@ -52,6 +52,8 @@ async function openFixture(credits = 100) {
       const found = await rows("audit_entries").orderBy("id").execute();
       return found.filter(({ user_id }) => user_id !== null).map(({ action }) => action);
     },
+    blocks: async () =>
+      (await rows("suppressions").execute()).map(({ phone, source }) => [phone, source]),
     credit: async () => (await findCredits(app.db.query, account_id)).call,
   };
 }
@@ -388,6 +390,27 @@ test("a call that was queued while its node was deleted ends as too late after a
   const [event] = await fixture.events();
   assert.equal((event!.data as Record<string, unknown>)["ended_reason"], "too_late");
   assert.deepEqual(await fixture.credit(), { available: 100, reserved: 0 });
+});
+
+test("an automatic retry that is hung up or not placed in time blocks the customer for auto_block_time", async () => {
+  const made = {
+    asked: { max_retry: 1, auto_block_minutes: 60 },
+    call: { attempt: 2 },
+  };
+  const block = [["919876543210", "auto_block"]];
+  const hung_up = await openFixture();
+  const { id } = await hung_up.make(made);
+  assert.equal((await hung_up.post(`${id}/hangup`)).status, 200);
+  assert.deepEqual(await hung_up.blocks(), block);
+
+  const late = await openFixture();
+  await late.make(made);
+  const first = await openFixture();
+  await first.make({ ...made, call: {} });
+  api.clock.advance(late_ms_max + 1);
+  await endOverdueCalls(api.app);
+  assert.deepEqual(await late.blocks(), block);
+  assert.deepEqual(await first.blocks(), [], "the customer was not called");
 });
 
 function deleteNode(id: number) {

@@ -20,6 +20,8 @@ export async function endOverdueCalls({ db, clock }: App): Promise<number> {
   const now = clock.now();
   const overdue = await findOverdue(db.pool, [new Date(now.getTime() - late_ms_max)]);
   for (const call of overdue)
-    await db.query.transaction().execute((tx) => cancelIfQueued(tx, call, now, "too_late"));
+    await db.query
+      .transaction()
+      .execute((tx) => cancelIfQueued(tx, call, now, { reason: "too_late" }));
   return overdue.length;
 }

@@ -1,6 +1,7 @@
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import type { Call } from "../state-machine/call.ts";
+import { blockCustomer, blocksCustomer } from "./block-customer.ts";
 import { commandCall } from "./internal/command-call.ts";
 import { readCall } from "../state-machine/read-call.ts";
 import { cancelQueuedCall, loseCall, type CancelReason } from "../state-machine/transition.ts";
@@ -23,20 +24,26 @@ export async function hangUpCall(
   if (stage === "ending") return { node_id };
   await recordAudit(tx, actor, { at: now, action: "call.hung_up", subject_id: id });
   const reason = "hung_up_by_api" as const;
-  if (stage === "queued") await cancelCall(tx, { account_id, id, fence, reason }, now);
+  if (stage === "queued") await cancelCall(tx, { account_id, id, fence }, { reason }, now);
   else await commandCall(tx, actor, { call_id: id, node_id, kind: "hangup", target: null }, now);
   return { node_id };
 }
+
+type Cancellation = {
+  readonly reason: CancelReason;
+  /** Whether the customer is erased: then no suppression is added. */
+  readonly is_erasure?: boolean;
+};
 
 /** Ends a call if it is still queued; see hangUpCall. */
 export async function cancelIfQueued(
   tx: Tx,
   { account_id, id }: { readonly account_id: number; readonly id: number },
   now: Date,
-  reason: CancelReason = "hung_up_by_api",
+  cancellation: Cancellation = { reason: "hung_up_by_api" },
 ): Promise<void> {
   const { stage, fence } = await lockCall(tx, account_id, id);
-  if (stage === "queued") await cancelCall(tx, { account_id, id, fence, reason }, now);
+  if (stage === "queued") await cancelCall(tx, { account_id, id, fence }, cancellation, now);
 }
 
 /**
@@ -65,14 +72,12 @@ async function readLocked(tx: Tx, account_id: number, id: number): Promise<Call>
 /** Ends a locked call without a leader. Releasing its credit locks the account's balance, so call it last. */
 async function cancelCall(
   tx: Tx,
-  {
-    account_id,
-    id,
-    fence,
-    reason,
-  }: { account_id: number; id: number; fence: number; reason: CancelReason },
+  { account_id, id, fence }: { account_id: number; id: number; fence: number },
+  { reason, is_erasure = false }: Cancellation,
   now: Date,
 ): Promise<void> {
-  const call = await readLocked(tx, account_id, id);
-  await writeTransition(tx, fence, call, cancelQueuedCall(call, reason, now), now);
+  const before = await readLocked(tx, account_id, id);
+  const next = cancelQueuedCall(before, reason, now);
+  await writeTransition(tx, fence, before, next, now);
+  if (!is_erasure && blocksCustomer(next.call)) await blockCustomer(tx, next.call, now);
 }

@@ -64,7 +64,8 @@ async function eraseSome(tx: Tx, person: Person, found: readonly number[], now: 
   await unfoldCalls(tx, [account_id, found]);
   const locked = await lockCalls(tx, [account_id, found]);
   const queued = locked.filter(({ stage }) => stage === "queued");
-  for (const { id } of queued) await cancelIfQueued(tx, { account_id, id }, now);
+  const cancellation = { reason: "hung_up_by_api", is_erasure: true } as const;
+  for (const { id } of queued) await cancelIfQueued(tx, { account_id, id }, now, cancellation);
   const open = locked.filter(({ stage }) => stage !== "queued" && stage !== "ended");
   const over = ids(locked.filter((call) => !open.includes(call)));
   if (over.length > 0) {

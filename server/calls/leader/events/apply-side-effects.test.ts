@@ -15,6 +15,7 @@ import { openDatabase, type Database } from "../../../lib/database/database.ts";
 import { openLog } from "../../../lib/log.ts";
 import { addAttempt } from "../../controls/add-attempt.ts";
 import type { Call, Line } from "../../state-machine/call.ts";
+import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { answerRequest, transition } from "../../state-machine/transition.ts";
 import { beginIncomingCall } from "../node/incoming-statements.ts";
@@ -61,11 +62,14 @@ async function endUnanswered(call: Call): Promise<void> {
   await storeTransition(db, 0, { before: call, line, next }, noon);
 }
 
-/** Ends the call because it was claimed after the window had closed. */
-async function endAtNight(call: Call): Promise<void> {
-  const next = transition(call, line, { type: "placed", blocker: "night_window", at: noon })!;
+/** Ends the call before it is placed. */
+async function endUnplaced(call: Call, blocker: CallBlocker): Promise<void> {
+  const next = transition(call, line, { type: "placed", blocker, at: noon })!;
   await storeTransition(db, 0, { before: call, line, next }, noon);
 }
+
+/** Ends the call because it was claimed after the window had closed. */
+const endAtNight = (call: Call) => endUnplaced(call, "night_window");
 
 const attempts = ({ account_id, campaign_id }: Call) =>
   db.query
@@ -153,6 +157,17 @@ test("blocks the customer after the last attempt for the minutes requested", asy
   assert.deepEqual(await blocks(last), until(60));
 });
 
+test("blocks the customer when the last automatic retry is not placed, but not when the first attempt or a manual retry is not", async () => {
+  const last = await made(2, { asked: with_retry, call: { attempt: 2 } });
+  await endUnplaced(last, "too_late");
+  assert.deepEqual(await blocks(last), until(60));
+  for (const call of [{ attempt: 1 }, { attempt: 2, retried_leg: "agent" }]) {
+    const other = await made(2, { asked: with_retry, call });
+    await endUnplaced(other, "too_late");
+    assert.deepEqual(await blocks(other), []);
+  }
+});
+
 test("without credit for the retry, queues and announces no retry, and blocks the customer", async () => {
   const call = await made(2, { asked: with_retry });
   // Another call of the account reserves the released credit first.
@@ -207,7 +222,7 @@ test("keeps the longer of two blocks", async () => {
   assert.deepEqual(await blocks(callValue({ account_id })), until(90));
 });
 
-test("blocks the customer only after a placed call that has ended and is not retried", () => {
+test("blocks the customer only after a call that has ended and is not retried", () => {
   const over = { stage: "ended", ended_at: noon, initiated_at: noon } as const;
   const plan = { auto_block_minutes: 5 };
   assert.ok(hasSideEffects(callValue(over), callValue({ ...over, plan })));

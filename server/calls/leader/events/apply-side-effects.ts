@@ -1,7 +1,7 @@
 // The side effects that commit with a transition: chat message, auto-block, opt-out, lead timeline.
-import { suppress, type Suppression } from "../../../audience/suppressions/suppress.ts";
 import { addJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
+import { blockCustomer, blocksCustomer, suppressVoice } from "../../controls/block-customer.ts";
 import { callName, type Call } from "../../state-machine/call.ts";
 import { isWithdrawn } from "../../state-machine/events-and-commands.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
@@ -11,7 +11,7 @@ export function hasSideEffects(before: Call, call: Call): boolean {
   if (sendsMessage(before, call) || optsOut(before, call)) return true;
   if (call.stage !== "ended") return false;
   if (call.direction === "inbound") return isMissed(call);
-  return call.voice ? recordingWorkspace(call) !== null : blocksCustomer(call);
+  return recordingWorkspace(call) !== null || blocksCustomer(call);
 }
 
 /** Applies a transition's side effects. Call it after the transition is written, in the same transaction. */
@@ -93,27 +93,4 @@ function recordMissed(tx: Tx, call: Call, now: Date): Promise<void> {
   const { account_id, from_number: called_number, trunk_id } = call;
   const missed = { account_id, called_number, trunk_id, subject: callName(call) };
   return recordMissedCall(tx, { ...missed, phone: call.to_phone || null }, now);
-}
-
-/** Only a placed call without a further retry blocks the customer. */
-function blocksCustomer({ plan, initiated_at, retry_at }: Call): boolean {
-  return retry_at === null && plan.auto_block_minutes !== null && initiated_at !== null;
-}
-
-async function blockCustomer(tx: Tx, call: Call, now: Date): Promise<void> {
-  const until_ms = call.ended_at!.getTime() + call.plan.auto_block_minutes! * 60_000;
-  const expires_at = new Date(until_ms);
-  const reason = "auto_block_time of a call";
-  const evidence = { call_id: call.id };
-  await suppressVoice(tx, call, { reason, source: "auto_block", evidence, expires_at }, now);
-}
-
-async function suppressVoice(
-  tx: Tx,
-  { account_id, to_phone: phone }: Call,
-  suppression: Pick<Suppression, "reason" | "source" | "evidence" | "expires_at">,
-  now: Date,
-): Promise<void> {
-  const of = { account_id, person: { phone }, channel: "voice", scope: "all" } as const;
-  await suppress(tx, { ...of, occurred_at: now, created_by: null, ...suppression }, now);
 }
