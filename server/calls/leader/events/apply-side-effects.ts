@@ -45,10 +45,12 @@ export async function suppressCaller(
   await suppressVoice(tx, call, { reason, source, evidence, expires_at: null }, now);
 }
 
-/** Whether the transition places the campaign's first call, whose customer also gets a chat message. */
-function sendsMessage(before: Call, { attempt, initiated_at, plan }: Call): boolean {
-  const isPlaced = before.initiated_at === null && initiated_at !== null;
-  return isPlaced && attempt === 1 && plan.enable_chat;
+/**
+ * Whether the transition places a call whose customer also gets a chat message. The message is the campaign's, so that
+ * further attempts do not send it again (notifyCall).
+ */
+function sendsMessage(before: Call, { initiated_at, plan }: Call): boolean {
+  return before.initiated_at === null && initiated_at !== null && plan.enable_chat;
 }
 
 /** Queues the chat message beside a call. */
