@@ -30,9 +30,8 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
   const navigate = useNavigate();
   const write = useKeyedWrite();
   const { country_code } = shell.useRouteContext().me.account;
-  const { call_id: id, type, status, ended_at, ended_reason, answered_at, legs } = call;
+  const { call_id: id, campaign_id, type, status, ended_at, ended_reason, answered_at } = call;
   if (!may) return null;
-  const hasAgent = legs.some((leg) => leg.role === "agent" && leg.answered_at !== null);
   const isSuppressed = ended_reason === "suppressed";
   const canRetry =
     type === "click_to_call" && ended_at !== null && answered_at === null && !isSuppressed;
@@ -57,7 +56,7 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
           kind="primary"
           trigger={<Button>Call again</Button>}
           act={async () => {
-            const json = { leg: hasAgent ? "customer" : "agent" } as const;
+            const json = { leg: await legToRetry(campaign_id) };
             const made = await write({ id, ...json }, (key) =>
               body(
                 api.POST("/api/v1/calls/{id}/retry", {
@@ -73,6 +72,15 @@ export function CallActions({ call }: { readonly call: CallDetail }) {
       )}
     </>
   );
+}
+
+/** Returns the leg that did not answer in the last attempt that dialed one, as the API requires. */
+async function legToRetry(campaign_id: number): Promise<"agent" | "customer"> {
+  const query = { campaign_id, limit: 50 };
+  const { data } = await body(api.GET("/api/v1/calls", { params: { query } }));
+  const last = data.find(({ legs }) => legs.length > 0);
+  const hasAgent = last?.legs.some(({ role, answered_at }) => role === "agent" && answered_at);
+  return hasAgent ? "customer" : "agent";
 }
 
 /** Ends the call at once, as a phone does. */

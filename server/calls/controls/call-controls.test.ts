@@ -349,6 +349,48 @@ test("each leg has its own limit of retries, and concurrent retries are counted 
   assert.equal((await fixture.post(`${id}/retry`, { leg: "customer" })).status, 409);
 });
 
+test("the leg is judged by the last attempt that dialed one, whichever call of the campaign is retried", async () => {
+  const fixture = await openFixture();
+  const first = await fixture.make({
+    ...no_agent,
+    asked: { customer_retry_count: 1 },
+    legs: [{ role: "agent", status: "no-answer" }],
+  });
+  const { account_id } = fixture;
+  const update = (id: number) =>
+    api.app.db.query
+      .updateTable("calls")
+      .set(no_customer.call)
+      .where("account_id", "=", account_id)
+      .where("id", "=", id)
+      .execute();
+  const leg = { account_id, on_trunk: false, state: "ended", number: "101" } as const;
+  const made = { ...leg, initiated_at: new Date(0), status: "completed" } as const;
+  /** Retries a call, and ends the retry because the customer did not answer, or before a leg was dialed. */
+  const retry = async (id: number, json: { leg: string }, isDialed: boolean) => {
+    const answer = await fixture.post(`${id}/retry`, json);
+    assert.equal(answer.status, 201, answer.text);
+    const { call_id } = answer.body;
+    if (isDialed)
+      await api.app.db.query
+        .insertInto("call_legs")
+        .values([
+          { ...made, call_id, id: 1, role: "agent", answered_at: new Date(0) },
+          { ...made, call_id, id: 2, role: "customer" },
+        ])
+        .execute();
+    await update(call_id);
+    return call_id as number;
+  };
+  const second = await retry(first.id, { leg: "agent" }, true);
+  for (const id of [first.id, second])
+    assert.equal((await fixture.post(`${id}/retry`, { leg: "agent" })).status, 409);
+  const third = await retry(second, { leg: "customer" }, false);
+  for (const id of [first.id, second, third])
+    for (const json of [{ leg: "agent" }, { leg: "customer" }])
+      assert.equal((await fixture.post(`${id}/retry`, json)).status, 409, `${id} ${json.leg}`);
+});
+
 test("a retry is 403 outside the calling window and 409 without credit, and has no effect", async () => {
   const fixture = await openFixture(1);
   const { id } = await fixture.make(no_agent);

@@ -14,7 +14,8 @@ export type Retry = { readonly id: number; readonly leg: RetriedLeg };
 
 /**
  * Retries a call that did not connect agent and customer, as the campaign's next attempt. `leg` is the
- * party that did not answer; each has its own limit, and concurrent retries are counted one at a time.
+ * party that did not answer in the last attempt that dialed one, whichever of the campaign's calls is named; each has
+ * its own limit, and concurrent retries are counted one at a time.
  * The caller sends `call_work` after the commit. Refuses: not-found; conflict if the parties talked, a
  * call of the campaign has not ended, the limit is reached, the customer was erased, the call's node
  * was deleted, or the call belongs to a voice campaign; forbidden outside the calling window; insufficient-credit.
@@ -32,7 +33,7 @@ export async function retryCall(
   if (kind !== "click_to_call") throw conflict("An incoming call cannot be placed again");
   const plan = await findPlan(tx, { account_id, campaign_id });
   const calls = await findCalls(tx, { account_id, campaign_id });
-  refuseUnlessFailed(calls, await hasAgentAnswered(tx, account_id, id), { id, leg });
+  refuseUnlessFailed(calls, await hasAgentAnswered(tx, { account_id, campaign_id }), { id, leg });
   const limit = leg === "agent" ? plan.agent_retry_count : plan.customer_retry_count;
   if (calls.filter(({ retried_leg }) => retried_leg === leg).length >= limit)
     throw conflict(`The ${leg} has been retried ${limit} times, the limit of this call`);
@@ -97,21 +98,25 @@ function findCalls(db: Kysely<DB>, { account_id, campaign_id }: CampaignKey) {
     .execute();
 }
 
+/** Whether an agent answered in the last attempt that dialed a leg, which the next one follows. */
 async function hasAgentAnswered(
   db: Kysely<DB>,
-  accountId: number,
-  callId: number,
+  { account_id, campaign_id }: CampaignKey,
 ): Promise<boolean> {
-  const leg = await db
+  const last = await db
     .selectFrom("call_legs as l")
-    .select("id")
-    .where("account_id", "=", accountId)
-    .where("call_id", "=", callId)
-    .where("role", "=", "agent")
-    .where(sql<boolean>`${sql.raw(agent_took_leg)}`)
+    .innerJoin("calls as c", (on) =>
+      on.onRef("c.account_id", "=", "l.account_id").onRef("c.id", "=", "l.call_id"),
+    )
+    .select(sql<boolean>`bool_or(l.role = 'agent' and ${sql.raw(agent_took_leg)})`.as("answered"))
+    .where("l.account_id", "=", account_id)
+    .where("c.account_id", "=", account_id)
+    .where("c.campaign_id", "=", campaign_id)
+    .groupBy("c.attempt")
+    .orderBy("c.attempt", "desc")
     .limit(1)
     .executeTakeFirst();
-  return leg !== undefined;
+  return last?.answered ?? false;
 }
 
 function refuseUnlessFailed(

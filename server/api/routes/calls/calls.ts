@@ -189,7 +189,7 @@ const controlRoutes = [
       {
         leg: Type.Enum(["agent", "customer"], {
           type: "string",
-          description: "The leg that did not answer",
+          description: "The leg that did not answer in the last attempt that dialed one",
         }),
       },
       { title: "CallRetry", examples: [{ leg: "customer" }] },
