@@ -59,6 +59,14 @@ test("refuses text that is not a time with a reason", () => {
   assert.equal(iso("0026-03-04T10:15Z"), "must be a time from 1970 on");
 });
 
+test("refuses a time that its offset carries into the year 10000", () => {
+  const reason = "must be a time before the year 10000 in UTC";
+  assert.equal(iso("9999-12-31T23:59:00-01:00"), reason);
+  assert.equal(iso("9999-12-31T23:59:00", "America/New_York"), reason);
+  for (const text of ["9999-12-31T23:59:59.999Z", "9999-12-31T22:59:59.999-01:00"])
+    assert.equal(iso(text), "9999-12-31T23:59:59.999Z", text);
+});
+
 test("a local time that occurs twice is the first one", () => {
   // New York goes from EDT (-4) back to EST (-5) at 2026-11-01 06:00Z.
   assert.equal(iso("2026-11-01T01:30", "America/New_York"), "2026-11-01T05:30:00.000Z");

@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 const form =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?$/;
 const day_ms = 86_400_000;
+const latest_ms = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
  * Parses a time, or returns the reason why it is invalid, to follow a field's name. Takes
@@ -30,10 +31,16 @@ export function parseTime(text: string, timeZone: string): Date | string {
       Number(fraction.padEnd(3, "0").slice(0, 3)),
   );
   if (utc) return local;
-  if (!sign) return inZone(local, timeZone);
+  if (!sign) return withinBounds(inZone(local, timeZone));
   const [hours, minutes] = [Number(match[10]), Number(match[11])];
   if (hours > 18 || minutes > 59) return "must have an offset from -18:00 to +18:00";
-  return new Date(local.getTime() - (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * 60_000);
+  const offset_ms = (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+  return withinBounds(new Date(local.getTime() - offset_ms));
+}
+
+/** Refuses a time that its offset carries into the year 10000: few programs read its ISO text, +010000-01-01. */
+function withinBounds(time: Date): Date | string {
+  return time.getTime() > latest_ms ? "must be a time before the year 10000 in UTC" : time;
 }
 
 /** Parses a time for a filter: a day, `2026-01-31`, means the midnight at its start. */

@@ -88,6 +88,25 @@ test("an oversized number in a path or a query string is refused, not passed to 
   assert.equal(unknown.status, 200, unknown.text);
 });
 
+test("a time that its offset carries into the year 10000 is refused, not passed to the database", async () => {
+  const late = "9999-12-31T23:59:00-01:00";
+  const send = (path: string, json: unknown) =>
+    lead.api.send("POST", path, { token: lead.account.token, json });
+  const phone_number = "9876543210";
+  for (const [path, json] of [
+    ["/api/v1/suppressions", { phone_number, expires_at: late }],
+    ["/api/v1/tokens", { name: "late", kind: "account", expires_at: late }],
+    [
+      "/api/v1/clickToCallApis/clickToCall",
+      { to_number: phone_number, from_number: "101", schedulled_at: late },
+    ],
+  ] as const) {
+    const answer = await send(path, json);
+    assert.ok([400, 422].includes(answer.status), `${path}: ${answer.text}`);
+    assert.match(answer.text, /before the year 10000/);
+  }
+});
+
 test("contacts given as an object with its own toString are refused as not an array", async () => {
   const contacts = { toString: 1, hasOwnProperty: null, valueOf: {} };
   const answer = await lead.api.send("POST", "/api/v1/chat/campaigns", {
