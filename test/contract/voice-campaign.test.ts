@@ -6,6 +6,7 @@ import fc from "fast-check";
 import iconv from "iconv-lite";
 import { setCalling } from "../support/telephony-factory.ts";
 import { makeSuppression } from "../support/chat-factory.ts";
+import { makeContact } from "../support/crm-factory.ts";
 import { makeAccount, unique } from "../support/account-factory.ts";
 import { test_agent, test_menu } from "../support/voice-file-factory.ts";
 import {
@@ -509,6 +510,22 @@ test("a preview reports calls at night where people are, and from when it is day
   const late = "2030-01-02T15:29:59.999Z";
   assert.deepEqual(await previewAt(late), [late, true, late]);
   await own.api.close();
+});
+
+test("a preview's zones are those of the launch, also of contacts with a time zone", async () => {
+  const { api, account } = voice;
+  for (const [phone, time_zone] of [
+    ["9870000001", "Europe/London"],
+    ["9870000002", "America/New_York"],
+  ] as const)
+    await makeContact(api.app, account, { phone, name: "Ann", time_zone });
+  const json = voice.body({ number: "9870000001,9870000002,9870000003" });
+  const { body } = await api.send("POST", preview_path, { token: account.token, json });
+  const zones = body.zones.map((zone: { time_zones: string[] }) => zone.time_zones.join("&"));
+  const { campaign } = await voice.stored(assertLaunched(await voice.launch(json)));
+  const stored = ["America/New_York", "Asia/Calcutta", "Europe/London"];
+  assert.deepEqual(campaign.time_zones.toSorted(), stored);
+  assert.deepEqual(zones.toSorted(), stored);
 });
 
 test("a test call is a campaign of one number with the given variables and has the response of a launch", async () => {

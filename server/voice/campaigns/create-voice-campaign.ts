@@ -201,7 +201,7 @@ async function insertCampaign(
   { valid, invalid, duplicate }: IntakeSummary,
 ): Promise<string> {
   const { plan, source, scheduled_at, ...fields } = campaign;
-  const time_zones = await findTimeZones(tx, terms);
+  const time_zones = await findTimeZones(tx, terms, valid);
   const { public_id } = await tx
     .insertInto("voice_campaigns")
     .values({

@@ -12,7 +12,9 @@ import { call_outreach, suppressedAmong } from "../../audience/suppressions/supp
 import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
 import { phoneTimeZones, splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
+import { findContactZones } from "./intake/contact-zones.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import { zones_shown_max, type VoiceCampaignPreview } from "./voice-campaign-schema.ts";
@@ -86,9 +88,10 @@ async function countRecipients(
     const among = await suppressedAmong(db.pool, accountId, call_outreach, phones, now);
     suppressed += among.size;
     suppressed_samples.push(...[...among].slice(0, samples_max - suppressed_samples.length));
+    const of_contacts = await findContactZones(db.query, accountId, phones);
     for (const phone of phones) {
       if (among.has(phone)) continue;
-      const zones = phoneTimeZones(phone);
+      const zones = of_contacts.get(phoneKey(phone)) ?? phoneTimeZones(phone);
       callable.set(zones, (callable.get(zones) ?? 0) + 1);
     }
   }
