@@ -140,7 +140,17 @@ test("keys are each account's and each endpoint's own", async () => {
   const key = unique("key");
   const own = await startChatApi({ databaseUrl: chat.api.database_url });
   assert.equal((await keyed(key, chat.body())).status, 201);
-  assert.equal((await own.create(own.body(), { headers: { "idempotency-key": key } })).status, 201);
+  const headers = { "idempotency-key": key };
+  assert.equal((await own.create(own.body(), { headers })).status, 201);
+  const post = (path: string, json: unknown) =>
+    own.api.send("POST", path, { token: own.account.token, json, headers });
+  const { body: group } = await post("/api/v1/groups", { name: "Regulars" });
+  const members = [{ phone_number: uniquePhone(), variables: { "1": "Ada" } }];
+  await post(`/api/v1/groups/${group.id}/members`, { members });
+  const { contacts: _, ...head } = own.body({ group_id: group.id });
+  const answer = await post(`${campaigns_path}/group`, head);
+  assert.equal(answer.status, 201, answer.text);
+  assert.equal(await own.campaignCount(), 2);
   await own.api.close();
 });
 

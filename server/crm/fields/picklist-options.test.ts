@@ -63,6 +63,24 @@ test("picklists contain exactly the option's fields, and archived options on req
   assert.deepEqual(failingFields(await send("GET", "/picklists?archived=true")), ["archived"]);
 });
 
+test("a lead is created with the IDs that the lists of options and agents supply", async () => {
+  await add("source");
+  const { status, source, priority } = (await send("GET", "/picklists")).body;
+  const agents = (await send("GET", "/agents")).body.data;
+  const last = (listed: Option[]) => listed.at(-1)!;
+  const { status: code, body } = await createLead({
+    statusId: last(status).id,
+    sourceId: last(source).id,
+    priorityId: last(priority).id,
+    assignedAgentId: last(agents).id,
+  });
+  assert.equal(code, 201);
+  assert.deepEqual(
+    [body.status.value, body.source.value, body.priority.value, body.assignedAgentId],
+    [last(status).value, last(source).value, last(priority).value, last(agents).id],
+  );
+});
+
 for (const picklist of ["status", "source", "priority"] as const) {
   test(`a new ${picklist} option can be given to the next lead, and shows in it`, async () => {
     const option = { label: "Très Chaud!", color: "#AbCdEf" };
