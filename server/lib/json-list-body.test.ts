@@ -94,3 +94,30 @@ test("a list may be long, the rest of the body may not", () => {
     "validation-failed",
   );
 });
+
+test("names the fields that exceed the limit of the rest, and a misspelled list", () => {
+  const long = "x".repeat(70_000);
+  const fields = (text: string) => {
+    try {
+      reassemble(text);
+    } catch (error) {
+      if (error instanceof Refusal) return error.errors;
+      throw error;
+    }
+    return null;
+  };
+  const limit = "has more than 64 kB";
+  for (const list of ["lists", "Lst"])
+    assert.deepEqual(fields(`{"a":{"b":[1,2]}, "${list}" :["${long}","}"],"c":3}`), [
+      { field: list, reason: "unknown field; did you mean list?" },
+    ]);
+  assert.deepEqual(fields(`{"list":"${long}"}`), [{ field: "list", reason: "must be an array" }]);
+  assert.deepEqual(fields(`{"name":"${long}","list":[1],"tag":{"list":["${long}"]}}`), [
+    { field: "name", reason: limit },
+    { field: "tag", reason: limit },
+  ]);
+  const of_body = [{ field: "body", reason: "has more than 64 kB beside its list" }];
+  assert.deepEqual(fields(`["${long}"]`), of_body);
+  const half = long.slice(0, 40_000);
+  assert.deepEqual(fields(`{"a":"${half}","b":"${half}"}`), of_body);
+});

@@ -2,8 +2,9 @@
 // size, and a hostile body could exhaust memory.
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { invalidField } from "./errors.ts";
-import { depth_max, malformed, parseJsonBody, tooDeep } from "./json-body.ts";
+import { closestName } from "./closest-name.ts";
+import { invalid, invalidField, type FieldError } from "./errors.ts";
+import { depth_max, malformed, parseJsonBody, parseJsonText, tooDeep } from "./json-body.ts";
 
 /** Receives the entries. */
 export type ListReader = {
@@ -30,9 +31,50 @@ export function parseListBody(body: Buffer, name: string, reader: ListReader): u
   const rest = list
     ? [body.subarray(0, list.start), Buffer.from(`"${place}"`), body.subarray(list.end)]
     : [body];
-  if (rest.reduce((sum, { length }) => sum + length, 0) > rest_bytes_max)
+  if (rest.reduce((sum, { length }) => sum + length, 0) > rest_bytes_max) {
+    const errors = largeFields(Buffer.concat(rest), name);
+    if (errors.length > 0) throw invalid(errors);
     throw invalidField("body", `has more than ${rest_bytes_max / 1_024} kB beside its ${name}`);
+  }
   return parseJsonBody(Buffer.concat(rest));
+}
+
+/** Returns the fields of the outermost object that alone exceed the limit, such as a list under a misspelled name. */
+function largeFields(rest: Buffer, name: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let depth = 0;
+  let begin = 0;
+  const endField = (end: number) => {
+    const key = end - begin > rest_bytes_max ? keyOf(rest.subarray(begin, end)) : null;
+    if (key !== null) errors.push({ field: key || "body", reason: reasonOf(key, name) });
+    begin = end + 1;
+  };
+  for (let at = 0; at < rest.length; at++) {
+    const byte = rest[at]!;
+    if (byte === code.quote) at = endOfText(rest, at);
+    else if (byte === code.openList || byte === code.openObject) {
+      if (depth++ === 0) begin = at + 1;
+    } else if (byte === code.closeList || byte === code.closeObject) {
+      if (--depth === 0) endField(at);
+    } else if (byte === code.comma && depth === 1) endField(at);
+  }
+  return errors;
+}
+
+/** Returns the key of a field; null if the bytes are not a field. */
+function keyOf(field: Buffer): string | null {
+  const start = field.findIndex((byte) => !isBlankByte(byte));
+  if (field[start] !== code.quote) return null;
+  const end = endOfText(field, start);
+  const colon = field.findIndex((byte, at) => at > end && !isBlankByte(byte));
+  if (field[colon] !== code.colon) return null;
+  return parseJsonText(field.toString("utf8", start, end + 1)) as string;
+}
+
+function reasonOf(key: string, name: string): string {
+  if (key === name) return "must be an array";
+  const limit = `has more than ${rest_bytes_max / 1_024} kB`;
+  return closestName(key, [name]) === null ? limit : `unknown field; did you mean ${name}?`;
 }
 
 /** The value of the list's field in the rest of a body. */
