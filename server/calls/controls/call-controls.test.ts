@@ -349,7 +349,7 @@ test("each leg has its own limit of retries, and concurrent retries are counted 
   assert.equal((await fixture.post(`${id}/retry`, { leg: "customer" })).status, 409);
 });
 
-test("the leg is judged by the last attempt that dialed one, whichever call of the campaign is retried", async () => {
+test("the leg is decided by the last attempt that dialed one, whichever call of the campaign is retried", async () => {
   const fixture = await openFixture();
   const first = await fixture.make({
     ...no_agent,
