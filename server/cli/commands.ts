@@ -9,7 +9,7 @@ import { nodeCommands } from "./node-commands.ts";
 import { numberCommands } from "./number-commands.ts";
 import { reportCommands } from "./report-commands.ts";
 import { moveCommands } from "./account-move/move-commands.ts";
-import { restoredCommand } from "./restored-command.ts";
+import { restoredCommand } from "./restored/restored-command.ts";
 import { roleCommands } from "./role-commands.ts";
 import { secretCommands } from "./secret-commands.ts";
 import { tokenCommands } from "./token-commands.ts";

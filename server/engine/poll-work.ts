@@ -19,7 +19,7 @@ export type Polled = {
 };
 
 /** SQL: whether the account of the rows of `alias` is not frozen. Work of a frozen account waits. */
-export const isActive = (alias: string) =>
+export const isUnfrozen = (alias: string) =>
   `not exists (select from accounts a where a.account_id = ${alias}.account_id and a.frozen_at is not null)`;
 
 /** Wakes the loops that have work; when the poll fails, every loop, so that one query stops no other loop. */

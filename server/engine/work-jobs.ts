@@ -9,7 +9,7 @@ import { openAccountPlaces, type AccountPlaces } from "./account-places.ts";
 import type { App } from "./app.ts";
 import { takeCause } from "./job-cause.ts";
 import { keepLease, leaseEnd, type LeaseTimes } from "./keep-lease.ts";
-import { isActive } from "./poll-work.ts";
+import { isUnfrozen } from "./poll-work.ts";
 import { renewalStatement } from "./renewal-statement.ts";
 
 export type Job = {
@@ -144,7 +144,7 @@ const findDueAccounts = remembered((kinds) => {
   const due = kinds.map(
     (kind) => `
       (select j.account_id, '${kind}' as kind, j.run_at from jobs j
-      where ${isDue(kind)} and ${isActive("j")}
+      where ${isDue(kind)} and ${isUnfrozen("j")}
         and j.account_id <> all ($2::bigint[]) and '${kind}:' || j.account_id <> all ($3::text[])
       order by j.run_at limit $4)`,
   );
@@ -166,7 +166,7 @@ function remembered<T>(make: (kinds: readonly string[]) => T): (kinds: readonly 
 
 /** Queries for the due jobs of each kind that a worker may run, without a select list; `$1` is the time. See poll-work.ts. */
 export const dueJobs = (kinds: readonly string[]): string[] =>
-  kinds.map((kind) => `from jobs j where ${isDue(kind)} and ${isActive("j")} order by run_at`);
+  kinds.map((kind) => `from jobs j where ${isDue(kind)} and ${isUnfrozen("j")} order by run_at`);
 
 /** Returns false when the account has no unclaimed due job of the kind. */
 async function workNext(

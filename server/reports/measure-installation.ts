@@ -1,5 +1,5 @@
 import type { App } from "../engine/app.ts";
-import { isActive } from "../engine/poll-work.ts";
+import { isUnfrozen } from "../engine/poll-work.ts";
 import { queueAge } from "../engine/queue-age.ts";
 import { statement } from "../lib/database/database.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -19,16 +19,16 @@ const age = (oldest: string) =>
 // Each reads one index entry, or what waits, across all accounts. A callback endpoint, or a campaign's number, that a
 // worker holds is being worked on.
 const readInstallation = statement<Found>(`
-  select ${age(`select min(i.due_at) from chat_inbox i where ${isActive("i")}`)} as inbox_seconds,
+  select ${age(`select min(i.due_at) from chat_inbox i where ${isUnfrozen("i")}`)} as inbox_seconds,
     ${age("select min(occurred_at) from events where seq is null")} as events_seconds,
-    ${age(`select c.work_at from callback_endpoints c where c.enabled and c.work_at <= $1 and ${isActive("c")} and not exists (
+    ${age(`select c.work_at from callback_endpoints c where c.enabled and c.work_at <= $1 and ${isUnfrozen("c")} and not exists (
       select from leases l where l.account_id = c.account_id and l.name = 'callbacks:' || c.id
         and l.holder is not null and l.expires_at > clock_timestamp()) order by c.work_at limit 1`)} as callbacks_seconds,
-    ${age(`select c.work_at from chat_campaigns c where c.state = 'running' and c.work_at <= $1 and ${isActive("c")} and not exists (
+    ${age(`select c.work_at from chat_campaigns c where c.state = 'running' and c.work_at <= $1 and ${isUnfrozen("c")} and not exists (
       select from leases l where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
         and l.holder is not null and l.expires_at > clock_timestamp()) order by c.work_at limit 1`)} as unsent_seconds,
     ${age("select least(min(retention_due_at), min(recordings_due_at)) from accounts")} as retention_seconds,
-    (select count(*)::int from callback_endpoints c where c.deleted_at is null and ${isActive("c")}
+    (select count(*)::int from callback_endpoints c where c.deleted_at is null and ${isUnfrozen("c")}
       and (c.enabled and c.failing_since is not null or c.disabled_reason in ('failing', 'gone'))) as endpoints_failing`);
 
 // Apart: Citus refuses it beside the tables of accounts.
@@ -36,9 +36,9 @@ const readIdentity = statement<{ is_unconfirmed: boolean }>(`
   select exists (select from database_identity where changed_at is not null) as is_unconfirmed`);
 
 const readHolds = statement<{ channel: string; reason: string; count: number }>(`
-  select 'chat' as channel, reason, count(*)::int from chat_holds h where ${isActive("h")} group by reason
+  select 'chat' as channel, reason, count(*)::int from chat_holds h where ${isUnfrozen("h")} group by reason
   union all
-  select 'voice', reason, count(*)::int from voice_holds h where ${isActive("h")} group by reason`);
+  select 'voice', reason, count(*)::int from voice_holds h where ${isUnfrozen("h")} group by reason`);
 
 const readLeases = statement<{
   account_id: number;

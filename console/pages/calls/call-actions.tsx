@@ -79,7 +79,10 @@ async function legToRetry(campaign_id: number): Promise<"agent" | "customer"> {
   const query = { campaign_id, limit: 50 };
   const { data } = await body(api.GET("/api/v1/calls", { params: { query } }));
   const last = data.find(({ legs }) => legs.length > 0);
-  const hasAgent = last?.legs.some(({ role, answered_at }) => role === "agent" && answered_at);
+  // A voicemail that answers takes no call.
+  const hasAgent = last?.legs.some(
+    ({ role, answered_at, status }) => role === "agent" && answered_at && status !== "no-answer",
+  );
   return hasAgent ? "customer" : "agent";
 }
 

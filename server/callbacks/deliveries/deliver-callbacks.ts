@@ -8,7 +8,7 @@ import {
   type PoolLimits,
 } from "../../engine/leased-workers.ts";
 import type { LeaseTimes } from "../../engine/leases.ts";
-import { isActive } from "../../engine/poll-work.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement } from "../../lib/database/database.ts";
 import { runDeliverer } from "./internal/run-deliverer.ts";
 
@@ -30,7 +30,7 @@ const due_endpoints = statement<Candidate>(`
   from callback_endpoints c
   where c.enabled and c.work_at <= $1 and c.account_id <> all ($2::bigint[])
     and (c.failing_since is null or c.account_id <> all ($3::bigint[]))
-    and ${isActive("c")}
+    and ${isUnfrozen("c")}
     and not exists (
       select from leases l
       where l.account_id = c.account_id and l.name = 'callbacks:' || c.id
@@ -39,7 +39,7 @@ const due_endpoints = statement<Candidate>(`
 
 /** When deliverers have work: see poll-work.ts. */
 export const due_deliverers = [
-  `from callback_endpoints c where c.enabled and c.work_at <= $1 and ${isActive("c")} order by c.work_at`,
+  `from callback_endpoints c where c.enabled and c.work_at <= $1 and ${isUnfrozen("c")} order by c.work_at`,
 ];
 
 /** Opens the deliverers of this process; a stop aborts requests in flight within seconds. */

@@ -3,7 +3,7 @@
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
 import { acquireLease, isLeaseLost, lease_times, type LeaseTimes } from "../../engine/leases.ts";
-import { isActive } from "../../engine/poll-work.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
 import { applyBatch } from "./apply/apply-batch.ts";
 import { dueNumbers, readInbox, urgentNumbers, type InboxNumber } from "./apply/inbox.ts";
@@ -18,7 +18,7 @@ const iteration_ms_max = 10_000;
 
 /** When webhooks are due: see poll-work.ts. */
 export const due_webhooks = [
-  `from chat_inbox i where i.due_at <= $1 and ${isActive("i")}
+  `from chat_inbox i where i.due_at <= $1 and ${isUnfrozen("i")}
    order by i.account_id, i.chat_number_id, i.due_at`,
 ];
 

@@ -9,7 +9,7 @@ import {
   type PoolLimits,
 } from "../../engine/leased-workers.ts";
 import type { LeaseTimes } from "../../engine/leases.ts";
-import { isActive } from "../../engine/poll-work.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement } from "../../lib/database/database.ts";
 import { runSender } from "./internal/run-sender.ts";
 import type { Sender, SenderSettings } from "./internal/sender.ts";
@@ -43,21 +43,21 @@ const due_numbers = statement<Candidate & { driver: ChatDriverName }>(`
       select from leases l
       where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
         and l.holder is not null and l.expires_at > clock_timestamp())
-    and ${isActive("c")}
+    and ${isUnfrozen("c")}
   union
   select l.account_id, n.id, n.driver, l.expires_at
   from leases l
   join chat_numbers n on n.account_id = l.account_id and n.id = split_part(l.name, ':', 2)::bigint
   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp()
     and l.account_id <> all ($4::bigint[])
-    and ${isActive("l")}
+    and ${isUnfrozen("l")}
   order by ended_at nulls first limit 100`);
 
 /** When senders have work: see poll-work.ts. */
 export const due_senders = [
-  `from chat_campaigns c where c.state = 'running' and c.work_at <= $1 and ${isActive("c")} order by c.work_at`,
+  `from chat_campaigns c where c.state = 'running' and c.work_at <= $1 and ${isUnfrozen("c")} order by c.work_at`,
   `from leases l
-   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp() and ${isActive("l")}
+   where l.name like 'chat\\_sender:%' and l.holder is not null and l.expires_at <= clock_timestamp() and ${isUnfrozen("l")}
    order by l.account_id`,
 ];
 

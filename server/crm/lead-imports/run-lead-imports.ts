@@ -5,7 +5,7 @@ import { sql, type Kysely, type Selectable } from "kysely";
 import { lockIfUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
-import { isActive } from "../../engine/poll-work.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement, type DB, type Tx } from "../../lib/database/database.ts";
 import { isDatabaseUnavailable, isOfOneStatement } from "../../lib/database/database-errors.ts";
 import type { FieldError } from "../../lib/errors.ts";
@@ -70,7 +70,7 @@ async function oldestOpen(db: Kysely<DB>) {
     .select(["i.account_id", "i.id"])
     .select(sql<number>`row_number() over (partition by i.account_id order by i.id)`.as("place"))
     .where("i.state", "=", "processing")
-    .where(sql<boolean>`${sql.raw(isActive("i"))}`);
+    .where(sql<boolean>`${sql.raw(isUnfrozen("i"))}`);
   return db
     .selectFrom(ranked.as("ranked"))
     .select(["account_id", "id"])

@@ -1,5 +1,5 @@
 import type { App } from "../../engine/app.ts";
-import { isActive } from "../../engine/poll-work.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 
@@ -18,7 +18,7 @@ const readCalls = statement<{
   union all
   select c.node_id::text, 0, count(*)::int, extract(epoch from $1 - min(c.due_at))::float8
   from calls c where c.stage = 'queued' and c.due_at <= $1
-    and ${isActive("c")}
+    and ${isUnfrozen("c")}
   group by c.node_id`);
 
 /**

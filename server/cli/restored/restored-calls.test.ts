@@ -1,20 +1,20 @@
 // Live calls of a restored database, and the node leader that takes them over.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { startApi, type TestApi } from "../../test/support/api.ts";
-import { leadNodes } from "../../test/support/call-client.ts";
-import { makeCall } from "../../test/support/call-factory.ts";
-import { eventually } from "../../test/support/eventually.ts";
-import { test_secret_key } from "../../test/support/secrets.ts";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { leadNodes } from "../../../test/support/call-client.ts";
+import { makeCall } from "../../../test/support/call-factory.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { test_secret_key } from "../../../test/support/secrets.ts";
 import {
   makeAgentGroup,
   makeCallingAccount,
   makeExtension,
   makeSandboxTrunk,
-} from "../../test/support/telephony-factory.ts";
-import { openSandboxVoiceDriver } from "../drivers/voice/sandbox/open-sandbox-driver.ts";
-import { recognizeDatabase } from "../engine/database-identity.ts";
-import { runCommandLine } from "./run-command-line.ts";
+} from "../../../test/support/telephony-factory.ts";
+import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
+import { recognizeDatabase } from "../../engine/database-identity.ts";
+import { runCommandLine } from "../run-command-line.ts";
 
 const restored_at = new Date(Date.now() - 600_000);
 const dialed = { initiated_at: restored_at, queued_at: restored_at, due_at: restored_at };
@@ -83,5 +83,6 @@ test("a call that was live when the database was restored rings no phone again: 
      from calls c where c.account_id = $1`,
     [account.account_id],
   );
-  assert.deepEqual(calls, Array(3).fill({ disposition: "lost", retry_at: null, legs: 1 }));
+  const lost = { disposition: "lost", retry_at: null, legs: 1 };
+  assert.deepEqual(calls, [lost, lost, lost]);
 });

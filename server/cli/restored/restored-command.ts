@@ -1,19 +1,19 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { operatorOf } from "../accounts/roles/grantor.ts";
-import { recordAudit, type Actor } from "../accounts/audit/record-audit.ts";
-import { cancelIfQueued, endIfLive } from "../calls/controls/hang-up-call.ts";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
+import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
+import { cancelIfQueued, endIfLive } from "../../calls/controls/hang-up-call.ts";
 import {
   pauseRestoredCampaigns,
   type LostTime,
-} from "../chat/campaigns/pause-restored-campaigns.ts";
-import { advanceIds, openConfirmation, readKnownDatabase } from "../engine/database-identity.ts";
+} from "../../chat/campaigns/pause-restored-campaigns.ts";
+import { advanceIds, openConfirmation, readKnownDatabase } from "../../engine/database-identity.ts";
 import { sql } from "kysely";
-import { clientTransaction } from "../lib/database/client-transaction.ts";
-import { statement, type Database, type Tx } from "../lib/database/database.ts";
-import { parseTime } from "../lib/parse-time.ts";
-import { pauseCampaign as pauseVoiceCampaign } from "../voice/campaigns/pause-campaign.ts";
-import { UsageError, type Command, type Outcome, type Words } from "./command.ts";
-import type { Session } from "./session.ts";
+import { clientTransaction } from "../../lib/database/client-transaction.ts";
+import { statement, type Database, type Tx } from "../../lib/database/database.ts";
+import { parseTime } from "../../lib/parse-time.ts";
+import { pauseCampaign as pauseVoiceCampaign } from "../../voice/campaigns/pause-campaign.ts";
+import { UsageError, type Command, type Outcome, type Words } from "../command.ts";
+import type { Session } from "../session.ts";
 
 export const restoredCommand: Command = {
   name: "restored",

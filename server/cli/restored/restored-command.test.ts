@@ -1,28 +1,32 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { startApi, type TestApi } from "../../test/support/api.ts";
-import { makeAccount, makeCredits, type TestAccount } from "../../test/support/account-factory.ts";
-import { makeCall } from "../../test/support/call-factory.ts";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import {
+  makeAccount,
+  makeCredits,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import { makeCall } from "../../../test/support/call-factory.ts";
 import {
   makeChatCampaign,
   makeChatNumber,
   makeChatTemplate,
   makeSuppression,
-} from "../../test/support/chat-factory.ts";
-import { cloneDatabase, emptyDatabase } from "../../test/support/database.ts";
-import { test_secret_key } from "../../test/support/secrets.ts";
-import { makeVoiceCampaign } from "../../test/support/voice-factory.ts";
-import { addJob } from "../engine/add-job.ts";
+} from "../../../test/support/chat-factory.ts";
+import { cloneDatabase, emptyDatabase } from "../../../test/support/database.ts";
+import { test_secret_key } from "../../../test/support/secrets.ts";
+import { makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
+import { addJob } from "../../engine/add-job.ts";
 import {
   openIdentityCheck,
   readKnownDatabase,
   recognizeDatabase,
   recordWorker,
-} from "../engine/database-identity.ts";
-import { acquireLease } from "../engine/leases.ts";
-import { openDatabase, type Database } from "../lib/database/database.ts";
-import { openLog } from "../lib/log.ts";
-import { runCommandLine } from "./run-command-line.ts";
+} from "../../engine/database-identity.ts";
+import { acquireLease } from "../../engine/leases.ts";
+import { openDatabase, type Database } from "../../lib/database/database.ts";
+import { openLog } from "../../lib/log.ts";
+import { runCommandLine } from "../run-command-line.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -95,8 +99,8 @@ test("a dump that is restored on the same server is recognized, also into the sa
       drop table database_identity;
       alter table copied rename to database_identity`;
     assert.equal(await recognize(original.url, recreate), true, "into the same database");
-    const forget = "update database_identity set oids = null, changed_at = null";
-    assert.equal(await recognize(restored.url, forget), false, "of an earlier version");
+    const clear = "update database_identity set oids = null, changed_at = null";
+    assert.equal(await recognize(restored.url, clear), false, "of an earlier version");
     const { rows } = await withDatabase(restored.url, (db) =>
       db.pool.query("select oids from database_identity"),
     );
@@ -335,8 +339,9 @@ test("restored finishes also when a statement takes longer than others may", asy
   await restoreDatabase("timeline", secondsAgo(60));
   await query(`
     create function delay() returns trigger language plpgsql as $$
+    declare
+      slept text := pg_sleep(3)::text;
     begin
-      perform pg_sleep(3);
       return new;
     end $$`);
   await query(`
