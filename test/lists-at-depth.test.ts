@@ -136,6 +136,7 @@ async function valuesOf(db: pg.Client): Promise<typeof values> {
     template_id: [ids.free_template_id, ids.template_id],
     language: ["hi", "en", "fr"],
     phone_number: rare_phone,
+    bsuid: ["IN.RARE", "IN.NONE"],
     number: rare_phone,
     "listCalls number": [...rare_phone, "101"],
     error: ["undeliverable", "no_such_error"],

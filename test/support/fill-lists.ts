@@ -206,6 +206,7 @@ function recordsOf(ids: Ids, rows: number): readonly Copy[] {
       campaign,
       {
         phone: either("'917999999999'", phone),
+        bsuid: either("'IN.RARE'", "'IN.' || n"),
         provider_message_id: "'depth' || n",
         campaign_id: "case when n % 2 = 0 then s.campaign_id end",
         opted_out: either("true", "n % 2 = 1"),
