@@ -38,7 +38,7 @@ export function ColumnMenu({
             type="checkbox"
             checked={!hidden.has(column)}
             onChange={({ target }) => show(column, target.checked)}
-            className="accent-accent size-4"
+            className="size-4"
           />
           {column}
         </label>

@@ -153,7 +153,7 @@ function TableHead<Row>({
             <input
               type="checkbox"
               aria-label="Select all rows that are loaded"
-              className="accent-accent block size-4"
+              className="block size-4"
               checked={all}
               onChange={() => selection.onChange(new Set(all ? [] : rows.map(keyOf)))}
             />
@@ -184,7 +184,7 @@ function SelectCell({
       <input
         type="checkbox"
         aria-label={`Select row ${row}`}
-        className="accent-accent relative z-1 block size-4"
+        className="relative z-1 block size-4"
         checked={selected.has(id)}
         onChange={() => {
           const changed = new Set(selected);

@@ -86,7 +86,7 @@ function Input({
     );
   return (
     <label className="flex items-center gap-2 self-end py-2">
-      <input type="checkbox" className="accent-accent" {...register(name)} />
+      <input type="checkbox" {...register(name)} />
       {label}
     </label>
   );

@@ -45,7 +45,6 @@ export function AudienceFields({ composer, written, children }: Props) {
                 name="source"
                 checked={draft.source === source}
                 onChange={() => change({ source })}
-                className="accent-accent"
               />
               {label}
             </label>

@@ -107,7 +107,7 @@ function EndpointForm({
         {...register("description")}
       />
       <label className="flex items-center gap-2">
-        <input type="checkbox" className="accent-accent" {...register("all")} />
+        <input type="checkbox" {...register("all")} />
         Every event, also of types to come
       </label>
       {!watch("all") && <EventTypes register={register("types")} error={errors.types?.message} />}
@@ -135,7 +135,7 @@ function EventTypes({
     <CheckList legend="Events" count={known.length} error={error}>
       {known.map(({ type, summary }) => (
         <label key={type} className="flex items-start gap-2">
-          <input type="checkbox" value={type} className="accent-accent mt-1" {...register} />
+          <input type="checkbox" value={type} className="mt-1" {...register} />
           <span className="min-w-0">
             <span className="font-mono text-xs wrap-anywhere">{type}</span>
             <span className="text-muted block text-xs">{summary}</span>

@@ -105,7 +105,7 @@ function TokenForm({ onDone }: { readonly onDone: () => void }) {
         {...register("user_id")}
       />
       <label className="flex items-center gap-2">
-        <input type="checkbox" className="accent-accent" {...register("limited")} />
+        <input type="checkbox" {...register("limited")} />
         Only what is ticked below
       </label>
       {watch("limited") && <Scopes register={register("scopes")} error={errors.scopes?.message} />}
@@ -156,7 +156,7 @@ function Scopes({
     <CheckList legend="The token may" count={known.length} error={error}>
       {known.map(({ name, description }) => (
         <label key={name} className="flex items-start gap-2">
-          <input type="checkbox" value={name} className="accent-accent mt-1" {...register} />
+          <input type="checkbox" value={name} className="mt-1" {...register} />
           {description}
         </label>
       ))}

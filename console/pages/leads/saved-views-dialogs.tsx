@@ -126,12 +126,7 @@ function ViewForm({
         error={formState.errors.name?.message}
       />
       <label className="flex items-center gap-2">
-        <input
-          {...register("shared")}
-          type="checkbox"
-          disabled={!mayShare}
-          className="accent-accent size-4"
-        />
+        <input {...register("shared")} type="checkbox" disabled={!mayShare} className="size-4" />
         Share with everyone in the account
       </label>
       <FormError error={error} />

@@ -61,12 +61,7 @@ export function CallDestinationsSection({ account: { calls }, onChanged }: Secti
         <legend className="sr-only">Countries to call</legend>
         {scopes.map(({ value, label, text }) => (
           <label key={value} className="flex items-start gap-2">
-            <input
-              type="radio"
-              value={value}
-              className="accent-accent mt-1"
-              {...form.register("scope")}
-            />
+            <input type="radio" value={value} className="mt-1" {...form.register("scope")} />
             <span className="min-w-0">
               {label}
               <span className="text-muted block text-xs wrap-anywhere">{text}</span>
@@ -190,7 +185,7 @@ function Country({
       <input
         type="checkbox"
         ref={focus}
-        className="accent-accent mt-1"
+        className="mt-1"
         checked={checked}
         onChange={({ target }) => onChange(target.checked)}
       />

@@ -97,8 +97,8 @@ function CustomFieldForm(props: Props & { readonly onDone: () => void }) {
         />
       )}
       <label className="flex items-center gap-2">
-        <input {...register("required")} type="checkbox" className="accent-accent size-4" />A new
-        lead must have a value
+        <input {...register("required")} type="checkbox" className="size-4" />A new lead must have a
+        value
       </label>
       <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={error} />

@@ -62,7 +62,7 @@ function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => 
       <TextField {...register("color")} type="color" label="Color" error={errors.color?.message} />
       {may_be_default && (
         <label className="flex items-center gap-2">
-          <input {...register("isDefault")} type="checkbox" className="accent-accent size-4" />
+          <input {...register("isDefault")} type="checkbox" className="size-4" />
           New leads have it unless another is chosen
         </label>
       )}

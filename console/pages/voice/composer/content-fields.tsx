@@ -61,7 +61,7 @@ export function ContentFields({ composer }: { readonly composer: VoiceComposer }
                 name="call_type"
                 checked={draft.call_type === type}
                 onChange={() => choose(type)}
-                className="accent-accent mt-1"
+                className="mt-1"
               />
               <span>
                 <span className="font-medium">{label}</span>

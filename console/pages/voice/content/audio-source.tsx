@@ -47,7 +47,6 @@ export function AudioSourceFields({
               name="source"
               checked={source.kind === kind}
               onChange={() => onChange(empty[kind])}
-              className="accent-accent"
             />
             {label}
           </label>
