@@ -164,7 +164,7 @@ function remembered<T>(make: (kinds: readonly string[]) => T): (kinds: readonly 
   };
 }
 
-/** Queries for the due jobs of each kind that a worker may run, without a select list; `$1` is the time. See poll-work.ts. */
+/** Queries for the due jobs of each kind that a worker may run; see poll-work.ts. */
 export const dueJobs = (kinds: readonly string[]): string[] =>
   kinds.map((kind) => `from jobs j where ${isDue(kind)} and ${isUnfrozen("j")} order by run_at`);
 

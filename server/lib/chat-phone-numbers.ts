@@ -10,8 +10,8 @@ export type PhoneReader = (text: string) => string | null;
 
 /**
  * Opens a reader of numbers with their country calling code, as people write them. `+`, spaces, dashes, dots,
- * brackets and invisible characters are dropped anywhere, the `.0` of a decimal at the end. No calling code is guessed, and `00` is not
- * accepted. A national 0 after the calling code (+44 (0) 7911 …) is dropped, so both spellings are one number.
+ * brackets and invisible characters are dropped anywhere, the `.0` of a decimal at the end. No calling code is
+ * guessed, and `00` is not accepted. A national 0 after the calling code (+44 (0) 7911 …) is dropped, so both spellings are one number.
  * Accepts libphonenumber's digits: ASCII, full-width, Arabic-Indic and Eastern Arabic. Letters, extensions and
  * slashes are invalid.
  *

@@ -1,6 +1,7 @@
 import { ChatSendError, type ChatDriver } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { BusinessAccount } from "./schedule-template-sync.ts";
+import { storeNumberState } from "./sync-chat-number.ts";
 
 /**
  * Fetches the quality rating of each number of a business account, and whether it may use the marketing route, and
@@ -25,12 +26,7 @@ export async function refreshNumbers(
       const { quality, marketing_onboarded } = found;
       if (quality === stored.quality && marketing_onboarded === stored.marketing_onboarded)
         continue;
-      await app.db.query
-        .updateTable("chat_numbers")
-        .set({ quality, marketing_onboarded, updated_at: app.clock.now() })
-        .where("account_id", "=", account_id)
-        .where("id", "=", id)
-        .execute();
+      await storeNumberState(app.db.query, { account_id, id }, found, app.clock.now());
     } catch (err) {
       if (!(err instanceof ChatSendError)) throw err;
       app.log.warn({ err, account_id, subject_id: id }, "a chat number could not be fetched");
