@@ -26,6 +26,12 @@ export const recipient_reasons: Readonly<Record<string, RecipientReason>> = {
     advice: null,
     retry: false,
   },
+  duplicate: {
+    label: "Same person twice",
+    text: "The campaign has this person under a phone number and a WhatsApp user ID. One message was sent to the other of both.",
+    advice: null,
+    retry: false,
+  },
   campaign_failed: {
     label: "Campaign failed first",
     text: "The campaign failed as a whole before this message was sent.",

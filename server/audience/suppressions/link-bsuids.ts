@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import { statement, type DB, type Tx } from "../../lib/database/database.ts";
+import { statement, type DB, type Executor, type Tx } from "../../lib/database/database.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
 import { bsuidKey } from "./person-key.ts";
 import { liftSuppressions } from "./lift-suppressions.ts";
@@ -35,6 +35,22 @@ const takeSuppressions = statement<Selectable<DB["suppressions"]>>(
   "delete from suppressions where account_id = $1 and person_key = $2 returning *",
 );
 
+/** Returns the links that are not recorded yet, one for each BSUID, in ascending order. */
+export async function findNewLinks(
+  db: Executor,
+  accountId: number,
+  links: readonly BsuidLink[],
+): Promise<BsuidLink[]> {
+  const distinct = [...new Map(links.map((one) => [one.bsuid, one])).values()];
+  if (distinct.length === 0) return [];
+  return findUnlinked(db, [
+    accountId,
+    distinct.map(({ bsuid }) => bsuid),
+    distinct.map(({ phone }) => phone),
+    distinct.map(({ phone }) => phoneKey(phone)),
+  ]);
+}
+
 /**
  * Records which phones belong to BSUIDs, and moves suppressions that were stored under a BSUID to its phone,
  * so that they also block the phone. Links that are known cost one read for all. Several links lock in
@@ -46,14 +62,7 @@ export async function linkBsuids(
   links: readonly BsuidLink[],
   now: Date,
 ): Promise<void> {
-  const distinct = [...new Map(links.map((one) => [one.bsuid, one])).values()];
-  if (distinct.length === 0) return;
-  const unlinked = await findUnlinked(tx, [
-    accountId,
-    distinct.map(({ bsuid }) => bsuid),
-    distinct.map(({ phone }) => phone),
-    distinct.map(({ phone }) => phoneKey(phone)),
-  ]);
+  const unlinked = await findNewLinks(tx, accountId, links);
   const erased = await erasedBsuids(tx, accountId, links, unlinked);
   for (const person of unlinked) {
     if (erased.has(person.bsuid)) continue;

@@ -470,6 +470,51 @@ test("a reply is kept once, with the recipient whose message it answers", async 
   assert.deepEqual(await suppressionsOf(from), []);
 });
 
+test("a person who is in a running campaign by phone and by BSUID gets one message once a webhook links both", async () => {
+  const made = [
+    await makeRecipients(["accepted", "queued"]),
+    await makeRecipients(["queued", "accepted"]),
+    await makeRecipients(["queued", "queued"]),
+    await makeRecipients(["refused", "queued"]),
+  ];
+  const linked = made.map(([phone, other]) => ({
+    phone: phone!,
+    other: other!,
+    bsuid: unique("IN."),
+  }));
+  for (const { other, bsuid } of linked)
+    await api.app.db.pool.query(
+      "update chat_recipients set phone = null, bsuid = $4 where account_id = $1 and campaign_id = $2 and id = $3",
+      [account.account_id, other.campaign_id, other.id, bsuid],
+    );
+  const value = {
+    messaging_product: "whatsapp",
+    metadata: { phone_number_id: number.provider_phone_number_id },
+    contacts: linked.map(({ phone, bsuid }) => ({ wa_id: phone.phone, user_id: bsuid })),
+    messages: linked.map(({ phone, bsuid }) => ({
+      id: unique("in"),
+      from: phone.phone,
+      from_user_id: bsuid,
+      timestamp: String(Math.floor(Date.now() / 1_000)),
+      type: "text",
+      text: { body: "hello" },
+    })),
+  };
+  await takeAndApply(changeHook(number, "messages", value));
+  const states = await Promise.all(
+    linked.map(async ({ phone }) =>
+      (await recipientsOf(phone.campaign_id)).map(({ state, error }) => error ?? state),
+    ),
+  );
+  assert.deepEqual(states, [
+    ["accepted", "duplicate"],
+    ["duplicate", "accepted"],
+    ["queued", "duplicate"],
+    ["refused", "queued"],
+  ]);
+  await checkLedger(api.app.db.pool);
+});
+
 test("a reply that names no message is linked to the latest of the day from that number alone", async () => {
   const [older] = (await makeRecipients(["accepted"])) as [Recipient];
   await takeAndApply(statusHook(number, [statusOf(older, "read")]));

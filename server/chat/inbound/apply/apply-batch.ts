@@ -1,11 +1,12 @@
 // Applies one batch of a number's webhooks.
-import { linkBsuids } from "../../../audience/suppressions/link-bsuids.ts";
+import { findNewLinks, linkBsuids } from "../../../audience/suppressions/link-bsuids.ts";
 import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
+import { skipSecondAddresses } from "../../recipients/skip-second-addresses.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { openConsentReader } from "../internal/stop-words.ts";
 import { answerStatus } from "./answer-statuses.ts";
@@ -160,14 +161,25 @@ const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
   select provider_message_id, campaign_id, id as recipient_id, dispatches from chat_recipients
   where account_id = $1 and provider_message_id = any ($2)`);
 
-/** Records the phones of BSUIDs, before the events that may name only one of them. */
+/**
+ * Records the phones of BSUIDs, before the events that may name only one of them. Recipients are skipped before, so that
+ * a repeated batch skips them.
+ */
 async function recordLinks(
   app: App,
   accountId: number,
   links: SortedWebhooks["links"],
   now: Date,
 ): Promise<void> {
-  if (links.length === 0) return;
+  const new_links = await findNewLinks(app.db.pool, accountId, links);
+  if (new_links.length === 0) return;
+  const skipped = await skipSecondAddresses(app.db.pool, accountId, new_links, now);
+  if (skipped.length > 0)
+    await completeCampaigns(
+      app,
+      accountId,
+      skipped.map(({ campaign_id }) => campaign_id),
+    );
   await app.db.query.transaction().execute((tx) => linkBsuids(tx, accountId, links, now));
 }
 
