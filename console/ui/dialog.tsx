@@ -1,8 +1,14 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { useRef, type ReactElement, type ReactNode } from "react";
+import { createContext, useRef, type ReactElement, type ReactNode, type RefObject } from "react";
 
 const first_field = "input:not([type=hidden]), select, textarea";
+
+/** Asks what becomes of the changes in a dialog; `close` closes it. */
+type AskBeforeClose = (close: () => void) => void;
+
+/** Where UnsavedChanges in a dialog's form sets how to ask; null outside of dialogs. */
+export const BeforeClose = createContext<RefObject<AskBeforeClose | null> | null>(null);
 
 /**
  * A dialog with a title. `trigger` is the button that opens it and has the focus again afterwards; without one, `open`
@@ -24,8 +30,14 @@ export function Dialog({
   readonly children: ReactNode;
 }) {
   const popup = useRef<HTMLDivElement>(null);
+  const ask = useRef<AskBeforeClose>(null);
+  const change = (is_open: boolean, { cancel }: Base.Root.ChangeEventDetails) => {
+    if (is_open || !ask.current) return onOpenChange?.(is_open);
+    cancel();
+    ask.current(() => onOpenChange?.(false));
+  };
   return (
-    <Base.Root open={open} onOpenChange={(is_open) => onOpenChange?.(is_open)}>
+    <Base.Root open={open} onOpenChange={change}>
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 bg-black/40 transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0" />
@@ -44,7 +56,7 @@ export function Dialog({
             </Base.Close>
           </div>
           {text && <Base.Description className="text-muted">{text}</Base.Description>}
-          {children}
+          <BeforeClose value={ask}>{children}</BeforeClose>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

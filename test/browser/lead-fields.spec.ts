@@ -108,3 +108,27 @@ test("a lead's page shows a required field without a value as not set, and keeps
   for (const field of [medal, metals, signed, grade]) await change(field, { archived: true });
   expect(problems).toEqual([]);
 });
+
+test("a dialog with unsaved changes asks before Escape closes it; one without closes at once", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/settings/lead-fields");
+  const option = page.getByRole("dialog", { name: "New option" });
+  await page.getByRole("button", { name: "Add to Sources" }).click();
+  await expect(option).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(option).toBeHidden();
+  await page.getByRole("button", { name: "Add to Sources" }).click();
+  await option.getByLabel("Label").fill("Trade fair");
+  await page.keyboard.press("Escape");
+  const question = page.getByRole("dialog", { name: "Discard your changes?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await expect(question).toBeHidden();
+  await expect(option.getByLabel("Label")).toHaveValue("Trade fair");
+  await page.keyboard.press("Escape");
+  await question.getByRole("button", { name: "Discard changes" }).click();
+  await expect(option).toBeHidden();
+  expect(problems).toEqual([]);
+});
