@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { flushSync } from "react-dom";
 import { useForm } from "react-hook-form";
 import { Button } from "./button.tsx";
 import { FormError } from "./form-error.tsx";
@@ -44,6 +45,7 @@ export function ApiForm({
   const { register, handleSubmit, setError, formState } = useForm<FormValues>({
     defaultValues: initial,
   });
+  const [isSaved, setIsSaved] = useState(false);
   const [formError, setFormError] = useState<Error | null>(null);
   const write = useKeyedWrite();
   const save = useMutation({
@@ -53,7 +55,11 @@ export function ApiForm({
       return write(json, (key) => send(json, changed, key));
     },
     onMutate: () => setFormError(null),
-    onSuccess: () => onDone?.(),
+    onSuccess: () => {
+      // Before a navigation, which would ask about the changes of this form otherwise.
+      flushSync(() => setIsSaved(true));
+      onDone?.();
+    },
     onError: (error) => {
       const names = fields.map(({ name }) => name);
       setFormError(showFormErrors(error, names, setError));
@@ -68,7 +74,7 @@ export function ApiForm({
       <div className="grid gap-4">
         <FormInputs fields={fields} register={register} errors={formState.errors} />
       </div>
-      <UnsavedChanges isChanged={formState.isDirty && !save.isSuccess} />
+      <UnsavedChanges isChanged={formState.isDirty && !isSaved} />
       <FormError error={formError} />
       <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
         <Button kind="primary" type="submit" busy={save.isPending}>

@@ -213,3 +213,21 @@ test("what is typed or ticked while a field is saved stays, and is saved after i
   await expect(roof.getByLabel("Tiled")).toBeChecked();
   await fetch(`${fields}/${field.id}`, { method: "DELETE", headers });
 });
+
+test("a call asks before it discards a note that is being typed", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const id = await createLead(service, { phone: "9876500067", name: "Annie Easley" });
+  await openPage(`/leads/${id}?workspace=1`);
+  const note = page.getByLabel("Note", { exact: true });
+  await note.fill("Wants a quote");
+  await page.getByRole("button", { name: "Call", exact: true }).click();
+  const call = page.getByRole("dialog", { name: "Call this number" });
+  await call.getByLabel("Your extension or phone number").fill("101");
+  await call.getByRole("button", { name: "Call", exact: true }).click();
+  const question = page.getByRole("dialog", { name: "Discard your changes?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await expect(note).toHaveValue("Wants a quote");
+});

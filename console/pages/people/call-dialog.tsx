@@ -1,4 +1,5 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useRef } from "react";
 import { placeCall } from "../../api/calls.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
@@ -22,8 +23,17 @@ const fields: readonly FormField[] = [
 export function CallDialog({ number }: Props) {
   const { user } = shell.useRouteContext().me;
   const navigate = useNavigate();
+  const placed = useRef<number>(null);
   const may_read = useMay("calls.read");
   const may_see = useMay("calls.manage") || may_read;
+  const showCall = () => {
+    if (may_see)
+      void navigate({
+        to: "/calls/new",
+        search: { to: number, campaign_id: placed.current ?? undefined },
+      });
+    else toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });
+  };
   return (
     <FormDialog
       title="Call this number"
@@ -33,16 +43,10 @@ export function CallDialog({ number }: Props) {
       action="Call"
       save={async (json, _, key) => {
         const call = { ...json, to_number: number } as Parameters<typeof placeCall>[0];
-        const campaign_id = await placeCall(call, key);
+        placed.current = await placeCall(call, key);
         keepOwnPhone(user, call.from_number);
-        if (may_see)
-          return navigate({
-            to: "/calls/new",
-            search: { to: number, campaign_id },
-            ignoreBlocker: true,
-          });
-        toasts.add({ title: "Your phone rings", description: `Then ${number} is called.` });
       }}
+      onDone={showCall}
       trigger={<Button>Call</Button>}
     />
   );
