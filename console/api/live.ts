@@ -153,8 +153,8 @@ function listenTo(types: readonly string[]): void {
   }
 }
 
-/** Streams as soon as no other tab does, until this one is hidden. */
-function holdStream(): void {
+/** Streams as soon as no other tab does, until this one is hidden or its session ends. */
+export function holdStream(): void {
   const hasListeners = [...listeners.values()].some(({ size }) => size > 0);
   if (holding || document.hidden || !hasListeners) return;
   holding = new AbortController();
@@ -200,11 +200,17 @@ function connect(): void {
 
 /** The stream does not say why it was refused: an answer of the API does, and a 401 leads to the sign-in. */
 async function reconnect(signal: AbortSignal): Promise<void> {
-  const error = await api.GET("/api/v1/me").catch((caught: unknown) => caught);
-  const hasEnded = error instanceof ApiProblem && error.status === 401;
-  if (hasEnded || signal.aborted) return;
-  // An account with too many streams is refused for as long as it has them.
-  catchUp();
+  const error = await api.GET("/api/v1/me").then(
+    () => null,
+    (caught: unknown) => caught,
+  );
+  const status = error instanceof ApiProblem ? error.status : 0;
+  if (signal.aborted) return;
+  // Another tab may have a session before this one.
+  if (status === 401) return release();
+  // An account with too many streams is refused for as long as it has them. Without an answer, all pages would ask
+  // a service that is not available.
+  if (error === null || (status >= 400 && status < 500)) catchUp();
   connect();
 }
 

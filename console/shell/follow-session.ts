@@ -1,3 +1,4 @@
+import { holdStream } from "../api/live.ts";
 import { onSessionChange, refuseWrites } from "../api/session-changes.ts";
 import { meQuery } from "../api/me.ts";
 import { ApiProblem } from "../api/problem.ts";
@@ -28,6 +29,7 @@ async function checkSession(): Promise<void> {
     // The browser asks about unsaved changes before it loads the page again, and the user may keep them.
     refuseWrites(isOther);
     if (isOther) location.reload();
+    else holdStream();
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 401) {
       // Not by a redirect, before which a page could not ask about unsaved changes.

@@ -4,6 +4,7 @@ import { Menu, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { endStream } from "../api/live.ts";
 import type { Me } from "../api/me.ts";
+import { refuseWrites } from "../api/session-changes.ts";
 import { Logo } from "../ui/logo.tsx";
 import { Toasts } from "../ui/toasts.tsx";
 import { navigation } from "./navigation.ts";
@@ -22,7 +23,10 @@ export function Shell() {
   const owner = ownerOf(me);
   useEffect(() => {
     showOwner(owner);
-    return () => showOwner(null);
+    return () => {
+      showOwner(null);
+      refuseWrites(false);
+    };
   }, [owner]);
   return (
     <div className="flex min-h-screen flex-col md:flex-row">

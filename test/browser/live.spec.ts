@@ -1,6 +1,6 @@
 // What is shown stays true: after a restart of the service, and in many tabs.
 import { setTimeout as wait } from "node:timers/promises";
-import { createCampaign, createLead, expect, test } from "./console-fixture.ts";
+import { createCampaign, createLead, expect, signInByLink, test } from "./console-fixture.ts";
 
 test("after a restart of the service a page shows what happens without being loaded again", async ({
   openPage,
@@ -32,6 +32,48 @@ test("what happens while the stream is refused appears once it is open", async (
   await createLead(service, { phone: "9876500032", name: "Alice Coachman" });
   await page.unroute("**/api/v1/events*");
   await expect(page.getByRole("row", { name: /Alice Coachman/ })).toBeVisible();
+});
+
+test("while the service does not answer, a page keeps what it shows and asks only who is signed in", async ({
+  openPage,
+  page,
+}) => {
+  await page.route("**/api/v1/events*", (route) => route.fulfill({ status: 503 }));
+  await openPage("/leads");
+  const table = page.getByRole("table", { name: "Leads" });
+  await expect(table).toBeVisible();
+  const asked: string[] = [];
+  await page.route("**/api/v1/**", (route) => {
+    asked.push(new URL(route.request().url()).pathname);
+    return route.fulfill({ status: 502 });
+  });
+  const asksForStream = (path: string) => path === "/api/v1/events";
+  await expect
+    .poll(() => asked.filter(asksForStream).length, { timeout: 60_000 })
+    .toBeGreaterThan(2);
+  expect(new Set(asked)).toEqual(new Set(["/api/v1/events", "/api/v1/me"]));
+  await expect(table).toBeVisible();
+});
+
+test("a tab that stays at the end of its session keeps no stream from another tab that signs in", async ({
+  context,
+  openPage,
+  page,
+  service,
+}) => {
+  const id = await createLead(service, { phone: "9876500037", name: "Stella Walsh" });
+  await openPage(`/leads/${id}?workspace=1`);
+  await page.getByLabel("Note", { exact: true }).fill("Not saved yet");
+  await context.clearCookies();
+  await service.restart();
+  const question = page.getByRole("dialog", { name: "Discard your changes?" });
+  await question.getByRole("button", { name: "Stay" }).click({ timeout: 30_000 });
+  const other = await context.newPage();
+  await signInByLink(other, service, service.demo.tokens["account"]!);
+  await other.goto(`${service.url}/leads?q=Blankers`);
+  await expect(other.getByText("No lead matches these filters")).toBeVisible();
+  await createLead(service, { phone: "9876500038", name: "Fanny Blankers" });
+  await expect(other.getByRole("row", { name: /Fanny Blankers/ })).toBeVisible();
 });
 
 test("while the stream is refused for good, the dialer still sees the end of a call", async ({
