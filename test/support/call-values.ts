@@ -1,7 +1,7 @@
 // Creates calls in memory, as a node leader holds them.
 import { blank_call } from "../../server/calls/state-machine/internal/blank-call.ts";
 import type { Call, Leg } from "../../server/calls/state-machine/call.ts";
-import type { VoiceCall } from "../../server/calls/state-machine/voice-plan.ts";
+import type { VoiceCallPlan } from "../../server/calls/state-machine/voice-plan.ts";
 import { readCall } from "../../server/calls/state-machine/read-call.ts";
 import type { App } from "../../server/engine/app.ts";
 
@@ -9,22 +9,24 @@ const noon = blank_call.due_at;
 
 /** Returns a claimed first attempt without events: extension 101 calls a customer. */
 export function callValue(
-  more: Partial<Omit<Call, "plan" | "settings">> & {
-    plan?: Partial<Call["plan"]>;
+  more: Partial<Omit<Call, "click_to_call" | "settings">> & {
+    click_to_call?: Partial<Call["click_to_call"]>;
     settings?: Partial<Call["settings"]>;
   } = {},
 ): Call {
-  const { plan, settings, ...rest } = more;
+  const { click_to_call, settings, ...rest } = more;
   return {
     ...blank_call,
     ...rest,
-    plan: { ...blank_call.plan, ...plan },
+    click_to_call: { ...blank_call.click_to_call, ...click_to_call },
     settings: { ...blank_call.settings, ...settings },
   };
 }
 
 /** Returns the content of a campaign's call, for its first recipient. */
-export function voiceValue(more: Pick<VoiceCall, "content"> & Partial<VoiceCall>): VoiceCall {
+export function voiceValue(
+  more: Pick<VoiceCallPlan, "content"> & Partial<VoiceCallPlan>,
+): VoiceCallPlan {
   return {
     opt_out_key: null,
     answering_machine: "off",

@@ -7,15 +7,16 @@ import type { Call } from "../state-machine/call.ts";
  * placed, or it is an automatic retry itself, which always follows a placed call.
  */
 export function blocksCustomer(call: Call): boolean {
-  const { voice, direction, stage, plan, attempt, retried_leg, initiated_at, retry_at } = call;
+  const { voice, direction, stage, click_to_call, attempt, retried_leg, initiated_at, retry_at } =
+    call;
   if (voice || direction === "inbound" || stage !== "ended" || retry_at !== null) return false;
   const isAutomaticRetry = attempt > 1 && retried_leg === null;
-  return plan.auto_block_minutes !== null && (initiated_at !== null || isAutomaticRetry);
+  return click_to_call.auto_block_minutes !== null && (initiated_at !== null || isAutomaticRetry);
 }
 
 /** Suppresses calls to the customer for `auto_block_time` after the end of the call; see blocksCustomer. */
 export async function blockCustomer(tx: Tx, call: Call, now: Date): Promise<void> {
-  const until_ms = call.ended_at!.getTime() + call.plan.auto_block_minutes! * 60_000;
+  const until_ms = call.ended_at!.getTime() + call.click_to_call.auto_block_minutes! * 60_000;
   const expires_at = new Date(until_ms);
   const reason = "auto_block_time of a call";
   const evidence = { call_id: call.id };

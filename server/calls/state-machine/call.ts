@@ -1,9 +1,10 @@
-// A call as the state machine sees it: its rows (calls, call_legs), its plan and its account's settings.
+// A call as the state machine sees it: its rows (calls, call_legs), its plan or click-to-call terms, and its
+// account's settings.
 import type { AccountDestinations } from "../../accounts/accounts/call-destinations.ts";
 import type { AnsweredBy, DialTarget, LegOutcome } from "../../drivers/voice/driver.ts";
 import type { NoPickPolicy } from "../click-to-call/click-to-call-schema.ts";
 import type { CallBlocker } from "./call-blocker.ts";
-import type { VoiceCall } from "./voice-plan.ts";
+import type { VoiceCallPlan } from "./voice-plan.ts";
 import type { Position } from "./transitions/voice-position.ts";
 
 /**
@@ -50,8 +51,8 @@ export type Leg = {
   readonly sip_status: number | null;
 };
 
-/** The fields of the request that the course of the call depends on. */
-export type Plan = {
+/** The fields of a click-to-call request that the course of the call depends on. */
+export type ClickToCallTerms = {
   readonly from_group_id: number | null;
   readonly agent_not_pick_group_id: number | null;
   readonly policy_applied: NoPickPolicy;
@@ -140,9 +141,9 @@ export type Call = {
   readonly starred: boolean;
   /** When the pulse begins for which credit was refused; not stored. */
   readonly unpaid_at: Date | null;
-  /** The plan of a campaign's or an inbound call; null for a click-to-call. */
-  readonly voice: VoiceCall | null;
-  /** The position of a campaign's call; null before its answer. */
+  /** The plan of a voice call; null for a click-to-call. */
+  readonly voice: VoiceCallPlan | null;
+  /** The position of a voice call; null before its answer. */
   readonly position: Position | null;
   /** What the caller entered, by variable name. */
   readonly collected: Readonly<Record<string, string>>;
@@ -160,7 +161,8 @@ export type Call = {
   /** How many earlier attempts of a click-to-call were blocked at night, before any leg. Not stored. */
   readonly unplaced_attempts: number;
   readonly legs: readonly Leg[];
-  readonly plan: Plan;
+  /** A voice call's terms ask for nothing, because its plan covers it. */
+  readonly click_to_call: ClickToCallTerms;
   readonly settings: CallSettings;
 };
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callValue } from "../../../test/support/call-values.ts";
 import type { Call } from "./call.ts";
-import type { VoiceCall } from "./voice-plan.ts";
+import type { VoiceCallPlan } from "./voice-plan.ts";
 import { callbackTerms } from "./callback-terms.ts";
 
 const clock = { now: () => new Date("2026-11-22T14:00:30Z") };
 const terms = (settings: Partial<Call["settings"]>, callbacks = 0) =>
-  callbackTerms(clock, callValue({ settings, voice: { callbacks } as VoiceCall }));
+  callbackTerms(clock, callValue({ settings, voice: { callbacks } as VoiceCallPlan }));
 const kolkata = {
   time_zone: "Asia/Kolkata",
   night_calling: false,

@@ -139,7 +139,7 @@ test("reserves a transfer's leg before it is dialed, and dials nothing without c
 });
 
 test("publishes the end of a call without a retry when credit for the retry is insufficient", () => {
-  const call = callValue({ plan: { max_retry: 1 } });
+  const call = callValue({ click_to_call: { max_retry: 1 } });
   const placed = next(call, { type: "placed", blocker: null, at: at(0) });
   const event = { type: "agents_chosen", agents: [], at: at(1) } as const;
   const asked = next(placed.call, event);

@@ -109,7 +109,9 @@ test("asks an agent who has not accepted yet again, and pauses again before anot
   const asked = callWith("agent", [{ role: "agent", state: "accepting", answered_at: at }]);
   assert.deepEqual(resumeCommands(asked), [{ type: "ask_to_accept", leg: 1 }]);
   const rung = callWith("agent", [{ role: "agent", state: "ended", outcome: "busy" } as Party]);
-  const { plan } = callValue({ plan: { policy_applied: "retry_agent" } });
-  assert.deepEqual(resumeCommands({ ...rung, plan }), [{ type: "wait", visit: 1, ms: 5_000 }]);
+  const { click_to_call } = callValue({ click_to_call: { policy_applied: "retry_agent" } });
+  assert.deepEqual(resumeCommands({ ...rung, click_to_call }), [
+    { type: "wait", visit: 1, ms: 5_000 },
+  ]);
   assert.deepEqual(resumeCommands(rung), []);
 });

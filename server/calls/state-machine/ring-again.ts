@@ -11,11 +11,11 @@ const pause_ms = 5_000;
  * Whether the policy rings the agent again: up to `agent_retry_count` times, and only in the first attempt,
  * so that a request with retries does not ring one phone without end. Not after a rejected call.
  */
-export function ringsAgain({ plan, attempt, legs }: Call): boolean {
-  if (plan.policy_applied !== "retry_agent" || attempt > 1) return false;
+export function ringsAgain({ click_to_call, attempt, legs }: Call): boolean {
+  if (click_to_call.policy_applied !== "retry_agent" || attempt > 1) return false;
   const rung = legs.filter(({ role, outcome }) => role === "agent" && outcome !== "unplaced");
   const last = rung.at(-1)?.outcome;
-  return rung.length <= plan.agent_retry_count && !!last && retryable.has(last);
+  return rung.length <= click_to_call.agent_retry_count && !!last && retryable.has(last);
 }
 
 /** Waits before the agent is rung again. */

@@ -99,7 +99,9 @@ const eventTypes = (run: Run) => run.events.map(({ type }) => type);
 test("events name the agent as the call record does: as sent", () => {
   const from = (run: Run) => run.events.map(({ data }) => data.from_number);
   const sent = { from_number: "+91 98765 00001" };
-  assert.deepEqual(from(placed({ from_number: "919876500001", plan: sent })), ["+91 98765 00001"]);
+  assert.deepEqual(from(placed({ from_number: "919876500001", click_to_call: sent })), [
+    "+91 98765 00001",
+  ]);
   assert.deepEqual(from(placed({ from_number: "8000000001" })), ["8000000001"]);
 });
 
@@ -167,7 +169,7 @@ const blockers: readonly CallBlocker[] = [
 ];
 for (const blocker of blockers) {
   test(`cancels a call blocked as ${blocker}, uncharged, without calling anyone`, () => {
-    const run = open({ plan: { max_retry: 3 } });
+    const run = open({ click_to_call: { max_retry: 3 } });
     take(run, { type: "placed", blocker });
     assert.equal(result(run), `canceled canceled ${blocker} system`);
     assert.deepEqual(run.commands, []);
@@ -193,7 +195,7 @@ const of_agent: Record<Exclude<LegOutcome, "hung_up" | "unplaced">, [string, boo
 };
 for (const [outcome, [expected, again]] of Object.entries(of_agent)) {
   test(`an agent's ${outcome} ends the call as ${expected}${again ? ", with a retry" : ""}`, () => {
-    const run = placed({ plan: { max_retry: 1, retry_after_minutes: 7 } });
+    const run = placed({ click_to_call: { max_retry: 1, retry_after_minutes: 7 } });
     take(run, ringing(1), 1);
     const end = ending(outcome as LegOutcome, { cause: 17, sip_status: 486 });
     take(run, { type: "ended", leg: 1, ending: end }, 5);
@@ -220,7 +222,7 @@ const of_customer: typeof of_agent = {
 };
 for (const [outcome, [expected, again]] of Object.entries(of_customer)) {
   test(`a customer's ${outcome} ends the call as ${expected}${again ? ", with a retry" : ""}`, () => {
-    const run = calling({ plan: { max_retry: 1, retry_after_minutes: 7 } });
+    const run = calling({ click_to_call: { max_retry: 1, retry_after_minutes: 7 } });
     const end = ending(outcome as LegOutcome, { cause: 17, sip_status: 486 });
     take(run, { type: "ended", leg: 2, ending: end }, 5);
     assert.equal(run.call.stage, "ending");
@@ -234,7 +236,7 @@ for (const [outcome, [expected, again]] of Object.entries(of_customer)) {
 }
 
 test("ends a call without a retry when the agent hangs up before the customer answers", () => {
-  const run = calling({ plan: { max_retry: 3 } });
+  const run = calling({ click_to_call: { max_retry: 3 } });
   take(run, ended(1, "hung_up"), 5);
   assert.equal(done(run).at(-1), "hang_up 2");
   take(run, ended(2, "canceled"), 6);
@@ -275,20 +277,29 @@ test("ends a call once at any stage by an API hangup or for lack of credit", () 
     take(run, { type: "recorded", ok: true }, 22);
     return result(run);
   };
-  const plan = { max_retry: 3 };
-  assert.equal(hangup(placed({ plan }), "hung_up_by_api"), "canceled canceled hung_up_by_api api");
-  assert.equal(hangup(calling({ plan }), "hung_up_by_api"), "canceled canceled hung_up_by_api api");
+  const click_to_call = { max_retry: 3 };
   assert.equal(
-    hangup(talking({ plan }), "hung_up_by_api"),
+    hangup(placed({ click_to_call }), "hung_up_by_api"),
+    "canceled canceled hung_up_by_api api",
+  );
+  assert.equal(
+    hangup(calling({ click_to_call }), "hung_up_by_api"),
+    "canceled canceled hung_up_by_api api",
+  );
+  assert.equal(
+    hangup(talking({ click_to_call }), "hung_up_by_api"),
     "completed answered hung_up_by_api api",
   );
-  assert.equal(hangup(calling({ plan }), "credit"), "canceled canceled credit system");
-  assert.equal(hangup(talking({ plan }), "credit"), "completed answered credit system");
-  assert.equal(hangup(talking({ plan }), "too_long"), "completed answered too_long system");
+  assert.equal(hangup(calling({ click_to_call }), "credit"), "canceled canceled credit system");
+  assert.equal(hangup(talking({ click_to_call }), "credit"), "completed answered credit system");
+  assert.equal(
+    hangup(talking({ click_to_call }), "too_long"),
+    "completed answered too_long system",
+  );
 });
 
 test("ends a call as no-answer, with a retry, when no agent is free", () => {
-  const run = open({ plan: { max_retry: 1 } });
+  const run = open({ click_to_call: { max_retry: 1 } });
   take(run, { type: "placed", blocker: null });
   take(run, { type: "agents_chosen", agents: [] }, 1);
   assert.equal(result(run), "no-answer no_answer no_free_agent system");
@@ -296,7 +307,7 @@ test("ends a call as no-answer, with a retry, when no agent is free", () => {
 });
 
 test("requests further agents after one did not answer, until none is left", () => {
-  const run = placed({ plan: { policy_applied: "next_in_group" } });
+  const run = placed({ click_to_call: { policy_applied: "next_in_group" } });
   take(run, ended(1, "no_answer"), 30);
   assert.equal(done(run).at(-1), "choose_agents");
   take(run, choose("102"), 30);
@@ -307,7 +318,7 @@ test("requests further agents after one did not answer, until none is left", () 
 });
 
 test("retry_agent rings a busy agent again after 5, 10 and 20 seconds, then ends the call", () => {
-  const run = placed({ plan: { policy_applied: "retry_agent" } });
+  const run = placed({ click_to_call: { policy_applied: "retry_agent" } });
   const pauses: number[] = [];
   for (let leg = 1; leg <= 3; leg++) {
     take(run, ended(leg, "busy"), leg);
@@ -325,17 +336,17 @@ test("retry_agent rings a busy agent again after 5, 10 and 20 seconds, then ends
 });
 
 test("retry_agent does not ring again an agent who declined, or in the attempts of max_retry", () => {
-  const plan = { policy_applied: "retry_agent" } as const;
-  const declined = placed({ plan });
+  const click_to_call = { policy_applied: "retry_agent" } as const;
+  const declined = placed({ click_to_call });
   take(declined, ended(1, "declined"), 1);
   assert.equal(result(declined), "busy declined agent_declined agent");
-  const second = placed({ plan, attempt: 2 });
+  const second = placed({ click_to_call, attempt: 2 });
   take(second, ended(1, "busy"), 1);
   assert.equal(result(second), "busy busy agent_busy agent");
 });
 
 test("a hang-up during the pause before another ring ends the call without a leg", () => {
-  const run = placed({ plan: { policy_applied: "retry_agent" } });
+  const run = placed({ click_to_call: { policy_applied: "retry_agent" } });
   take(run, ended(1, "busy"), 1);
   take(run, { type: "hangup", reason: "hung_up_by_api" }, 2);
   assert.equal(result(run), "canceled canceled hung_up_by_api api");
@@ -351,7 +362,7 @@ const key = (leg: number, pressed: string) => ({ type: "digit", leg, digit: pres
 
 /** A call that asks agents on phones to accept, with a backup group; the first has answered on leg 1. */
 function asking(...numbers: string[]): Run {
-  const run = open({ plan: { policy_applied: "ring_all" }, settings: { accept_audio } });
+  const run = open({ click_to_call: { policy_applied: "ring_all" }, settings: { accept_audio } });
   take(run, { type: "placed", blocker: null });
   take(run, onPhone(...numbers));
   take(run, answered(1), 1);
@@ -405,7 +416,10 @@ test("an agent who presses 1 too late for the calling window reaches no customer
 });
 
 test("gives the call to the first of several ringing agents to answer, and hangs up the others", () => {
-  const run = placed({ plan: { policy_applied: "ring_all" }, settings: { recorded: false } });
+  const run = placed({
+    click_to_call: { policy_applied: "ring_all" },
+    settings: { recorded: false },
+  });
   take(run, ended(1, "no_answer"), 30);
   take(run, choose("102", "103", "104"), 30);
   assert.deepEqual(done(run).slice(-3), ["dial 2", "dial 3", "dial 4"]);
@@ -427,7 +441,7 @@ test("gives the call to the first of several ringing agents to answer, and hangs
 });
 
 test("does not bridge an agent who answers after another agent", () => {
-  const run = placed({ plan: { policy_applied: "ring_all" } });
+  const run = placed({ click_to_call: { policy_applied: "ring_all" } });
   take(run, ended(1, "no_answer"), 30);
   take(run, choose("102", "103", "104"), 30);
   take(run, answered(3), 32);
@@ -468,9 +482,9 @@ test("publishes every key press, and stores the customer's", () => {
 });
 
 test("transfers the call to the extension of a key: * and the key from the agent, the key alone from the customer", () => {
-  const plan = { extension_for_transfer: "5", extension_for_dis: "7" };
+  const click_to_call = { extension_for_transfer: "5", extension_for_dis: "7" };
   const asks = (leg: number, ...digits: string[]) => {
-    const run = talking({ plan });
+    const run = talking({ click_to_call });
     for (const digit of digits) take(run, { type: "digit", leg, digit }, 20);
     return run.commands.filter((command) => command.type === "find_extension");
   };
@@ -484,7 +498,7 @@ test("transfers the call to the extension of a key: * and the key from the agent
     [2, ["*", "5"]],
   ] as const)
     assert.deepEqual(asks(leg, ...digits), []);
-  const early = calling({ plan });
+  const early = calling({ click_to_call });
   take(early, { type: "digit", leg: 1, digit: "*" }, 3);
   take(early, { type: "digit", leg: 1, digit: "5" }, 3);
   assert.ok(!done(early).includes("find_extension"), "the call is not talking yet");
@@ -533,7 +547,7 @@ test("ignores a transfer without an extension, and a transfer of a call that is 
 
 test("retries automatically up to max_retry, and never after a retry that a user requested", () => {
   const retry = (more: Parameters<typeof callValue>[0]) => {
-    const run = placed({ plan: { max_retry: 2 }, ...more });
+    const run = placed({ click_to_call: { max_retry: 2 }, ...more });
     take(run, ended(1, "no_answer"), 30);
     return run.call.retry_at;
   };
@@ -543,30 +557,33 @@ test("retries automatically up to max_retry, and never after a retry that a user
   assert.deepEqual(retry({ attempt: 3, unplaced_attempts: 1 }), at(30 + 5 * 60));
   assert.equal(retry({ attempt: 4, unplaced_attempts: 1 }), null);
   assert.equal(retry({ attempt: 1, retried_leg: "agent" }), null);
-  assert.equal(retry({ attempt: 1, plan: { max_retry: 0 } }), null);
+  assert.equal(retry({ attempt: 1, click_to_call: { max_retry: 0 } }), null);
 });
 
 test("an automatic retry that falls outside the calling window waits for it", () => {
   const settings = { night_calling: false, calling_from: "09:00", calling_to: "12:03" };
   const opening = new Date("2026-03-02T09:00:00Z");
   const contact_time_zones = ["UTC"];
-  const run = placed({ plan: { max_retry: 1 }, settings, contact_time_zones });
+  const run = placed({ click_to_call: { max_retry: 1 }, settings, contact_time_zones });
   take(run, ended(1, "no_answer"), 30);
   assert.deepEqual(run.call.retry_at, opening);
   const late = open({
     attempt: 2,
-    plan: { max_retry: 1 },
+    click_to_call: { max_retry: 1 },
     settings: { ...settings, calling_to: "11:00" },
     contact_time_zones,
   });
   take(late, { type: "placed", blocker: "night_window" });
   assert.equal(result(late), "canceled canceled night_window system");
   assert.deepEqual(late.call.retry_at, opening, "claimed after the window has closed");
-  const never = placed({ plan: { max_retry: 1 }, settings: { ...settings, calling_to: "09:00" } });
+  const never = placed({
+    click_to_call: { max_retry: 1 },
+    settings: { ...settings, calling_to: "09:00" },
+  });
   take(never, ended(1, "no_answer"), 30);
   assert.equal(never.call.retry_at, null);
   const abroad = placed({
-    plan: { max_retry: 1 },
+    click_to_call: { max_retry: 1 },
     settings: { ...settings, calling_to: "21:00" },
     contact_time_zones: ["America/Los_Angeles"],
   });
@@ -669,8 +686,13 @@ function play(
   { rung, policy_applied, max_retry, recorded, events }: RandomRun,
   check: (before: Call, run: Run, event: Untimed, seconds: number) => void,
 ): Run {
-  const plan = { policy_applied, max_retry, extension_for_transfer: "5", extension_for_dis: "7" };
-  const run = open({ plan, settings: { recorded } });
+  const click_to_call = {
+    policy_applied,
+    max_retry,
+    extension_for_transfer: "5",
+    extension_for_dis: "7",
+  };
+  const run = open({ click_to_call, settings: { recorded } });
   take(run, { type: "placed", blocker: null });
   take(run, choose(...["101", "102", "103"].slice(0, rung)));
   const handle = (event: Untimed, seconds: number) => {

@@ -30,8 +30,8 @@ export type VoicePlan = {
   readonly answering_machine: MachinePolicy;
 };
 
-/** The campaign's plan and recipient of a call. */
-export type VoiceCall = VoicePlan & {
+/** The plan of a voice call, with its recipient; an incoming call has no recipient. */
+export type VoiceCallPlan = VoicePlan & {
   /** Null for an inbound call. */
   readonly recipient_id: number | null;
   readonly variables: Readonly<Record<string, string>>;

@@ -70,7 +70,7 @@ function rowsOf(
   before: Call,
   { call, events, notes }: Pick<Transition, "call" | "events"> & { notes?: Notes | undefined },
 ) {
-  const { legs, plan: _plan, settings: _settings, voice: _voice, ...stored } = call;
+  const { legs, click_to_call: _terms, settings: _settings, voice: _voice, ...stored } = call;
   const { starred: _starred, unpaid_at: _unpaid, ...row } = stored;
   const changed = legs.filter((leg) => !before.legs.includes(leg));
   return {

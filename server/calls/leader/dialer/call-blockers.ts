@@ -82,7 +82,7 @@ export async function claimAgentLeg(
   { id, number }: Leg,
   isCounted: boolean,
 ): Promise<CallBlocker | null> {
-  if (isCounted || (id === 1 && call.plan.from_group_id === null))
+  if (isCounted || (id === 1 && call.click_to_call.from_group_id === null))
     return (await isNumberSuppressed(app, call, number)) ? "suppressed" : null;
   const values = [call.account_id, call.id, number, app.clock.now()];
   const [claimed] = await claimLeg(app.db.pool, values);

@@ -213,7 +213,7 @@ test("keeps the longer of two blocks", async () => {
           stage: "ended",
           initiated_at: noon,
           ended_at: noon,
-          plan: { auto_block_minutes: minutes },
+          click_to_call: { auto_block_minutes: minutes },
         }),
         noon,
       ),
@@ -224,12 +224,18 @@ test("keeps the longer of two blocks", async () => {
 
 test("blocks the customer only after a call that has ended and is not retried", () => {
   const over = { stage: "ended", ended_at: noon, initiated_at: noon } as const;
-  const plan = { auto_block_minutes: 5 };
-  assert.ok(hasSideEffects(callValue(over), callValue({ ...over, plan })));
-  assert.ok(!hasSideEffects(callValue(over), callValue({ ...over, retry_at: later(5), plan })));
+  const click_to_call = { auto_block_minutes: 5 };
+  assert.ok(hasSideEffects(callValue(over), callValue({ ...over, click_to_call })));
+  assert.ok(
+    !hasSideEffects(callValue(over), callValue({ ...over, retry_at: later(5), click_to_call })),
+  );
   assert.ok(!hasSideEffects(callValue(over), callValue(over)));
-  assert.ok(!hasSideEffects(callValue(), callValue({ ...over, initiated_at: null, plan })));
-  assert.ok(!hasSideEffects(callValue(over), callValue({ ...over, stage: "ending", plan })));
+  assert.ok(
+    !hasSideEffects(callValue(), callValue({ ...over, initiated_at: null, click_to_call })),
+  );
+  assert.ok(
+    !hasSideEffects(callValue(over), callValue({ ...over, stage: "ending", click_to_call })),
+  );
 });
 
 const jobsOf = (accountId: number) =>
@@ -240,9 +246,9 @@ const jobsOf = (accountId: number) =>
     .execute();
 
 test("queues the chat message beside a call once, when an attempt is placed", async () => {
-  const plan = { enable_chat: true };
-  const queued = callValue({ plan });
-  const placed = callValue({ plan, initiated_at: noon });
+  const click_to_call = { enable_chat: true };
+  const queued = callValue({ click_to_call });
+  const placed = callValue({ click_to_call, initiated_at: noon });
   assert.ok(hasSideEffects(queued, placed));
   assert.ok(!hasSideEffects(placed, placed));
   assert.ok(!hasSideEffects(queued, queued), "the call was blocked");

@@ -49,8 +49,8 @@ export async function suppressCaller(
  * Whether the transition places a call whose customer also gets a chat message. The message is the campaign's, so that
  * further attempts do not send it again (notifyCall).
  */
-function sendsMessage(before: Call, { initiated_at, plan }: Call): boolean {
-  return before.initiated_at === null && initiated_at !== null && plan.enable_chat;
+function sendsMessage(before: Call, { initiated_at, click_to_call }: Call): boolean {
+  return before.initiated_at === null && initiated_at !== null && click_to_call.enable_chat;
 }
 
 /** Queues the chat message beside a call. */

@@ -82,11 +82,11 @@ const numbers = async (of: TestAccount, choice: Choice): Promise<string[]> =>
 
 /** A call whose agents did not answer, with a policy and its group. */
 const afterwards = (
-  policy_applied: Call["plan"]["policy_applied"],
+  policy_applied: Call["click_to_call"]["policy_applied"],
   group_id: number | null,
   ...rung: string[]
 ): Choice => ({
-  plan: { policy_applied, agent_not_pick_group_id: group_id },
+  click_to_call: { policy_applied, agent_not_pick_group_id: group_id },
   legs: unansweredLegs(rung.length > 0 ? rung : ["101"]),
 });
 
@@ -116,14 +116,14 @@ test("rings an extension at its endpoint; one that is not configured exists only
 test("rings the named agent of a group if free, else the longest idle member, else none", async () => {
   const own = await account();
   const from_group_id = await group(own, "201", "202", "203");
-  const plan = { from_group_id };
+  const click_to_call = { from_group_id };
   await called(own, { "201": 5, "202": 30, "203": 10 });
-  assert.deepEqual(await numbers(own, { from_number: "203", plan }), ["203"]);
-  assert.deepEqual(await numbers(own, { from_number: "999", plan }), ["202"]);
+  assert.deepEqual(await numbers(own, { from_number: "203", click_to_call }), ["203"]);
+  assert.deepEqual(await numbers(own, { from_number: "999", click_to_call }), ["202"]);
   await busy(own, "203", "202");
-  assert.deepEqual(await numbers(own, { from_number: "203", plan }), ["201"]);
+  assert.deepEqual(await numbers(own, { from_number: "203", click_to_call }), ["201"]);
   await busy(own, "201");
-  assert.deepEqual(await numbers(own, { from_number: "203", plan }), []);
+  assert.deepEqual(await numbers(own, { from_number: "203", click_to_call }), []);
 });
 
 test("next_in_group rings the members in order, skipping those who were rung or are on a call", async () => {
@@ -142,10 +142,14 @@ test("rings a member of two groups once, and ignores calls of other accounts", a
   const from_group_id = await group(own, "101", "102");
   const agent_not_pick_group_id = await group(own, "101", "103");
   await busy(other, "103");
-  const plan = { from_group_id, agent_not_pick_group_id, policy_applied: "next_in_group" } as const;
+  const click_to_call = {
+    from_group_id,
+    agent_not_pick_group_id,
+    policy_applied: "next_in_group",
+  } as const;
   const legs = unansweredLegs(["101"]);
-  assert.deepEqual(await numbers(own, { plan, legs }), ["103"]);
-  assert.deepEqual(await numbers(other, { plan, legs }), [], "a group of another account");
+  assert.deepEqual(await numbers(own, { click_to_call, legs }), ["103"]);
+  assert.deepEqual(await numbers(other, { click_to_call, legs }), [], "a group of another account");
 });
 
 test("an agent who is away is rung by no group until back, but alone and by other accounts", async () => {
@@ -253,14 +257,14 @@ test("longest_idle rings members who never had a call, then the one whose last c
 
 test("retry_agent rings the same agent as often as requested, in the first attempt only; legs that were never placed do not count", async () => {
   const own = await account();
-  const plan = { policy_applied: "retry_agent", agent_retry_count: 2 } as const;
+  const click_to_call = { policy_applied: "retry_agent", agent_retry_count: 2 } as const;
   const rung = (count: number) => unansweredLegs(Array.from({ length: count }, () => "101"));
-  assert.deepEqual(await numbers(own, { plan, legs: rung(1) }), ["101"]);
-  assert.deepEqual(await numbers(own, { plan, legs: rung(2) }), ["101"]);
-  assert.deepEqual(await numbers(own, { plan, legs: rung(3) }), []);
-  assert.deepEqual(await numbers(own, { plan, legs: rung(1), attempt: 2 }), []);
+  assert.deepEqual(await numbers(own, { click_to_call, legs: rung(1) }), ["101"]);
+  assert.deepEqual(await numbers(own, { click_to_call, legs: rung(2) }), ["101"]);
+  assert.deepEqual(await numbers(own, { click_to_call, legs: rung(3) }), []);
+  assert.deepEqual(await numbers(own, { click_to_call, legs: rung(1), attempt: 2 }), []);
   const unplaced = unansweredLegs(["101", "101"], { outcome: "unplaced" });
-  assert.deepEqual(await numbers(own, { plan, legs: [...unplaced, ...rung(2)] }), ["101"]);
+  assert.deepEqual(await numbers(own, { click_to_call, legs: [...unplaced, ...rung(2)] }), ["101"]);
 });
 
 test("chooses no further agent on hangup, or without a group", async () => {

@@ -61,7 +61,7 @@ export async function chooseTransferAgent(
 }
 
 async function chooseFirst(db: Executor, call: Call, route: Route): Promise<readonly Agent[]> {
-  const { from_group_id } = call.plan;
+  const { from_group_id } = call.click_to_call;
   const own = call.from_number;
   if (from_group_id === null) return findAgent(db, call, own, route);
   const free = await freeMembers(db, call, from_group_id, route);
@@ -69,7 +69,7 @@ async function chooseFirst(db: Executor, call: Call, route: Route): Promise<read
 }
 
 async function chooseNext(db: Executor, call: Call, route: Route): Promise<readonly Agent[]> {
-  const { policy_applied, agent_not_pick_group_id: group_id } = call.plan;
+  const { policy_applied, agent_not_pick_group_id: group_id } = call.click_to_call;
   if (policy_applied === "hangup") return [];
   if (policy_applied === "retry_agent") return retryAgent(db, call, route);
   if (group_id === null) return [];

@@ -54,7 +54,7 @@ export const blank_call: Call = {
   contact_time_zones: [],
   unplaced_attempts: 0,
   legs: [],
-  plan: {
+  click_to_call: {
     from_group_id: null,
     agent_not_pick_group_id: null,
     policy_applied: "hangup",

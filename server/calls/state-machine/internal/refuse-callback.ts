@@ -1,6 +1,6 @@
 // The callbacks that a caller may be promised.
 import { mayCallCustomer, type CustomerOfCall } from "../../customer-hours.ts";
-import type { VoiceCall } from "../voice-plan.ts";
+import type { VoiceCallPlan } from "../voice-plan.ts";
 
 const callback_ms_max = 90 * 86_400_000;
 
@@ -12,7 +12,7 @@ export type CallbackRefusal = "past" | "too_far" | "outside_window" | "too_many"
 
 /** The customer of a call, who may be promised another one. */
 export type CalledBack = CustomerOfCall & {
-  readonly voice: Pick<VoiceCall, "recipient_id" | "callbacks"> | null;
+  readonly voice: Pick<VoiceCallPlan, "recipient_id" | "callbacks"> | null;
 };
 
 /** Returns why the caller cannot be promised a call at this time, or null. */

@@ -87,8 +87,8 @@ function isFree(call: Call): boolean {
 function completedEvent(call: Call, ended_at: Date): OutboxEvent {
   return outboxEvent("call.completed", call, ended_at, {
     type: typeOf(call),
-    source: call.plan.source,
-    remark: call.plan.remark,
+    source: call.click_to_call.source,
+    remark: call.click_to_call.remark,
     disposition: call.disposition,
     ended_reason: call.ended_reason,
     ended_by: call.ended_by,
@@ -175,7 +175,7 @@ function reason(party: "agent" | "customer", outcome: LegOutcome): string {
  * retry waits for the calling window; one that was claimed too late for it has not called anyone, and does not count.
  */
 function redialAt(call: Call, ended_at: Date): Date | null {
-  const { max_retry, retry_after_minutes } = call.plan;
+  const { max_retry, retry_after_minutes } = call.click_to_call;
   if (call.voice || call.retried_leg !== null) return null;
   if (call.ended_reason === "night_window" && call.attempt > 1 && call.legs.length === 0)
     return customerDueFrom(call, ended_at);

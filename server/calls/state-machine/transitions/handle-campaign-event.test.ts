@@ -12,7 +12,7 @@ import { addLeg, liveLegs } from "../legs.ts";
 import type { Menu, MenuNode, Prompt } from "../menu.ts";
 import { recipientOutcome } from "./recipient-outcome.ts";
 import { resumeCommands } from "../resume.ts";
-import type { VoiceCall } from "../voice-plan.ts";
+import type { VoiceCallPlan } from "../voice-plan.ts";
 
 const noon = new Date("2026-11-02T12:00:00Z").getTime();
 const at = (seconds: number) => new Date(noon + seconds * 1_000);
@@ -30,7 +30,7 @@ const canceled = { ...hung_up, outcome: "canceled", by: "us" } as const;
 const say = (text: string): Prompt => ({ say: text, language: "en" });
 
 /** A campaign's call whose leg has just been dialed. */
-function dialed(voice: Partial<VoiceCall>): Call {
+function dialed(voice: Partial<VoiceCallPlan>): Call {
   const call = callValue({
     stage: "customer",
     status: "ringing",
@@ -61,7 +61,7 @@ function take(run: Run, event: Untimed, seconds = 1): boolean {
   return true;
 }
 
-function answer(voice: Partial<VoiceCall>): Run {
+function answer(voice: Partial<VoiceCallPlan>): Run {
   const run: Run = { call: dialed(voice), commands: [], menu: [] };
   assert.ok(take(run, { type: "answered", leg: 1 }));
   return run;
@@ -81,7 +81,7 @@ const saidTexts = ({ commands }: Run) =>
     .map((one) => "say" in one && one.say);
 
 const bye: MenuNode = { type: "hang_up", prompt: null };
-const menu = (nodes: Record<string, MenuNode>): Partial<VoiceCall> => ({
+const menu = (nodes: Record<string, MenuNode>): Partial<VoiceCallPlan> => ({
   content: { call_type: "obd_ivr", menu: { start: "main", nodes: { bye, ...nodes } } },
 });
 const question = (more: Partial<Extract<MenuNode, { type: "menu" }>> = {}): MenuNode => ({
@@ -390,7 +390,7 @@ test("rings one agent after the other for a caller, and continues with the menu 
 function withoutAgent(
   more: Record<string, MenuNode> = {},
   otherwise = "bye",
-  voice: Partial<VoiceCall> = {},
+  voice: Partial<VoiceCallPlan> = {},
 ): Run {
   const to = { agent_group_id: 7 };
   const person: MenuNode = { type: "transfer", prompt: null, to, otherwise };
@@ -640,7 +640,7 @@ test("plays the message once a machine has finished its greeting, and reports it
   }
 });
 
-const ai: Partial<VoiceCall> = {
+const ai: Partial<VoiceCallPlan> = {
   content: {
     call_type: "ai_bot",
     agent: { language: "hi" } as never,
@@ -846,7 +846,7 @@ const anyNode: fc.Arbitrary<MenuNode> = fc.oneof(
 const anyMenu: fc.Arbitrary<Menu> = fc
   .tuple(anyNode, anyNode, anyNode, anyNode)
   .map(([main, a, b, c]) => ({ start: "main", nodes: { main, a, b, c, bye } }));
-const anyVoice: fc.Arbitrary<Partial<VoiceCall>> = fc.record({
+const anyVoice: fc.Arbitrary<Partial<VoiceCallPlan>> = fc.record({
   content: fc.oneof(
     anyMenu.map((one) => ({ call_type: "obd_ivr" as const, menu: one })),
     fc.constantFrom(ai.content!, { call_type: "obd_voice_call", prompt: say("x") } as const),

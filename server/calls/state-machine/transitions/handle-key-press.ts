@@ -19,7 +19,7 @@ export function handleKeyPress(
   const leg = findLeg(call, legId);
   if (leg?.state === "accepting") return handleAcceptKey(call, line, leg, event);
   if (leg?.state !== "answered") return null;
-  const { extension_for_transfer, extension_for_dis } = call.plan;
+  const { extension_for_transfer, extension_for_dis } = call.click_to_call;
   const isCustomer = leg.role === "customer";
   const pressed: Call = isCustomer
     ? { ...call, dtmf: call.dtmf + digit }

@@ -136,7 +136,7 @@ function handleAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Trans
     if (leg.answered_at !== null && leg.state !== "accepting")
       return endCall(call, at, agentHungUp(call, ending));
     if (ending.outcome === "unplaced") return chooseAgents(call, leg.number);
-    const { policy_applied } = call.plan;
+    const { policy_applied } = call.click_to_call;
     if (ringsAgain(call)) return pauseBeforeRing(call);
     if (policy_applied === "hangup" || policy_applied === "retry_agent")
       return endCall(call, at, outcomeOfAgents(call));

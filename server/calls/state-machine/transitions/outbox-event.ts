@@ -24,7 +24,7 @@ export function outboxEvent<Type extends OutboxEventType>(
   details: Details<Type>,
 ): OutboxEvent {
   const { campaign_id, attempt, to_number, status } = call;
-  const { reference, from_number = call.from_number } = call.plan;
+  const { reference, from_number = call.from_number } = call.click_to_call;
   return {
     type,
     at,
