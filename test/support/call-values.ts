@@ -23,7 +23,7 @@ export function callValue(
   };
 }
 
-/** Returns the content of a campaign's call, for its first recipient. */
+/** Returns the content of a voice call, for its first recipient. */
 export function voiceValue(
   more: Pick<VoiceCallPlan, "content"> & Partial<VoiceCallPlan>,
 ): VoiceCallPlan {

@@ -1,4 +1,4 @@
-// Outcomes of campaigns' calls that several rules depend on.
+// Outcomes of voice calls that several rules depend on.
 import type { Call } from "./call.ts";
 
 /** Whether the call's AI agent was lost before its first word. */

@@ -10,7 +10,7 @@ import type { Position } from "./transitions/voice-position.ts";
 /**
  * The stage of a call, which only goes forward:
  * queued → agent (being called) → customer (being called; ringback to the agent) → talking →
- * ending (outcome decided; its legs are hung up) → ended. A campaign's call begins at customer.
+ * ending (outcome decided; its legs are hung up) → ended. A voice call begins at customer.
  */
 export const stages = ["queued", "agent", "customer", "talking", "ending", "ended"] as const;
 export type Stage = (typeof stages)[number];

@@ -11,7 +11,7 @@ import {
 /** The least time between the promise and the call, which has to end first. */
 const ahead_ms_min = 60_000;
 
-/** Returns the terms for the callbacks of a campaign's call. */
+/** Returns the terms for the callbacks of a voice call. */
 export function callbackTerms(clock: Clock, call: CalledBack): CallbackTerms {
   const { time_zone } = call.settings;
   const window = describeWindow(call.settings);

@@ -40,7 +40,7 @@ export type CallEvent = { readonly at: Date } &
     /** A pulse without reserved credit begins soon, at `due_at`. */
     | { readonly type: "pulse_due"; readonly due_at: Date }
     | RequestAnswer
-    | CampaignCallEvent
+    | VoiceCallEvent
   );
 
 /** Answers to requests. */
@@ -59,8 +59,8 @@ type RequestAnswer =
   /** Insufficient credit for the retry. */
   | { readonly type: "retry_refused" };
 
-/** The further events of a campaign's call. */
-export type CampaignCallEvent =
+/** The further events of a voice call. */
+export type VoiceCallEvent =
   /** The leg was not dialed, for this reason. */
   | { readonly type: "withdrawn"; readonly leg: number; readonly blocker: CallBlocker }
   | {
@@ -154,10 +154,10 @@ export type Command =
   | { readonly type: "bridge"; readonly legs: readonly number[] }
   | { readonly type: "record" }
   | { readonly type: "end_bridge" }
-  | CampaignCommand;
+  | VoiceCommand;
 
-/** Commands for the customer's leg of a campaign's call. */
-export type CampaignCommand =
+/** Commands for the customer's leg of a voice call. */
+export type VoiceCommand =
   | { readonly type: "detect"; readonly leg: number }
   /** Answered by `silent`. */
   | { readonly type: "await_silence"; readonly leg: number }
@@ -188,7 +188,7 @@ export type CampaignCommand =
   | { readonly type: "press"; readonly digit: string }
   | { readonly type: "end_conversation" };
 
-/** Rows stored with a campaign's call: its menu path, its transcript and its messages. */
+/** Rows stored with a voice call: its menu path, its transcript and its messages. */
 export type Notes = {
   readonly menu?: readonly { readonly node: string; readonly key: string | null }[];
   readonly said?: readonly { readonly who: "agent" | "caller"; readonly text: string }[];

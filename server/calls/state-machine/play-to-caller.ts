@@ -1,4 +1,4 @@
-// Prompts played to the caller of a campaign's call, and its position.
+// Prompts played to the caller of a voice call, and its position.
 import { fillText } from "./script-text.ts";
 import type { Call } from "./call.ts";
 import { endCall, type Outcome } from "./transitions/end-call.ts";

@@ -1,4 +1,4 @@
-// The texts that a campaign's call plays, as far as they are known before the call.
+// The texts that a voice call plays, as far as they are known before the call.
 import type { Menu, MenuNode, Prompt } from "./menu.ts";
 import { fillText, placeholdersOf } from "./script-text.ts";
 import type { VoiceContent } from "./voice-plan.ts";

@@ -3,7 +3,7 @@ import type { Call, Leg } from "./call.ts";
 import type { Command } from "./events-and-commands.ts";
 import { agentOnLine } from "./transitions/handle-leg-answered.ts";
 import { hangUpLeg, liveLegs } from "./legs.ts";
-import { detect_ms, greeting_ms, listen_ms } from "./transitions/handle-campaign-event.ts";
+import { detect_ms, greeting_ms, listen_ms } from "./transitions/handle-voice-event.ts";
 import { positionOf } from "./play-to-caller.ts";
 import { pauseCommand, ringsAgain } from "./ring-again.ts";
 import { transferTarget } from "./transitions/request-transfer-agent.ts";
@@ -16,7 +16,7 @@ import { menuOf, messageCommands } from "./transitions/walk-menu.ts";
 export function resumeCommands(call: Call): readonly Command[] {
   const live = liveLegs(call);
   if (call.stage === "ending") return live.map(hangUpLeg);
-  if (call.voice && call.position?.doing !== "bridged") return resumeCampaignCall(call);
+  if (call.voice && call.position?.doing !== "bridged") return resumeVoiceCall(call);
   // Reconciliation dials agents' legs again.
   if (call.stage === "agent")
     return live.length === 0 && ringsAgain(call) ? [pauseCommand(call)] : askToAccept(live);
@@ -44,7 +44,7 @@ function ringbackTo(leg: Leg | undefined): Command[] {
   return leg ? [{ type: "ringback", leg: leg.id }] : [];
 }
 
-function resumeCampaignCall(call: Call): readonly Command[] {
+function resumeVoiceCall(call: Call): readonly Command[] {
   const { doing, visit, prompts } = positionOf(call);
   const leg = liveLegs(call).find(({ role }) => role === "customer");
   // Its answer was lost, or the previous node leader died before it.

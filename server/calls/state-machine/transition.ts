@@ -11,7 +11,7 @@ import {
   outcomeOfBlocker,
 } from "./transitions/end-call.ts";
 import type { CallEvent, HangUpReason, Transition } from "./events-and-commands.ts";
-import { handleCampaignEvent, isConversing } from "./transitions/handle-campaign-event.ts";
+import { handleVoiceEvent, isConversing } from "./transitions/handle-voice-event.ts";
 import { handleKeyPress } from "./transitions/handle-key-press.ts";
 import { handleLegAnswered } from "./transitions/handle-leg-answered.ts";
 import { handleLegEnded, handleUnaccepted } from "./transitions/handle-leg-ended.ts";
@@ -139,15 +139,15 @@ function handle(call: Call, line: Line, event: CallEvent): Transition | null {
     case "recorded":
       return handleRecorded(call, event);
     case "played":
-      return handleUnaccepted(call, event) ?? handleCampaignEvent(call, event);
+      return handleUnaccepted(call, event) ?? handleVoiceEvent(call, event);
     case "timeout":
-      return call.voice ? handleCampaignEvent(call, event) : handlePauseOver(call, event);
+      return call.voice ? handleVoiceEvent(call, event) : handlePauseOver(call, event);
     case "retry_queued":
       return finishCall(call, event.due_at);
     case "retry_refused":
       return finishCall(call, null);
     default:
-      return handleCampaignEvent(call, event);
+      return handleVoiceEvent(call, event);
   }
 }
 

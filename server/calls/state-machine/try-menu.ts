@@ -1,4 +1,4 @@
-// Walks a menu without a phone: the transitions are those of a campaign's call, so that a trial and a call agree.
+// Walks a menu without a phone: the transitions are those of a voice call, so that a trial and a call agree.
 import { blank_call } from "./internal/blank-call.ts";
 import { messageName, playbackName, type Call, type Line } from "./call.ts";
 import type { CallEvent } from "./events-and-commands.ts";

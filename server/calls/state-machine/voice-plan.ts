@@ -1,4 +1,4 @@
-// The plan of a campaign's calls, copied at its launch.
+// The plan of voice calls: copied at a campaign's launch, or when an incoming call arrives.
 import type { AiAgentPlan } from "../../drivers/ai-agent/driver.ts";
 import type { Menu, Prompt, TransferTarget } from "./menu.ts";
 

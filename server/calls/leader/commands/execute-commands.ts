@@ -4,7 +4,7 @@ import { callName, legName } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { startDialing } from "./dial-leg.ts";
 import { askToAccept } from "./ask-to-accept.ts";
-import { executeCampaignCommand } from "./execute-campaign-command.ts";
+import { executeVoiceCommand } from "./execute-voice-command.ts";
 import { findExtension } from "../events/find-extension.ts";
 import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
 
@@ -63,7 +63,7 @@ async function executeCommand(leader: Leader, live: LiveCall, command: Command):
       return leader.dispatch(live, { type: "transfer_requested", by, to, at: app.clock.now() });
     }
     default:
-      return executeCampaignCommand(leader, live, command);
+      return executeVoiceCommand(leader, live, command);
   }
 }
 

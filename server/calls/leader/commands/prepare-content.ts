@@ -1,4 +1,4 @@
-// Makes the content of a campaign's call ready to play, before the call is dialed.
+// Makes the content of a voice call ready to play, before the call is dialed.
 import type { Utterance } from "../../../drivers/speech/driver.ts";
 import { prepareSpeech } from "../../audio/prepare-speech.ts";
 import { allBusyTexts } from "../../state-machine/agents-busy.ts";
@@ -15,7 +15,7 @@ const unavailable = "text-to-speech is not available";
 const shown_characters = 60;
 
 /**
- * Synthesizes the prompts of a campaign's call and the message for callers without an agent, and sets up its AI
+ * Synthesizes the prompts of a voice call and the message for callers without an agent, and sets up its AI
  * agent, which then waits for the answer. Returns why the call must not be dialed, or null.
  */
 export async function prepareContent(leader: Leader, live: LiveCall): Promise<CallBlocker | null> {

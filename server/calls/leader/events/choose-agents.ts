@@ -36,7 +36,7 @@ export async function chooseAgents(
 }
 
 /**
- * Returns the agent to ring next for the caller of a campaign's call: the extension, or the group's member who
+ * Returns the agent to ring next for the caller of a voice call: the extension, or the group's member who
  * has been idle longest, each once per transfer; null when none is left.
  */
 export async function chooseTransferAgent(

@@ -1,7 +1,7 @@
 // Handles key presses: transfers of a click-to-call, and keys in a campaign's menu.
 import type { Call, Line } from "../call.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
-import { handleCallerKey } from "./handle-campaign-event.ts";
+import { handleCallerKey } from "./handle-voice-event.ts";
 import { handleAcceptKey } from "./handle-leg-answered.ts";
 import { findLeg } from "../legs.ts";
 import { outboxEvent } from "./outbox-event.ts";

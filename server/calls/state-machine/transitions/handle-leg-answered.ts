@@ -6,7 +6,7 @@ import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { findLeg, hangUpLeg, liveLegs, patchLeg } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
 import { positionOf, stopPlaying } from "../play-to-caller.ts";
-import { afterRecipientAnswered, bridgeToAgent } from "./handle-campaign-event.ts";
+import { afterRecipientAnswered, bridgeToAgent } from "./handle-voice-event.ts";
 import { messageAtHangUp } from "./walk-menu.ts";
 
 /** Returns the event's transition, or null if the leg was already answered or has ended. */

@@ -1,4 +1,4 @@
-// The transfer of a campaign's caller to an agent.
+// The transfer of a voice call's caller to an agent.
 import type { Call } from "../call.ts";
 import type { Transition } from "../events-and-commands.ts";
 import type { TransferTarget } from "../menu.ts";

@@ -1,4 +1,4 @@
-// Transfers to the extension of a key or an API request, and of a campaign's caller to an agent.
+// Transfers to the extension of a key or an API request, and of a voice call's caller to an agent.
 import type { Call, Line } from "../call.ts";
 import { silentEnd } from "../agents-busy.ts";
 import { apologize, promptWithoutAgent } from "./apologize.ts";
@@ -22,7 +22,7 @@ export function handleTransferRequested(
   return requestLeg(call, line, { type: "transfer", by, to }, at);
 }
 
-/** Requests the agent for the caller of a campaign's call. */
+/** Requests the agent for the caller of a voice call. */
 export function handleAgentRequested(
   call: Call,
   { to }: CallEvent & { type: "agent_requested" },
@@ -57,7 +57,7 @@ export function dialTransfer(
   return { ...dialed, events: [event] };
 }
 
-/** Drops a transfer without credit; a campaign's call continues as if no agent were free. */
+/** Drops a transfer without credit; a voice call continues as if no agent were free. */
 export function handleTransferRefused(
   call: Call,
   { by }: TransferPurpose,

@@ -1,7 +1,7 @@
 import type { Prompt, NodeName } from "../menu.ts";
 
 /**
- * The activity of a campaign's call:
+ * The activity of a voice call:
  * - detecting: listening for an answering machine;
  * - playing: a prompt that is played to its end;
  * - listening: after the last prompt, for a late opt-out key;
@@ -25,7 +25,7 @@ export type Activity =
   | "greeting"
   | "conversing";
 
-/** The position of a campaign's call; stored, so that the next node leader continues there. */
+/** The position of a voice call; stored, so that the next node leader continues there. */
 export type Position = {
   readonly doing: Activity;
   /** The menu's current node. */

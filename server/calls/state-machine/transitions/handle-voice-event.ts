@@ -1,4 +1,4 @@
-// Events of campaigns' calls only: playbacks, answering machines, AI agents.
+// Events of voice calls only: playbacks, answering machines, AI agents.
 import type { AiAgentEndReason, AiAgentTool } from "../../../drivers/ai-agent/driver.ts";
 import { playbackName, type Call, type Leg } from "../call.ts";
 import { afterApology, endApology, handleApologyKey } from "./apologize.ts";
@@ -37,7 +37,7 @@ export const greeting_ms = 40_000;
 export const listen_ms = 3_000;
 
 /** Returns the event's transition, or null if it changes nothing. */
-export function handleCampaignEvent(call: Call, event: CallEvent): Transition | null {
+export function handleVoiceEvent(call: Call, event: CallEvent): Transition | null {
   if (event.type === "withdrawn") return withdraw(call, event.leg, event.blocker, event.at);
   if (event.type === "conversation_ended" && call.stage === "customer")
     return abandonDial(call, event.at);

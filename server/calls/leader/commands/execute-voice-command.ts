@@ -1,19 +1,19 @@
-// Executes the commands of campaigns' calls, which concern the recipient's leg.
+// Executes the commands of voice calls, which concern the customer's leg.
 import { VoiceError } from "../../../drivers/voice/driver.ts";
 import type { Audio } from "../../../lib/audio/audio.ts";
 import { findAudio, synthesizeAudio } from "../../audio/audio-files.ts";
 import { legName, messageName, playbackName } from "../../state-machine/call.ts";
-import type { CampaignCommand } from "../../state-machine/events-and-commands.ts";
+import type { VoiceCommand } from "../../state-machine/events-and-commands.ts";
 import type { Prompt } from "../../state-machine/menu.ts";
 import { playInOrder } from "./play-in-order.ts";
 import { startConversation } from "./start-conversation.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 
 /** Executes a command; never waits for the recipient. */
-export async function executeCampaignCommand(
+export async function executeVoiceCommand(
   leader: Leader,
   live: LiveCall,
-  command: CampaignCommand,
+  command: VoiceCommand,
 ): Promise<void> {
   const { session, app } = leader;
   const { call } = live;
@@ -81,7 +81,7 @@ function wait(leader: Leader, live: LiveCall, visit: number, ms: number): void {
 async function recordMessage(
   leader: Leader,
   live: LiveCall,
-  { leg, visit, limits }: CampaignCommand & { type: "record_message" },
+  { leg, visit, limits }: VoiceCommand & { type: "record_message" },
 ): Promise<void> {
   const recording = messageName(live.call, visit);
   try {

@@ -29,7 +29,7 @@ const no_answer = { ...hung_up, outcome: "no_answer" } as const;
 const canceled = { ...hung_up, outcome: "canceled", by: "us" } as const;
 const say = (text: string): Prompt => ({ say: text, language: "en" });
 
-/** A campaign's call whose leg has just been dialed. */
+/** A voice call whose leg has just been dialed. */
 function dialed(voice: Partial<VoiceCallPlan>): Call {
   const call = callValue({
     stage: "customer",
@@ -917,7 +917,7 @@ function takeAny(run: Run, kind: string, leg: number): void {
   }
 }
 
-test("any sequence of events: a campaign's call only goes forward, ends once, closes its AI agent and gives its recipient one state", () => {
+test("any sequence of events: a voice call only goes forward, ends once, closes its AI agent and gives its recipient one state", () => {
   const anyEvents = fc.array(fc.tuple(anyKind, fc.integer({ min: 1, max: 4 })), {
     maxLength: 40,
     size: "max",
