@@ -136,7 +136,7 @@ async function runCarried(
   return { ...carried, contender, in_flight, whole_per_second: count / seconds, cpu_ms };
 }
 
-/** The calls of a fifth of a second may start at once, see server/calls/leader/node/pace.ts. */
+/** The calls of a fifth of a second may start at once, see server/calls/leader/node/leg-rate.ts. */
 async function runPaced(setup: Setup, rate: number): Promise<PacedRun> {
   const { asterisk, fixture } = setup;
   const count = rate * size.paced_seconds;

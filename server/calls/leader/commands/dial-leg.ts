@@ -58,8 +58,8 @@ async function dial(
   const isUrgent = leg.role === "customer" && live.call.voice === null;
   const isOfCampaign = leg.role === "customer" && !isUrgent;
   for (;;) {
-    await leader.pace.acquire(isUrgent);
-    if (leg.on_trunk) await leader.trunk_paces.get(live.trunk.id)?.acquire(isUrgent);
+    await leader.leg_rate.acquire(isUrgent);
+    if (leg.on_trunk) await leader.trunk_leg_rates.get(live.trunk.id)?.acquire(isUrgent);
     const barrier = leg.on_trunk ? blockerOfNumber(live, leg.number) : null;
     if (barrier) return isPrepared || !live.call.voice ? end(canceled, barrier) : withdraw(barrier);
     if (!isPrepared) {

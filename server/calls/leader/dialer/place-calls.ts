@@ -51,11 +51,11 @@ export function roomOn(
   leader: Leader,
   trunk: TrunkShare,
 ): { readonly take: number; readonly next_in_ms: number } {
-  const paces = [leader.pace, leader.trunk_paces.get(trunk.id)!];
+  const rates = [leader.leg_rate, leader.trunk_leg_rates.get(trunk.id)!];
   const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk.id).length;
   const places = Math.min(leader.limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
-  const take = Math.min(claim_max, places, ...paces.map((pace) => pace.room()));
-  const in_ms = Math.max(...paces.map((pace) => pace.roomIn_ms()));
+  const take = Math.min(claim_max, places, ...rates.map((rate) => rate.room()));
+  const in_ms = Math.max(...rates.map((rate) => rate.nextInMs()));
   return { take: Math.max(0, take), next_in_ms: places > 0 ? in_ms : Infinity };
 }
 

@@ -14,7 +14,7 @@ import type { Leader, LeaderTimes, LiveCall } from "./leader.ts";
 import { recordDisconnection } from "./leader-statements.ts";
 import { readNodeState, type NodeLimits } from "./node-state.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";
-import { openPace } from "./pace.ts";
+import { openLegRate } from "./leg-rate.ts";
 import { openSerializeAgentChoice } from "../events/serialize-agent-choice.ts";
 import { openTransitionCommits } from "../events/commit-transitions.ts";
 
@@ -93,7 +93,7 @@ async function openLeader(
   const node = await findVoiceNode(app, node_id);
   // A previous node leader that was killed left the node recorded as connected.
   await recordDisconnection(app, lease, node_id, null);
-  const paceOf = (per_second: number) => openPace(per_second, () => performance.now());
+  const rateOf = (per_second: number) => openLegRate(per_second, () => performance.now());
   const onEvent = (event: VoiceEvent) => {
     if (event.type === "replaced") onReplaced();
     handleSwitchEvent(leader, event);
@@ -117,9 +117,9 @@ async function openLeader(
     prepared_texts: new LRUCache({ max: 20_000, ttl: 3_600_000 }),
     commands: new Map(),
     trunks: new Map(limits.trunks.map((share) => [share.id, share])),
-    pace: paceOf(limits.calls_per_second),
-    trunk_paces: new Map(
-      limits.trunks.map(({ id, calls_per_second }) => [id, paceOf(calls_per_second)]),
+    leg_rate: rateOf(limits.calls_per_second),
+    trunk_leg_rates: new Map(
+      limits.trunks.map(({ id, calls_per_second }) => [id, rateOf(calls_per_second)]),
     ),
     connected: Promise.withResolvers(),
     is_connected: false,
@@ -148,8 +148,8 @@ function dispatch(leader: Leader, live: LiveCall, event: CallEvent): void {
 }
 
 async function closeLeader(leader: Leader): Promise<void> {
-  leader.pace.stop();
-  for (const pace of leader.trunk_paces.values()) pace.stop();
+  leader.leg_rate.stop();
+  for (const rate of leader.trunk_leg_rates.values()) rate.stop();
   const pending = [...leader.calls.values()].map((live) => live.pending);
   for (const live of leader.calls.values()) releaseCall(leader, live);
   await leader.session.close();

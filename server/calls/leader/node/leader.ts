@@ -9,7 +9,7 @@ import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
 import type { CircuitBreaker } from "../dialer/circuit-breaker.ts";
 import type { ContentGate } from "../dialer/content-gate.ts";
 import type { NodeLimits, TrunkShare } from "./node-state.ts";
-import type { Pace } from "./pace.ts";
+import type { LegRate } from "./leg-rate.ts";
 import type { SerializeAgentChoice } from "../events/serialize-agent-choice.ts";
 import type { CommitTransition } from "../events/commit-transitions.ts";
 
@@ -76,7 +76,7 @@ export type Leader = {
   readonly driver: VoiceDriverName;
   readonly session: VoiceSession;
   readonly times: LeaderTimes;
-  /** As the operator set them last, like the trunks and the rates of the paces. */
+  /** As the operator set them last, like the trunks and the leg rates. */
   limits: NodeLimits;
   /** By the call's name. */
   readonly calls: Map<string, LiveCall>;
@@ -92,8 +92,8 @@ export type Leader = {
   readonly commands: Map<number, boolean>;
   trunks: ReadonlyMap<number, TrunkShare>;
   /** Limit the rate of new legs, of the node and of each trunk. */
-  readonly pace: Pace;
-  readonly trunk_paces: Map<number, Pace>;
+  readonly leg_rate: LegRate;
+  readonly trunk_leg_rates: Map<number, LegRate>;
   /** Resolved while the switch is connected. */
   connected: PromiseWithResolvers<void>;
   is_connected: boolean;

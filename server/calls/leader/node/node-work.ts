@@ -7,7 +7,7 @@ import { endLostCalls } from "./end-lost-calls.ts";
 import { isNodeLost, type Leader } from "./leader.ts";
 import { findWaiting } from "./leader-statements.ts";
 import { readNodeState, type NodeLimits } from "./node-state.ts";
-import { openPace } from "./pace.ts";
+import { openLegRate } from "./leg-rate.ts";
 import { executeUserCommands } from "../commands/execute-user-commands.ts";
 import { adoptOrphanedCalls, placeCalls } from "../dialer/place-calls.ts";
 import { resumeCall } from "../events/handle-event.ts";
@@ -181,14 +181,14 @@ function applyLimits(leader: Leader, limits: NodeLimits | null): boolean {
   if (!limits.active && !limits.has_live_calls) return false;
   leader.limits = limits;
   leader.trunks = new Map(limits.trunks.map((share) => [share.id, share]));
-  leader.pace.setRate(limits.calls_per_second);
+  leader.leg_rate.setRate(limits.calls_per_second);
   for (const { id, calls_per_second } of limits.trunks) {
-    const pace = leader.trunk_paces.get(id);
-    if (pace) pace.setRate(calls_per_second);
+    const rate = leader.trunk_leg_rates.get(id);
+    if (rate) rate.setRate(calls_per_second);
     else
-      leader.trunk_paces.set(
+      leader.trunk_leg_rates.set(
         id,
-        openPace(calls_per_second, () => performance.now()),
+        openLegRate(calls_per_second, () => performance.now()),
       );
   }
   return true;

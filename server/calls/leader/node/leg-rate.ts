@@ -1,19 +1,19 @@
 // Limits the rate of new legs: a token bucket with priority for customers' legs, for which an agent waits.
 
-export type Pace = {
+export type LegRate = {
   /** Resolves when a leg may begin; urgent legs go before all others. */
   acquire(isUrgent: boolean): Promise<void>;
   /** Returns how many new calls could begin now. */
   room(): number;
   /** Returns in how many ms a new call could begin, unless another comes first; 0: now. */
-  roomIn_ms(): number;
+  nextInMs(): number;
   setRate(per_second: number): void;
   /** Admits no further leg. */
   stop(): void;
 };
 
 /** Opens a limiter without tokens, because the previous node leader may have just used them. */
-export function openPace(per_second: number, now_ms: () => number): Pace {
+export function openLegRate(per_second: number, now_ms: () => number): LegRate {
   let rate = per_second;
   let tokens = 0;
   let filled_ms = now_ms();
@@ -50,7 +50,7 @@ export function openPace(per_second: number, now_ms: () => number): Pace {
       fill();
       return Math.max(0, Math.floor(tokens) - urgent.length - others.length);
     },
-    roomIn_ms() {
+    nextInMs() {
       fill();
       const lacking = 1 + urgent.length + others.length - tokens;
       return Math.max(0, Math.ceil((lacking * 1_000) / rate));
