@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { startAsterisk, type RunningAsterisk } from "../../scripts/asterisk/start-asterisk.ts";
-import type { LeaderTimes } from "../../server/calls/leader/run-nodes.ts";
+import type { LeaderTimes } from "../../server/calls/leader/open-node-leaders.ts";
 import {
   openAsteriskDriver,
   type AsteriskOptions,

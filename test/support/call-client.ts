@@ -1,5 +1,5 @@
 // Submits calls as an account over the API and reads their call records.
-import { openNodeLeaders, type LeaderTimes } from "../../server/calls/leader/run-nodes.ts";
+import { openNodeLeaders, type LeaderTimes } from "../../server/calls/leader/open-node-leaders.ts";
 import type { App } from "../../server/engine/app.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { default_settings } from "../../server/worker.ts";

@@ -55,7 +55,7 @@ const polls: Readonly<Record<string, string>> = {
   "server/calls/leader/node/node-state.ts":
     "what a node's leader has to do, and its trunks' live calls",
   "server/calls/leader/node/node-work.ts": "the node leaders' poll for due calls",
-  "server/calls/leader/run-nodes.ts": "the poll for nodes with work",
+  "server/calls/leader/open-node-leaders.ts": "the poll for nodes with work",
   "server/chat/inbound/apply/inbox.ts": "the appliers' poll for numbers with webhooks",
   "server/chat/sender/send-campaigns.ts": "the senders' poll for numbers with work",
   "server/crm/lead-imports/run-lead-imports.ts": "the poll for imports",
