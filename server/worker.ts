@@ -24,7 +24,10 @@ import { countDueCampaigns } from "./reports/count-campaigns.ts";
 import { foldDueCalls } from "./reports/fold-calls.ts";
 import { applyRetention } from "./retention/apply-retention.ts";
 import { purgeRecordings } from "./retention/purge-recordings.ts";
-import { completeCampaigns, open_campaigns } from "./voice/campaigns/complete-campaigns.ts";
+import {
+  completeVoiceCampaigns,
+  open_campaigns,
+} from "./voice/campaigns/complete-voice-campaigns.ts";
 import { moveStrandedCampaigns } from "./voice/campaigns/move-stranded-campaigns.ts";
 import { open_scripts, synthesizeScripts } from "./voice/campaigns/synthesize-scripts.ts";
 
@@ -151,7 +154,7 @@ function otherLoops(app: App, settings: WorkerSettings): Polled[] {
     sharedLoops(app, {
       name: "completed-voice-campaigns",
       due: open_campaigns,
-      iterate: () => completeCampaigns(app),
+      iterate: () => completeVoiceCampaigns(app),
     }),
     ...job_queues.map(({ handlers, ...queue }) =>
       sharedLoops(app, {

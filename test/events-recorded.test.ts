@@ -22,9 +22,9 @@ import { eventCatalogue, type EventType } from "../server/engine/event-catalogue
 import type { DB } from "../server/lib/database/database.ts";
 import { runLoop } from "../server/engine/run-loop.ts";
 import type { Job } from "../server/engine/work-jobs.ts";
-import { completeCampaigns } from "../server/voice/campaigns/complete-campaigns.ts";
+import { completeVoiceCampaigns } from "../server/voice/campaigns/complete-voice-campaigns.ts";
 import { moveStrandedCampaigns } from "../server/voice/campaigns/move-stranded-campaigns.ts";
-import { pauseCampaign as pauseVoiceCampaign } from "../server/voice/campaigns/pause-campaign.ts";
+import { pauseVoiceCampaign } from "../server/voice/campaigns/pause-voice-campaign.ts";
 import { startVoiceCampaign } from "../server/voice/campaigns/start-voice-campaign.ts";
 import { default_settings } from "../server/worker.ts";
 import { startApi, type TestApi } from "./support/api.ts";
@@ -511,7 +511,7 @@ test("a voice campaign and its calls record events, and its completion carries i
   const leaders = leadNodes(api.app);
   try {
     await eventually(async () => {
-      await completeCampaigns(api.app);
+      await completeVoiceCampaigns(api.app);
       return (await statusOf(`/voice/campaigns/${id}`)) === "completed";
     });
   } finally {

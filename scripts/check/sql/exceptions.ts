@@ -68,7 +68,7 @@ const polls: Readonly<Record<string, string>> = {
   "server/reports/count-campaigns.ts": "the poll for campaigns of earlier versions to count",
   "server/reports/fold-calls.ts": "the poll for accounts with days to fold",
   "server/retention/due-accounts.ts": "the poll for accounts with a due retention period",
-  "server/voice/campaigns/complete-campaigns.ts": "the poll for campaigns that may end",
+  "server/voice/campaigns/complete-voice-campaigns.ts": "the poll for campaigns that may end",
   "server/voice/campaigns/move-stranded-campaigns.ts":
     "the poll for campaigns whose trunk cannot be used",
   "server/voice/campaigns/synthesize-scripts.ts": "the poll for scripts to synthesize",
@@ -117,7 +117,7 @@ export const statement_exceptions: readonly Exception[] = [
   { in: "server/engine/poll-work.ts", rule: "correlated-account", reason: in_poll },
   { in: "server/engine/work-jobs.ts", rule: "correlated-account", reason: in_poll },
   {
-    in: "server/voice/campaigns/complete-campaigns.ts",
+    in: "server/voice/campaigns/complete-voice-campaigns.ts",
     rule: "correlated-account",
     reason: in_poll,
   },

@@ -11,7 +11,7 @@ import { sql } from "kysely";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import { statement, type Database, type Tx } from "../../lib/database/database.ts";
 import { parseTime } from "../../lib/parse-time.ts";
-import { pauseCampaign as pauseVoiceCampaign } from "../../voice/campaigns/pause-campaign.ts";
+import { pauseVoiceCampaign } from "../../voice/campaigns/pause-voice-campaign.ts";
 import { UsageError, type Command, type Outcome, type Words } from "../command.ts";
 import type { Session } from "../session.ts";
 

@@ -7,9 +7,9 @@ import { makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
 import { checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/voice-factory.ts";
-import { completeCampaigns } from "./complete-campaigns.ts";
+import { completeVoiceCampaigns } from "./complete-voice-campaigns.ts";
 import { hold, liftHolds } from "./holds.ts";
-import { lockOpenCampaign } from "./lock-open-campaign.ts";
+import { lockOpenVoiceCampaign } from "./lock-open-voice-campaign.ts";
 import { moveStrandedCampaigns } from "./move-stranded-campaigns.ts";
 import { startVoiceCampaign } from "./start-voice-campaign.ts";
 import { drainVoiceCampaign } from "./drain-voice-campaign.ts";
@@ -149,7 +149,7 @@ test("a cancelled campaign keeps calls in progress, cancels all other recipients
     [1, 1, 2_500, null],
   );
   await setRecipient(account, id, [1, "calling", "no_answer"]);
-  await completeCampaigns(api.app);
+  await completeVoiceCampaigns(api.app);
   const closed = await ask(account, "GET", String(id));
   assert.equal(closed.body.status, "cancelled");
   assert.ok(closed.body.finished_at);
@@ -178,11 +178,11 @@ test("a campaign completes once, when no recipient is synthesizing, waiting or c
     [3, "calling", "busy"],
   ] as const;
   for (const move of moves) {
-    await completeCampaigns(api.app);
+    await completeVoiceCampaigns(api.app);
     assert.equal((await ask(account, "GET", String(id))).body.status, "running");
     await setRecipient(account, id, move);
   }
-  await Promise.all(Array.from({ length: 4 }, () => completeCampaigns(api.app)));
+  await Promise.all(Array.from({ length: 4 }, () => completeVoiceCampaigns(api.app)));
   const { body } = await ask(account, "GET", String(id));
   assert.equal(body.status, "completed");
   assert.equal(body.pending, 0);
@@ -388,7 +388,7 @@ async function locksCampaignFirst(control: "pause" | "resume" | "cancel"): Promi
   if (control !== "pause")
     await db.query.transaction().execute((tx) => hold(tx, held, manual, clock.now()));
   const other = await db.query.transaction().execute(async (tx) => {
-    await lockOpenCampaign(tx, account.account_id, id, "held");
+    await lockOpenVoiceCampaign(tx, account.account_id, id, "held");
     const waiting = ask(account, "POST", `${id}/${control}`);
     await awaitsLock(db.query);
     if (control === "pause") await hold(tx, held, manual, clock.now());

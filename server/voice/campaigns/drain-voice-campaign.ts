@@ -3,7 +3,7 @@
 import { statement } from "../../lib/database/database.ts";
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
-import { completeCampaign } from "./complete-campaigns.ts";
+import { completeVoiceCampaign } from "./complete-voice-campaigns.ts";
 import { countMovedRecipients } from "./count-moved-recipients.ts";
 
 const batch_rows = 2_000;
@@ -42,7 +42,7 @@ export async function drainVoiceCampaign(
       last = await cancelBatch(app, { account_id, id: campaign_id }, from, last);
     }
   }
-  await completeCampaign(app, account_id, campaign_id);
+  await completeVoiceCampaign(app, account_id, campaign_id);
 }
 
 /** Cancels and counts the next batch; returns its last position, or undefined if it is empty. */

@@ -17,7 +17,7 @@ import {
 } from "../../../test/support/voice-factory.ts";
 import type { Menu, MenuNode } from "../../calls/state-machine/menu.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
-import { completeCampaigns } from "./complete-campaigns.ts";
+import { completeVoiceCampaigns } from "./complete-voice-campaigns.ts";
 import { storeAudio } from "../../calls/audio/audio-files.ts";
 import { tone } from "../../../test/support/tone-speech.ts";
 
@@ -389,7 +389,7 @@ test("with more callers than agents, a message plays to the others, and they cou
   const { body } = await fixture.ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
   assert.deepEqual([body.answered, body.live_answers, body.abandoned], [3, 3, 2]);
   assert.equal(body.abandonment_rate, 2 / 3);
-  await completeCampaigns(fixture.app);
+  await completeVoiceCampaigns(fixture.app);
   const { data } = await fixture.app.db.query
     .selectFrom("events")
     .select("data")

@@ -26,14 +26,14 @@ import {
   type RecipientFilter,
 } from "../../../voice/campaigns/campaign-recipients.ts";
 import { findCampaign, listCampaigns } from "../../../voice/campaigns/campaign-records.ts";
-import { cancelCampaign } from "../../../voice/campaigns/cancel-campaign.ts";
+import { cancelVoiceCampaign } from "../../../voice/campaigns/cancel-voice-campaign.ts";
 import { countKeys } from "../../../voice/campaigns/count-keys.ts";
-import { exportRecipients } from "../../../voice/campaigns/export-recipients.ts";
+import { exportVoiceRecipients } from "../../../voice/campaigns/export-voice-recipients.ts";
 import { findCampaignKey } from "../../../voice/campaigns/find-campaign-key.ts";
-import type { OpenCampaign } from "../../../voice/campaigns/lock-open-campaign.ts";
-import { pauseCampaign } from "../../../voice/campaigns/pause-campaign.ts";
-import { resumeCampaign } from "../../../voice/campaigns/resume-campaign.ts";
-import { retryCampaign } from "../../../voice/campaigns/retry-campaign.ts";
+import type { OpenCampaign } from "../../../voice/campaigns/lock-open-voice-campaign.ts";
+import { pauseVoiceCampaign } from "../../../voice/campaigns/pause-voice-campaign.ts";
+import { resumeVoiceCampaign } from "../../../voice/campaigns/resume-voice-campaign.ts";
+import { retryVoiceCampaign } from "../../../voice/campaigns/retry-voice-campaign.ts";
 import type { ApiApp } from "../../api-app.ts";
 import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
@@ -155,19 +155,19 @@ const campaignRoutes = [
   control({
     verb: "pause",
     summary: "Pause a voice campaign until it is resumed; calls in progress continue",
-    change: pauseCampaign,
+    change: pauseVoiceCampaign,
   }),
   control({
     verb: "resume",
     summary:
       "Resume a voice campaign that was paused manually, by errors, by insufficient credit, or because its trunk " +
       "cannot be used: then it continues over another trunk, which may show another caller ID",
-    change: resumeCampaign,
+    change: resumeVoiceCampaign,
   }),
   control({
     verb: "cancel",
     summary: "Cancel a voice campaign permanently; calls in progress continue",
-    change: cancelCampaign,
+    change: cancelVoiceCampaign,
   }),
 ];
 
@@ -202,7 +202,7 @@ const retryRoute = route({
     let trunk_id: number | undefined;
     const answer = await writeWithClient(statement_seconds, async (tx) => {
       const { campaign_id: id } = await findKey(app, caller, either);
-      const done = await retryCampaign(
+      const done = await retryVoiceCampaign(
         tx,
         actor,
         { id, outcomes: body.outcomes ?? null },
@@ -259,7 +259,7 @@ const reportRoutes = [
       const { campaign_id: subject_id } = place;
       const entry = { action: "voice_recipients.exported" as const, subject_id };
       const file = `recipients-${subject_id}.csv`;
-      return sendExport(context, { ...entry, file }, exportRecipients(app, place, filter));
+      return sendExport(context, { ...entry, file }, exportVoiceRecipients(app, place, filter));
     },
   }),
   route({

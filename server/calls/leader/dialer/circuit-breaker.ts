@@ -1,5 +1,4 @@
-// Pauses a campaign when most of its calls fail because of its trunk rather than its recipients.
-import { statement, type Executor } from "../../../lib/database/database.ts";
+// Detects that most calls of a campaign fail because of its trunk rather than its recipients.
 import type { Call } from "../../state-machine/call.ts";
 
 /** The last calls that are counted, and how many of them may fail. */
@@ -35,26 +34,4 @@ export function openCircuitBreaker(): CircuitBreaker {
       return null;
     },
   };
-}
-
-const hold = statement(`
-  with held as (
-    insert into voice_holds (account_id, campaign_id, reason, detail, set_at)
-    select $1::bigint, v.id, 'error_threshold', $3, $4 from voice_campaigns v
-    where v.account_id = $1 and v.id = $2 and v.state = 'running'
-    on conflict do nothing returning campaign_id
-  )
-  insert into events (account_id, type, occurred_at, data)
-  select $1::bigint, 'voice.campaign.paused', $4, json_build_object('campaign_id', v.id,
-    'id', v.public_id, 'name', v.name, 'paused_reason', 'error_threshold', 'detail', $3::text)
-  from held h join voice_campaigns v on v.account_id = $1 and v.id = h.campaign_id`);
-
-/** Pauses a running campaign and records the event; has no effect if it has this hold already. */
-export async function pauseCampaign(
-  db: Executor,
-  { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
-  detail: string,
-  now: Date,
-): Promise<void> {
-  await hold(db, [account_id, campaign_id, detail, now]);
 }

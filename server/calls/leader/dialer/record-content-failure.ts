@@ -1,7 +1,7 @@
 import type { Call } from "../../state-machine/call.ts";
 import type { Leader } from "../node/leader.ts";
 import { retryUntilStored } from "../node/retry-until-stored.ts";
-import { pauseCampaign } from "./circuit-breaker.ts";
+import { holdFailingCampaign } from "./hold-failing-campaign.ts";
 import type { ContentFailure } from "./content-gate.ts";
 
 /** Records a failure in the leader's content gate, and pauses a campaign that keeps failing. */
@@ -14,6 +14,6 @@ export async function recordContentFailure(
   const detail = gate.failed(campaign, failure, reason);
   if (detail === null) return;
   await retryUntilStored({ app, lease }, () =>
-    pauseCampaign(app.db.pool, campaign, detail, app.clock.now()),
+    holdFailingCampaign(app.db.pool, campaign, detail, app.clock.now()),
   );
 }

@@ -8,7 +8,7 @@ import { transition } from "../../state-machine/transition.ts";
 import { wasSilent } from "../../state-machine/call-outcomes.ts";
 import { answerRequests } from "./answer-request.ts";
 import { blockerBeforeCustomer } from "../dialer/call-blockers.ts";
-import { pauseCampaign } from "../dialer/circuit-breaker.ts";
+import { holdFailingCampaign } from "../dialer/hold-failing-campaign.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import { closePrepared } from "../commands/prepare-ai-agent.ts";
@@ -116,7 +116,9 @@ async function checkCircuit(leader: Leader, call: Call): Promise<void> {
     await recordContentFailure(leader, call, "answered", "the AI agent was lost before it spoke");
   const detail = breaker.record(call);
   if (detail === null) return;
-  await retryUntilStored(leader, () => pauseCampaign(app.db.pool, call, detail, app.clock.now()));
+  await retryUntilStored(leader, () =>
+    holdFailingCampaign(app.db.pool, call, detail, app.clock.now()),
+  );
 }
 
 /** Stops handling the call in this process: ends its timers, its conversation and its dials. */

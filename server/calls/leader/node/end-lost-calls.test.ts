@@ -25,7 +25,7 @@ import {
 import { tone } from "../../../../test/support/tone-speech.ts";
 import { makeVoiceCampaign } from "../../../../test/support/voice-factory.ts";
 import { openSandboxVoiceDriver } from "../../../drivers/voice/sandbox/open-sandbox-driver.ts";
-import { completeCampaigns } from "../../../voice/campaigns/complete-campaigns.ts";
+import { completeVoiceCampaigns } from "../../../voice/campaigns/complete-voice-campaigns.ts";
 import { endOverdueCalls } from "../../controls/end-overdue-calls.ts";
 import { storeAudio } from "../../audio/audio-files.ts";
 
@@ -281,7 +281,7 @@ async function callsOn(nodeId: number, stage: string): Promise<number> {
 }
 
 async function readCampaign(id: number) {
-  await completeCampaigns(api.app);
+  await completeVoiceCampaigns(api.app);
   return (await client.ask("GET", `/api/v1/voice/campaigns/${id}`)).body;
 }
 

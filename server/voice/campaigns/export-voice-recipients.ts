@@ -12,7 +12,7 @@ const columns = Object.keys(
 ) as readonly (keyof VoiceRecipientResponse)[];
 
 /** Streams the recipients that match the filter as chunks of CSV with a header line; variables and menu path are JSON. */
-export function exportRecipients(
+export function exportVoiceRecipients(
   app: App,
   key: CampaignKey,
   filter: RecipientFilter,

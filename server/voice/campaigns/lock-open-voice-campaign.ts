@@ -13,7 +13,7 @@ export type OpenCampaign = {
  * Locks a campaign that has not ended: until the commit, no node leader claims its recipients. Lock the
  * campaign before its holds, as claims do. Refuses: not-found; conflict, with `done`, when it has ended.
  */
-export function lockOpenCampaign(
+export function lockOpenVoiceCampaign(
   tx: Tx,
   account_id: number,
   campaign_id: number,

@@ -22,7 +22,7 @@ type Campaign = {
  * `voice_work`. Refuses: not-found; conflict when the campaign was cancelled or not started, or its
  * recipients were purged.
  */
-export async function retryCampaign(
+export async function retryVoiceCampaign(
   tx: Tx,
   actor: Actor,
   { id, outcomes }: { readonly id: number; readonly outcomes: readonly string[] | null },

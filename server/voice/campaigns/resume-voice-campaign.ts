@@ -3,7 +3,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { chooseTrunk, findTrunks } from "../../telephony/trunks/choose-trunk.ts";
 import { changeTrunk, findTrunkProblem } from "./internal/change-trunk.ts";
 import { liftHolds } from "./holds.ts";
-import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
+import { lockOpenVoiceCampaign, type OpenCampaign } from "./lock-open-voice-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
@@ -12,14 +12,14 @@ import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
  * another trunk, which an event reports. A campaign without holds does not change. Send the notification
  * `voice_work` with its trunk after the commit. Refuses: not-found; conflict when the campaign has ended.
  */
-export async function resumeCampaign(
+export async function resumeVoiceCampaign(
   tx: Tx,
   actor: Actor,
   id: number,
   now: Date,
 ): Promise<OpenCampaign> {
   const { account_id } = actor;
-  const campaign = await lockOpenCampaign(tx, account_id, id, "resumed");
+  const campaign = await lockOpenVoiceCampaign(tx, account_id, id, "resumed");
   const lifted = await liftHolds(tx, { account_id, campaign_id: id });
   if (lifted.length === 0) return campaign;
   const trunk_id = lifted.includes("trunk")

@@ -13,15 +13,15 @@ export const open_campaigns = [
  * Runs one iteration: ends every open campaign without open recipients and returns how many ended. Concurrent workers end
  * it once.
  */
-export async function completeCampaigns(app: App): Promise<number> {
+export async function completeVoiceCampaigns(app: App): Promise<number> {
   let ended = 0;
   for (const { account_id, id } of await findDone(app.db.pool, []))
-    if (await completeCampaign(app, account_id, id)) ended++;
+    if (await completeVoiceCampaign(app, account_id, id)) ended++;
   return ended;
 }
 
 /** Ends a campaign without open recipients: running becomes completed; cancelled and failed get finished_at. */
-export async function completeCampaign(
+export async function completeVoiceCampaign(
   app: App,
   accountId: number,
   campaignId: number,

@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { addJob } from "../../engine/add-job.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { liftHolds } from "./holds.ts";
-import { lockOpenCampaign, type OpenCampaign } from "./lock-open-campaign.ts";
+import { lockOpenVoiceCampaign, type OpenCampaign } from "./lock-open-voice-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /**
@@ -10,14 +10,14 @@ import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
  * voice.drain_campaign cancels those that were not called; send its notification after the commit. Calls in
  * progress continue. Refuses: not-found; conflict when the campaign has ended.
  */
-export async function cancelCampaign(
+export async function cancelVoiceCampaign(
   tx: Tx,
   actor: Actor,
   id: number,
   now: Date,
 ): Promise<OpenCampaign> {
   const { account_id } = actor;
-  const campaign = await lockOpenCampaign(tx, account_id, id, "cancelled");
+  const campaign = await lockOpenVoiceCampaign(tx, account_id, id, "cancelled");
   await liftHolds(tx, { account_id, campaign_id: id });
   await tx
     .updateTable("voice_campaigns")

@@ -26,7 +26,7 @@ import {
   type SandboxVoiceDriver,
 } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
 import type { RecipientState } from "./campaign-record-schema.ts";
-import { completeCampaign, completeCampaigns } from "./complete-campaigns.ts";
+import { completeVoiceCampaign, completeVoiceCampaigns } from "./complete-voice-campaigns.ts";
 
 let api: TestApi;
 let sandbox: SandboxVoiceDriver;
@@ -130,7 +130,7 @@ test("a retried recipient gets one more call, with the earlier attempts kept and
   const leaders = leadNodes(api.app);
   const completed = () =>
     eventually(async () => {
-      await completeCampaigns(api.app);
+      await completeVoiceCampaigns(api.app);
       return (await status()).status === "completed";
     });
   try {
@@ -245,7 +245,7 @@ test("a campaign does not end while a retry makes its recipients due again", asy
     await sql`select retry_voice_recipients(${account_id}, ${id}, null, ${api.app.clock.now()})`.execute(
       tx,
     );
-    const waiting = completeCampaign(api.app, account_id, id);
+    const waiting = completeVoiceCampaign(api.app, account_id, id);
     await awaitsLock(query);
     return { waiting };
   });

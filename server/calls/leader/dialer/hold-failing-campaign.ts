@@ -1,0 +1,24 @@
+import { statement, type Executor } from "../../../lib/database/database.ts";
+import type { Call } from "../../state-machine/call.ts";
+
+const hold = statement(`
+  with held as (
+    insert into voice_holds (account_id, campaign_id, reason, detail, set_at)
+    select $1::bigint, v.id, 'error_threshold', $3, $4 from voice_campaigns v
+    where v.account_id = $1 and v.id = $2 and v.state = 'running'
+    on conflict do nothing returning campaign_id
+  )
+  insert into events (account_id, type, occurred_at, data)
+  select $1::bigint, 'voice.campaign.paused', $4, json_build_object('campaign_id', v.id,
+    'id', v.public_id, 'name', v.name, 'paused_reason', 'error_threshold', 'detail', $3::text)
+  from held h join voice_campaigns v on v.account_id = $1 and v.id = h.campaign_id`);
+
+/** Pauses a running campaign and records the event; has no effect if it has this hold already. */
+export async function holdFailingCampaign(
+  db: Executor,
+  { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
+  detail: string,
+  now: Date,
+): Promise<void> {
+  await hold(db, [account_id, campaign_id, detail, now]);
+}
