@@ -1,4 +1,5 @@
 // Outcomes of voice calls that several rules depend on.
+import type { CallBlocker } from "./call-blocker.ts";
 import type { Call } from "./call.ts";
 
 /** Whether the call's AI agent was lost before its first word. */
@@ -8,3 +9,19 @@ export function wasSilent({
 }: Pick<Call, "ended_reason" | "disposition">): boolean {
   return ended_reason === "agent_lost" && disposition === "failed";
 }
+
+/** Whether no leg was dialed for a temporary reason, so that the recipient is called later. */
+export function isWithdrawn({
+  ended_reason,
+  disposition,
+}: Pick<Call, "ended_reason" | "disposition">): boolean {
+  return withdrawals.has(ended_reason) && disposition === "canceled";
+}
+
+const withdrawals: ReadonlySet<string | null> = new Set<CallBlocker>([
+  "night_window",
+  "held",
+  "node_unavailable",
+  "ai_agent_unavailable",
+  "speech_unavailable",
+]);

@@ -82,22 +82,6 @@ export type VoiceCallEvent =
   | { readonly type: "tool"; readonly tool: AiAgentTool }
   | { readonly type: "conversation_ended"; readonly reason: AiAgentEndReason | "lost" };
 
-/** Whether no leg was dialed, for a reason that passes: the recipient is called later. */
-export function isWithdrawn({
-  ended_reason,
-  disposition,
-}: Pick<Call, "ended_reason" | "disposition">): boolean {
-  return withdrawals.has(ended_reason) && disposition === "canceled";
-}
-
-const withdrawals: ReadonlySet<string | null> = new Set<CallBlocker>([
-  "night_window",
-  "held",
-  "node_unavailable",
-  "ai_agent_unavailable",
-  "speech_unavailable",
-]);
-
 export type TransferredBy = "agent" | "customer" | "api";
 /** `too_long`: the conversation reached the account's maximum duration. */
 export type HangUpReason = "hung_up_by_api" | "credit" | "too_long";

@@ -3,7 +3,7 @@ import { addJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { blockCustomer, blocksCustomer, suppressVoice } from "../../controls/block-customer.ts";
 import { callName, type Call } from "../../state-machine/call.ts";
-import { isWithdrawn } from "../../state-machine/events-and-commands.ts";
+import { isWithdrawn } from "../../state-machine/call-outcomes.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
 
 /** Whether the transition from `before` to `call` has side effects. */

@@ -1,8 +1,8 @@
 // The state of a campaign's recipient after a call to them.
 import type { LegOutcome } from "../../../drivers/voice/driver.ts";
 import type { Call } from "../call.ts";
+import { isWithdrawn } from "../call-outcomes.ts";
 import { customerDueFrom, customerZones } from "../../customer-hours.ts";
-import { isWithdrawn } from "../events-and-commands.ts";
 import { callbacks_max } from "../internal/refuse-callback.ts";
 
 /** States after which the recipient is not called again. */
