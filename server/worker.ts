@@ -50,19 +50,19 @@ export function workerSettings(config: {
   readonly chat_settle_seconds: number;
   readonly node_lost_seconds: number;
 }): WorkerSettings {
-  const share = config.lease_seconds / (lease_times.lease_ms / 1_000);
+  const scale = config.lease_seconds / (lease_times.lease_ms / 1_000);
   return {
     in_flight_max,
     settle_ms: config.chat_settle_seconds * 1_000,
     leases: {
-      lease_ms: lease_times.lease_ms * share,
-      renew_ms: lease_times.renew_ms * share,
-      margin_ms: lease_times.margin_ms * share,
+      lease_ms: lease_times.lease_ms * scale,
+      renew_ms: lease_times.renew_ms * scale,
+      margin_ms: lease_times.margin_ms * scale,
     },
     leaders: {
-      reconcile_ms: 30_000 * share,
-      missing_ms: 5_000 * share,
-      recording_ms: 10_000 * share,
+      reconcile_ms: 30_000 * scale,
+      missing_ms: 5_000 * scale,
+      recording_ms: 10_000 * scale,
       lost_ms: config.node_lost_seconds * 1_000,
     },
   };

@@ -25,7 +25,7 @@ before(async () => {
   await makeTrunk(fixture.app, [fixture.node_id], {
     endpoint: "trunk",
     only_account_id: crowd.account.account_id,
-    share: { calls_per_second: legs_per_second, calls_max },
+    limits: { calls_per_second: legs_per_second, calls_max },
   });
   fixture.startLeaders();
 });

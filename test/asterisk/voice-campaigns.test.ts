@@ -628,7 +628,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
   test("a paused campaign places no calls until it is resumed, and a canceled one none at all", async () => {
     const trunk_id = await makeTrunk(fixture.app, [fixture.node_id], {
       endpoint: "trunk",
-      share: { calls_max: 2 },
+      limits: { calls_max: 2 },
     });
     const numbers = Array.from({ length: 12 }, () => uniqueNumber(farEnd("hangs_up", 1)));
     const content: VoiceContent = {

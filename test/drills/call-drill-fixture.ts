@@ -304,8 +304,8 @@ async function createSetup(
     sounds_dir,
     calls_per_second,
   });
-  const share = { calls_per_second, calls_max: 1_000 };
-  const trunk_id = await makeTrunk(app, [node_id], { endpoint: "trunk", share });
+  const limits = { calls_per_second, calls_max: 1_000 };
+  const trunk_id = await makeTrunk(app, [node_id], { endpoint: "trunk", limits });
   await db.close();
   return { account, node_id, trunk_id };
 }

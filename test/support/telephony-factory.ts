@@ -49,7 +49,7 @@ export async function makeNode(
   return id;
 }
 
-/** Creates a trunk on these nodes, by default for every account, any caller ID and with a maximum share; returns its ID. */
+/** Creates a trunk on these nodes, by default for every account, any caller ID and with the highest limits; returns its ID. */
 export async function makeTrunk(
   app: Pick<App, "db" | "clock">,
   nodes: readonly number[],
@@ -64,12 +64,12 @@ export async function makeTrunk(
     destinations?: string[];
     fallback_trunk_id?: number;
     active?: boolean;
-    /** The trunk's share of each node. */
-    share?: { calls_per_second?: number; calls_max?: number };
+    /** The trunk's limits on each node. */
+    limits?: { calls_per_second?: number; calls_max?: number };
   } = {},
 ): Promise<number> {
   const now = app.clock.now();
-  const { share = {}, ...rest } = more;
+  const { limits = {}, ...rest } = more;
   const { id } = await app.db.query
     .insertInto("trunks")
     .values({
@@ -85,7 +85,7 @@ export async function makeTrunk(
     .returning("id")
     .executeTakeFirstOrThrow();
   if (nodes.length === 0) return id;
-  const room = { calls_per_second: 1_000, calls_max: 10_000, ...share };
+  const room = { calls_per_second: 1_000, calls_max: 10_000, ...limits };
   await app.db.query
     .insertInto("trunk_nodes")
     .values(nodes.map((node_id) => ({ trunk_id: id, node_id, ...room })))

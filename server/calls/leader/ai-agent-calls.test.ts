@@ -275,7 +275,7 @@ test("a caller who hangs up before the AI agent has understood the request for n
 test("AI agents talk on while an operator changes the trunk and deactivates the node, which places no further call and is released after its last one", async () => {
   const { query } = api.app.db;
   const node_id = await makeNode(api.app, { connected: true });
-  const own = await makeTrunk(api.app, [node_id], { share: { calls_max: 1 } });
+  const own = await makeTrunk(api.app, [node_id], { limits: { calls_max: 1 } });
   const notify = () => api.app.notifications.send("call_work", `${node_id}:0`);
   const setActive = async (active: boolean) => {
     await query.updateTable("voice_nodes").set({ active }).where("id", "=", node_id).execute();
@@ -287,8 +287,8 @@ test("AI agents talk on while an operator changes the trunk and deactivates the 
   await eventually(() => first.items.size === 1);
   assert.equal(dialed.length, 1);
 
-  const share = { calls_max: 10 };
-  await query.updateTable("trunk_nodes").set(share).where("node_id", "=", node_id).execute();
+  const limits = { calls_max: 10 };
+  await query.updateTable("trunk_nodes").set(limits).where("node_id", "=", node_id).execute();
   notify();
   await eventually(async () => dialed.length === 2 && (await stored(two))?.stage === "talking");
   const second = stub.last();
@@ -603,8 +603,8 @@ test("the call record of a promised callback says when its campaign was cancelle
 test("a slow AI agent's server does not make a campaign claim more calls than its trunk's rate", async () => {
   stub.script({ silent: true, answer: () => brief });
   const node = await makeNode(api.app, { connected: true });
-  const share = { calls_per_second: 2, calls_max: 50 };
-  const slow = await makeTrunk(api.app, [node], { share });
+  const limits = { calls_per_second: 2, calls_max: 50 };
+  const slow = await makeTrunk(api.app, [node], { limits });
   const first = stub.connections.length;
   const people = Array.from({ length: 6 }, () => phone());
   const campaign = await launch(talk(), people, { trunk_id: slow });

@@ -10,7 +10,7 @@ import { mayCallCustomer } from "../../customer-hours.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { isCampaignOpen, type Claimed } from "../node/leader-statements.ts";
-import type { TrunkShare } from "../node/node-state.ts";
+import type { NodeTrunk } from "../node/node-state.ts";
 
 /** Returns why a leg to the phone (E.164 digits) must not be dialed over the call's trunk, or null. */
 export function blockerOfNumber(
@@ -21,7 +21,7 @@ export function blockerOfNumber(
 }
 
 /** Returns why a claimed call must not be placed, or null. */
-export function blockerAtClaim(claimed: Claimed, trunk: TrunkShare, at: Date): CallBlocker | null {
+export function blockerAtClaim(claimed: Claimed, trunk: NodeTrunk, at: Date): CallBlocker | null {
   const { call, suppressed, customer_taken, customer_limited, cap } = claimed;
   if (at.getTime() - call.due_at.getTime() > late_ms_max) return "too_late";
   if (!call.settings.allowed || !isTrunkAllowed(trunk, call)) return "not_allowed";
@@ -100,7 +100,7 @@ function isNumberSuppressed(
 
 /** Whether the account may use the trunk. */
 export function isTrunkAllowed(
-  { only_account_id }: TrunkShare,
+  { only_account_id }: NodeTrunk,
   { account_id }: Pick<Call, "account_id">,
 ): boolean {
   return only_account_id === null || only_account_id === account_id;

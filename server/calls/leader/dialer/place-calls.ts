@@ -2,7 +2,7 @@
 import { callName, type Call } from "../../state-machine/call.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { adoptCallsOfNode, claimCalls, type Claimed } from "../node/leader-statements.ts";
-import type { TrunkShare } from "../node/node-state.ts";
+import type { NodeTrunk } from "../node/node-state.ts";
 import { blockerAtClaim } from "./call-blockers.ts";
 import { resolveLine } from "./trunk-line.ts";
 
@@ -49,7 +49,7 @@ export async function placeCalls(
 /** Returns how many calls may be claimed over the trunk now, and when its rate limit admits the next. */
 export function roomOn(
   leader: Leader,
-  trunk: TrunkShare,
+  trunk: NodeTrunk,
 ): { readonly take: number; readonly next_in_ms: number } {
   const rates = [leader.leg_rate, leader.trunk_leg_rates.get(trunk.id)!];
   const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk.id).length;
@@ -60,7 +60,7 @@ export function roomOn(
 }
 
 /** Whether the node is active and has, like the trunk, a place for an incoming call, which no rate limit delays. */
-export function hasPlace({ calls, limits }: Leader, trunk: TrunkShare): boolean {
+export function hasPlace({ calls, limits }: Leader, trunk: NodeTrunk): boolean {
   const on_trunk = [...calls.values()].filter((live) => live.trunk.id === trunk.id).length;
   return limits.active && calls.size < limits.calls_max && on_trunk < trunk.calls_max;
 }

@@ -13,7 +13,7 @@ import {
   findCalledNumber,
   type CalledNumber,
 } from "../node/incoming-statements.ts";
-import type { TrunkShare } from "../node/node-state.ts";
+import type { NodeTrunk } from "../node/node-state.ts";
 import { callSpan } from "../node/call-span.ts";
 import { mayProceed, type Leader } from "../node/leader.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
@@ -22,7 +22,7 @@ import { recordMissedCall } from "./record-missed-call.ts";
 const reconcile_ms = 500;
 
 /** The number that was called, and the trunk of its account over which the call came. */
-type Called = CalledNumber & { readonly trunk: TrunkShare };
+type Called = CalledNumber & { readonly trunk: NodeTrunk };
 
 /** Answers the call, or records it as missed and refuses it, also if recording fails. */
 export async function handleIncomingCall(leader: Leader, incoming: IncomingCall): Promise<void> {
@@ -63,7 +63,7 @@ function trunkOf(
   { trunks }: Leader,
   { endpoint }: IncomingCall,
   accountId: number,
-): TrunkShare | undefined {
+): NodeTrunk | undefined {
   const usable = [...trunks.values()].filter(
     (trunk) =>
       trunk.endpoint === endpoint &&

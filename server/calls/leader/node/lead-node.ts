@@ -116,7 +116,7 @@ async function openLeader(
     gate: openContentGate(() => performance.now()),
     prepared_texts: new LRUCache({ max: 20_000, ttl: 3_600_000 }),
     commands: new Map(),
-    trunks: new Map(limits.trunks.map((share) => [share.id, share])),
+    trunks: new Map(limits.trunks.map((trunk) => [trunk.id, trunk])),
     leg_rate: rateOf(limits.calls_per_second),
     trunk_leg_rates: new Map(
       limits.trunks.map(({ id, calls_per_second }) => [id, rateOf(calls_per_second)]),

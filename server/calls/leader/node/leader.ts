@@ -8,7 +8,7 @@ import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
 import type { CircuitBreaker } from "../dialer/circuit-breaker.ts";
 import type { ContentGate } from "../dialer/content-gate.ts";
-import type { NodeLimits, TrunkShare } from "./node-state.ts";
+import type { NodeLimits, NodeTrunk } from "./node-state.ts";
 import type { LegRate } from "./leg-rate.ts";
 import type { SerializeAgentChoice } from "../events/serialize-agent-choice.ts";
 import type { CommitTransition } from "../events/commit-transitions.ts";
@@ -30,7 +30,7 @@ export type LiveCall = {
   /** As last stored. */
   call: Call;
   readonly line: Line;
-  readonly trunk: TrunkShare;
+  readonly trunk: NodeTrunk;
   /** The highest ID of the legs that were taken over: the previous node leader may have died before it dialed them. */
   readonly adopted_legs: number;
   /** The end of its queue of events, which are handled one at a time. */
@@ -90,7 +90,7 @@ export type Leader = {
   readonly prepared_texts: LRUCache<string, true>;
   /** Users' commands by ID whose events were dispatched; true: the event was handled, and the command can be deleted. */
   readonly commands: Map<number, boolean>;
-  trunks: ReadonlyMap<number, TrunkShare>;
+  trunks: ReadonlyMap<number, NodeTrunk>;
   /** Limit the rate of new legs, of the node and of each trunk. */
   readonly leg_rate: LegRate;
   readonly trunk_leg_rates: Map<number, LegRate>;

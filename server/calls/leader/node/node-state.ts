@@ -4,7 +4,7 @@ import { statement } from "../../../lib/database/database.ts";
 import type { TrunkLine } from "../dialer/trunk-line.ts";
 
 /** A trunk with its limits on the node. */
-export type TrunkShare = TrunkLine & {
+export type NodeTrunk = TrunkLine & {
   /** Null: every account may use it. */
   readonly only_account_id: number | null;
   readonly calls_per_second: number;
@@ -16,7 +16,7 @@ export type NodeLimits = {
   readonly calls_per_second: number;
   readonly calls_max: number;
   readonly active: boolean;
-  readonly trunks: readonly TrunkShare[];
+  readonly trunks: readonly NodeTrunk[];
   readonly has_live_calls: boolean;
   /** How to reach the switch. */
   readonly connection: string;
@@ -43,7 +43,7 @@ export async function readNodeState(app: App, nodeId: number): Promise<NodeState
   const [node] = dataOf("node") as Omit<NodeLimits, "trunks" | "connection">[];
   if (!node) return null;
   const { calls_per_second, calls_max, active, has_live_calls, ...connection } = node;
-  const trunks = (dataOf("trunk") as TrunkShare[]).toSorted((one, other) => one.id - other.id);
+  const trunks = (dataOf("trunk") as NodeTrunk[]).toSorted((one, other) => one.id - other.id);
   const limits = { calls_per_second, calls_max, active, has_live_calls, trunks };
   return {
     limits: { ...limits, connection: JSON.stringify(connection) },

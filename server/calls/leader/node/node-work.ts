@@ -180,7 +180,7 @@ function applyLimits(leader: Leader, limits: NodeLimits | null): boolean {
   if (limits?.connection !== leader.limits.connection) return false;
   if (!limits.active && !limits.has_live_calls) return false;
   leader.limits = limits;
-  leader.trunks = new Map(limits.trunks.map((share) => [share.id, share]));
+  leader.trunks = new Map(limits.trunks.map((trunk) => [trunk.id, trunk]));
   leader.leg_rate.setRate(limits.calls_per_second);
   for (const { id, calls_per_second } of limits.trunks) {
     const rate = leader.trunk_leg_rates.get(id);
