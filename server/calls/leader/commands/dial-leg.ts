@@ -10,7 +10,7 @@ import { findLeg, liveLegs } from "../../state-machine/legs.ts";
 import { blockerAtDial, blockerOfNumber, claimAgentLeg } from "../dialer/call-blockers.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import { prepareContent } from "./prepare-content.ts";
-import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
+import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
 
 type DialCommand = Command & { type: "dial" };
 
@@ -77,14 +77,14 @@ async function dial(
     // The other party does not wait forever, and the calling window may have closed.
     if (!leader.is_connected) return endUnplaced(leader, live, leg);
     if (performance.now() >= give_up_at_ms) return end(unreachable);
-    if (!mayProceed(leader)) return;
+    if (!leader.lease.mayProceed()) return;
     const blocker = await findBlocker(leader, live, leg, { began_ms, isCounted });
     if (blocker === "unknown") await delay(retry_ms);
     // The call may have ended while the database was asked.
     if (blocker === "unknown" || given_up.aborted) continue;
     if (blocker) return isOfCampaign ? withdraw(blocker) : end(canceled, blocker);
     isCounted = true;
-    if (!mayProceed(leader)) return;
+    if (!leader.lease.mayProceed()) return;
     if (leg.role === "customer" && isAgentMissing(live)) {
       await delay(retry_ms);
       continue;
@@ -116,7 +116,7 @@ async function prepareInTime(
     }
     await delay(retry_ms);
     // Nothing is dialed then.
-    if (until.given_up.aborted || !mayProceed(leader)) return null;
+    if (until.given_up.aborted || !leader.lease.mayProceed()) return null;
     if (performance.now() < until.give_up_at_ms) continue;
     const reason = "the content could not be prepared";
     await recordContentFailure(leader, live.call, "set_up", reason);

@@ -6,7 +6,7 @@ import { startDialing } from "./dial-leg.ts";
 import { askToAccept } from "./ask-to-accept.ts";
 import { executeVoiceCommand } from "./execute-voice-command.ts";
 import { findExtension } from "../events/find-extension.ts";
-import { isNodeLost, mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
+import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
 
 /** How soon calls are reconciled after a failed request. */
 const reconcile_ms = 500;
@@ -22,7 +22,7 @@ export async function executeCommands(
   commands: readonly Command[],
 ): Promise<void> {
   for (const command of commands) {
-    if (!mayProceed(leader) || isNodeLost(leader)) return;
+    if (!leader.lease.mayProceed() || isNodeLost(leader)) return;
     try {
       await executeCommand(leader, live, command);
     } catch (error) {

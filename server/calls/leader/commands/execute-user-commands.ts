@@ -3,7 +3,7 @@ import { cancelIfQueued } from "../../controls/hang-up-call.ts";
 import { callName } from "../../state-machine/call.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { findExtensionNumber } from "../events/find-extension.ts";
-import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
+import type { Leader, LiveCall } from "../node/leader.ts";
 import { findCommands, removeCommand, type UserCommand } from "../node/leader-statements.ts";
 
 /**
@@ -56,7 +56,7 @@ function finishCommand(leader: Leader, live: LiveCall, id: number): void {
   const { commands, calls } = leader;
   const isReleased = calls.get(callName(live.call)) !== live && live.call.stage !== "ended";
   // The next node leader handles the call and the command.
-  if (isReleased || !mayProceed(leader)) return void commands.delete(id);
+  if (isReleased || !leader.lease.mayProceed()) return void commands.delete(id);
   commands.set(id, true);
   leader.notifyCommand();
 }

@@ -3,7 +3,7 @@ import { SpeechError } from "../../../drivers/speech/driver.ts";
 import { VoiceError } from "../../../drivers/voice/driver.ts";
 import { legName } from "../../state-machine/call.ts";
 import type { Audio } from "../../../lib/audio/audio.ts";
-import { mayProceed, type Leader, type LiveCall } from "../node/leader.ts";
+import type { Leader, LiveCall } from "../node/leader.ts";
 
 /** How soon calls are reconciled after a failed playback. */
 const reconcile_ms = 500;
@@ -30,7 +30,7 @@ async function playAll(leader: Leader, live: LiveCall, playing: Playing): Promis
   try {
     for (const [i, read] of playing.audio.entries()) {
       const audio = await read();
-      if (!playing.isWanted() || !mayProceed(leader)) return;
+      if (!playing.isWanted() || !leader.lease.mayProceed()) return;
       const isLast = i === playing.audio.length - 1;
       await leader.session.play(leg, isLast ? playback : `${playback}-${i}`, audio);
     }

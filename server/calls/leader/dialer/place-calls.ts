@@ -52,7 +52,7 @@ export function roomOn(
   trunk: NodeTrunk,
 ): { readonly take: number; readonly next_in_ms: number } {
   const rates = [leader.leg_rate, leader.trunk_leg_rates.get(trunk.id)!];
-  const on_trunk = [...leader.calls.values()].filter((live) => live.trunk.id === trunk.id).length;
+  const on_trunk = callsOn(leader, trunk);
   const places = Math.min(leader.limits.calls_max - leader.calls.size, trunk.calls_max - on_trunk);
   const take = Math.min(claim_max, places, ...rates.map((rate) => rate.room()));
   const in_ms = Math.max(...rates.map((rate) => rate.nextInMs()));
@@ -60,9 +60,13 @@ export function roomOn(
 }
 
 /** Whether the node is active and has, like the trunk, a place for an incoming call, which no rate limit delays. */
-export function hasPlace({ calls, limits }: Leader, trunk: NodeTrunk): boolean {
-  const on_trunk = [...calls.values()].filter((live) => live.trunk.id === trunk.id).length;
-  return limits.active && calls.size < limits.calls_max && on_trunk < trunk.calls_max;
+export function hasPlace(leader: Leader, trunk: NodeTrunk): boolean {
+  const { calls, limits } = leader;
+  return limits.active && calls.size < limits.calls_max && callsOn(leader, trunk) < trunk.calls_max;
+}
+
+function callsOn({ calls }: Leader, { id }: NodeTrunk): number {
+  return [...calls.values()].filter(({ trunk }) => trunk.id === id).length;
 }
 
 /** Runs claims and adoptions one at a time: a call just claimed must not look orphaned. */

@@ -15,7 +15,7 @@ import {
 } from "../node/incoming-statements.ts";
 import type { NodeTrunk } from "../node/node-state.ts";
 import { callSpan } from "../node/call-span.ts";
-import { mayProceed, type Leader } from "../node/leader.ts";
+import type { Leader } from "../node/leader.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
 
 /** How soon a failed refusal is repeated, by a snapshot. */
@@ -26,16 +26,16 @@ type Called = CalledNumber & { readonly trunk: NodeTrunk };
 
 /** Answers the call, or records it as missed and refuses it, also if recording fails. */
 export async function handleIncomingCall(leader: Leader, incoming: IncomingCall): Promise<void> {
-  if (!mayProceed(leader)) return;
+  if (!leader.lease.mayProceed()) return;
   try {
     const called = await findCalled(leader, incoming);
     if (called && (await answer(leader, incoming, called))) return;
-    if (mayProceed(leader)) await recordRefused(leader, incoming, called);
+    if (leader.lease.mayProceed()) await recordRefused(leader, incoming, called);
   } catch (err) {
     leader.app.log.error({ err }, "could not answer or record an incoming call");
   }
   try {
-    if (mayProceed(leader)) await leader.session.refuse(incoming.channel);
+    if (leader.lease.mayProceed()) await leader.session.refuse(incoming.channel);
   } catch (err) {
     leader.app.log.warn({ err }, "could not refuse an incoming call; refusing it again");
     leader.reconcileIn(reconcile_ms);

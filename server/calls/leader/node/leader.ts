@@ -69,6 +69,7 @@ export type Conversation = {
 
 export type Leader = {
   readonly app: App;
+  /** `mayProceed` is checked just before each request to the switch. */
   readonly lease: Lease;
   /** Aborted once this node leader has to end: it takes no further calls. */
   readonly over: AbortSignal;
@@ -120,9 +121,4 @@ export type Leader = {
 /** Whether the switch has been out of contact for so long that its calls end as lost. */
 export function isNodeLost({ disconnected_since_ms: since_ms, times }: Leader): boolean {
   return since_ms !== null && performance.now() - since_ms >= times.lost_ms;
-}
-
-/** Returns whether the lease still allows requests to the switch; checked just before each. */
-export function mayProceed({ lease }: Leader): boolean {
-  return lease.mayProceed();
 }
