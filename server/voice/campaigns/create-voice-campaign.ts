@@ -26,10 +26,10 @@ import { requireTrunk } from "./internal/require-trunk.ts";
 import { recordCampaignEvents, type NewCampaignEvent } from "./internal/record-campaign-event.ts";
 import type { NewVoiceCampaign, VoiceCampaignResponse } from "./voice-campaign-schema.ts";
 import {
-  withRecipients,
-  type VoiceCampaignRequest,
-  type VoiceCampaignOrder,
-} from "./with-recipients.ts";
+  withValidatedLaunch,
+  type VoiceLaunchRequest,
+  type VoiceLaunch,
+} from "./with-validated-launch.ts";
 
 /** The account and the user that launch a campaign. */
 export type CampaignOwner = {
@@ -45,17 +45,17 @@ export async function createVoiceCampaign(
   app: App,
   owner: CampaignOwner,
   writes: CampaignWrites,
-  request: VoiceCampaignRequest,
+  request: VoiceLaunchRequest,
 ): Promise<VoiceCampaignResponse> {
   const now = app.clock.now();
-  return withRecipients(app, owner.account, request, now, (order, recipients) => {
-    const campaign = campaignOf(request.body, order);
+  return withValidatedLaunch(app, owner.account, request, now, (launch, recipients) => {
+    const campaign = campaignOf(request.body, launch);
     return launchCampaign(app, owner, writes, { campaign, recipients, now });
   });
 }
 
 /** A validated campaign to launch. */
-export type Campaign = VoiceCampaignOrder & {
+export type Campaign = VoiceLaunch & {
   readonly name: string;
   readonly voice_file_id: number;
   readonly max_retry: number;
@@ -64,10 +64,10 @@ export type Campaign = VoiceCampaignOrder & {
   readonly is_test: boolean;
 };
 
-function campaignOf(body: NewVoiceCampaign, order: VoiceCampaignOrder): Campaign {
+function campaignOf(body: NewVoiceCampaign, launch: VoiceLaunch): Campaign {
   const max_retry = body.max_retry ?? 0;
   return {
-    ...order,
+    ...launch,
     name: body.campaign_name,
     voice_file_id: body.voice_file_id,
     max_retry,

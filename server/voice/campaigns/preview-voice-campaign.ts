@@ -18,7 +18,7 @@ import { findContactZones } from "./intake/contact-zones.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk } from "./internal/require-trunk.ts";
 import { zones_shown_max, type VoiceCampaignPreview } from "./voice-campaign-schema.ts";
-import { withRecipients, type VoiceCampaignRequest } from "./with-recipients.ts";
+import { withValidatedLaunch, type VoiceLaunchRequest } from "./with-validated-launch.ts";
 
 /** How many rejected rows, and suppressed numbers, are shown. */
 const samples_max = 20;
@@ -30,11 +30,11 @@ const default_window = { night_calling: false, calling_from: "09:00", calling_to
 export async function previewVoiceCampaign(
   app: App,
   account: Caller["account"],
-  request: VoiceCampaignRequest,
+  request: VoiceLaunchRequest,
 ): Promise<VoiceCampaignPreview> {
   const now = app.clock.now();
   const db = app.db.query;
-  return withRecipients(app, account, request, now, async (order, recipients) => {
+  return withValidatedLaunch(app, account, request, now, async (launch, recipients) => {
     const { shares } = await requireTrunk(db, account.id, app.random());
     const { suppressed, suppressed_samples, callable } = await countRecipients(
       app,
@@ -44,12 +44,12 @@ export async function previewVoiceCampaign(
     );
     const summary = recipients.summary();
     const { valid: total, invalid: rejected, duplicate: duplicates, rejects } = summary;
-    if (total === 0) throw noRecipients(order.source.send_to, summary);
+    if (total === 0) throw noRecipients(launch.source.send_to, summary);
     const available = await availableCredits(db, account.id, "call");
     const needed = total - suppressed;
     const calls_per_second = shares.reduce((sum, share) => sum + share.calls_per_second, 0);
     const window = await readWindow(db, account.id);
-    const from = order.scheduled_at ?? now;
+    const from = launch.scheduled_at ?? now;
     const { starts_at, finishes_at } = scheduleOf(window, callable, calls_per_second, from);
     const zones = zonesOf(window, callable, calls_per_second, from);
     return {

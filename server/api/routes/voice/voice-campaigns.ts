@@ -17,7 +17,7 @@ import {
   VoiceCampaignUpload,
   VoiceReject,
 } from "../../../voice/campaigns/voice-campaign-schema.ts";
-import type { VoiceCampaignRequest } from "../../../voice/campaigns/with-recipients.ts";
+import type { VoiceLaunchRequest } from "../../../voice/campaigns/with-validated-launch.ts";
 import { acceptsCsv } from "../shared/accepts-csv.ts";
 import { shapeChecker } from "../../checks/check-shape.ts";
 import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
@@ -43,7 +43,7 @@ const parts = {
 } as const;
 
 /** Reads a launch from JSON or multipart/form-data; its violations are reported with those of its recipients. */
-async function parseLaunch(context: UnparsedRequest): Promise<ParsedBody<VoiceCampaignRequest>> {
+async function parseLaunch(context: UnparsedRequest): Promise<ParsedBody<VoiceLaunchRequest>> {
   const { request } = context;
   if (request.isMultipart())
     return parseUpload(context, parts, ({ fields, file, violations }) => {

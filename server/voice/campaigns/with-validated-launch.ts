@@ -1,4 +1,4 @@
-// Validates a launch completely, then opens its recipient source.
+// Validates a launch completely and opens its recipient source.
 import type { Caller } from "../../accounts/caller.ts";
 import { recipients_max, statement_seconds } from "../../audience/intake/limits.ts";
 import {
@@ -22,7 +22,7 @@ import { planVariables } from "./internal/plan-variables.ts";
 import type { NewVoiceCampaign } from "./voice-campaign-schema.ts";
 
 /** A launch that was received completely. */
-export type VoiceCampaignRequest = {
+export type VoiceLaunchRequest = {
   /** Conforms to the schema if `violations` is empty. */
   readonly body: NewVoiceCampaign;
   /** Violations of the schema. */
@@ -33,8 +33,8 @@ export type VoiceCampaignRequest = {
   readonly is_form: boolean;
 };
 
-/** A validated campaign without violations. */
-export type VoiceCampaignOrder = {
+/** A validated launch without violations. */
+export type VoiceLaunch = {
   readonly [Key in keyof Omit<ValidatedVoiceCampaign, "violations" | "send_to">]: Key extends
     | "scheduled_at"
     | "crm_workspace_id"
@@ -44,31 +44,31 @@ export type VoiceCampaignOrder = {
 
 const file_thread = new URL("./intake/file-thread.ts", import.meta.url);
 
-/** Uses a validated campaign and its recipients. */
+/** Uses a validated launch and its recipients. */
 type Use<Answer> = (
-  order: VoiceCampaignOrder,
+  launch: VoiceLaunch,
   recipients: RecipientSource<VoiceRecipient>,
 ) => Promise<Answer>;
 
-/** Calls `use` with the validated order and its recipients. Refuses: validation-failed, with all violations at once. */
-export async function withRecipients<Answer>(
+/** Calls `use` with the validated launch and its recipients. Refuses: validation-failed, with all violations at once. */
+export async function withValidatedLaunch<Answer>(
   app: App,
   account: Caller["account"],
-  request: VoiceCampaignRequest,
+  request: VoiceLaunchRequest,
   now: Date,
   use: Use<Answer>,
 ): Promise<Answer> {
   const validated = await validateVoiceCampaign(app, account, request.body, now);
   if (validated.send_to === "csv") return withFile(account, request, validated, use);
-  const order = orderOf(request, validated, []);
-  const { source, plan } = order;
+  const launch = launchOf(request, validated, []);
+  const { source, plan } = launch;
   if (source.send_to === "csv") throw new Error("a file is read by withFile");
-  return use(order, openRecipientSource(app.db.pool, account, source, planVariables(plan)));
+  return use(launch, openRecipientSource(app.db.pool, account, source, planVariables(plan)));
 }
 
 async function withFile<Answer>(
   account: Caller["account"],
-  request: VoiceCampaignRequest,
+  request: VoiceLaunchRequest,
   validated: ValidatedVoiceCampaign,
   use: Use<Answer>,
 ): Promise<Answer> {
@@ -87,10 +87,10 @@ async function withFile<Answer>(
       const column = source?.send_to === "csv" ? source.number_column : null;
       const variables = plan ? planVariables(plan) : [];
       const located = column === null ? null : locateColumns(file.header, column, variables);
-      const order = orderOf(request, validated, located?.violations ?? []);
+      const launch = launchOf(request, validated, located?.violations ?? []);
       const { country_code } = account;
       const termsOf = (prefix: string | null) => ({ ...located!, country_code, prefix });
-      return await use(order, openFileSource(file, termsOf));
+      return await use(launch, openFileSource(file, termsOf));
     } finally {
       await file.close();
     }
@@ -108,11 +108,11 @@ async function openFile(fd: number): Promise<RecipientFile<VoiceFileTerms> | Ref
   }
 }
 
-function orderOf(
-  request: VoiceCampaignRequest,
+function launchOf(
+  request: VoiceLaunchRequest,
   validated: ValidatedVoiceCampaign,
   more: readonly FieldError[],
-): VoiceCampaignOrder {
+): VoiceLaunch {
   const { plan, source, scheduled_at, crm_workspace_id } = validated;
   const isValid = request.violations.length + validated.violations.length + more.length === 0;
   if (!isValid || !plan || !source) throw refusalOf(request, validated, more);
@@ -121,7 +121,7 @@ function orderOf(
 
 /** Reports one kind of violation per field; violations of the schema come first. */
 function refusalOf(
-  request: VoiceCampaignRequest,
+  request: VoiceLaunchRequest,
   validated: ValidatedVoiceCampaign,
   more: readonly FieldError[],
 ): Refusal {
