@@ -105,7 +105,7 @@ export function trunkOf(json: FormValues, nodes: readonly VoiceNode[]): TrunkBod
   return { ...Object.fromEntries(fields), nodes: places } as TrunkBody;
 }
 
-/** Returns what the changed parts of a form change in the trunk: all of its nodes, or none. */
+/** Returns the changes to the trunk; a changed node sends all nodes. */
 export function changesOf(changed: FormValues, trunk: TrunkBody): Partial<TrunkBody> {
   const names = new Set(
     Object.keys(changed).map((name) => (name.startsWith("node_") ? "nodes" : name)),

@@ -1,4 +1,4 @@
-// What a node leader polls: the limits that operators set, and for what it has to look.
+// Reads what a node leader polls: the operators' limits, and whether calls, commands or campaigns are due.
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import type { TrunkLine } from "../dialer/trunk-line.ts";
@@ -22,7 +22,7 @@ export type NodeLimits = {
   readonly connection: string;
 };
 
-/** The node's limits, and for what its leader has to look. */
+/** The node's limits, and which work is due. */
 export type NodeState = {
   readonly limits: NodeLimits;
   /** Calls are queued and due. */

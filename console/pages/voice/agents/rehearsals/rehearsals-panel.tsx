@@ -55,7 +55,7 @@ export function RehearsalsPanel({ draft, errorOf, onChange }: Props) {
   );
 }
 
-/** What the rehearsals of the draft come to; null while none did. */
+/** Returns the results of the draft's rehearsals; null until the first run ends. */
 function useResults(agent: AgentDraft) {
   const { name: _name, ...draft } = bodyOfAgent(agent);
   // Typing stays fast, and only what was typed last is sent.
