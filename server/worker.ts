@@ -130,7 +130,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
 function otherLoops(app: App, settings: WorkerSettings): Polled[] {
   return [
     sharedLoops(app, {
-      name: "chat-reports",
+      name: "inbound-webhooks",
       channel: "chat_inbound",
       due: due_webhooks,
       iterate: (stopping) => applyWebhooks(app, stopping, settings.leases),

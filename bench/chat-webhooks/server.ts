@@ -49,7 +49,7 @@ const app = openApiApp(
 const loop =
   process.env["APPLY"] === "1"
     ? runLoop(app, {
-        name: "chat-reports",
+        name: "inbound-webhooks",
         channel: "chat_inbound",
         poll_ms: 1_000,
         iterate: (stopping) => applyWebhooks(app, stopping),

@@ -82,7 +82,7 @@ async function lockRows(
 /** Applies webhooks as the worker does, until the test ends and has released its locks. */
 function startApplying(t: TestContext): void {
   const loop = runLoop(api.app, {
-    name: "chat-reports",
+    name: "inbound-webhooks",
     poll_ms: 10,
     iterate: (stopping) => applyWebhooks(api.app, stopping),
   });
