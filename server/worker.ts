@@ -1,11 +1,11 @@
 // The explicit list of background loops.
-import { due_deliverers, openDeliverers } from "./callbacks/deliveries/deliver-callbacks.ts";
+import { due_deliverers, openDeliverers } from "./callbacks/deliveries/open-deliverers.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
 import { endOverdueCalls } from "./calls/controls/end-overdue-calls.ts";
 import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { due_nodes, openNodeLeaders, type LeaderTimes } from "./calls/leader/open-node-leaders.ts";
 import { applyWebhooks, due_webhooks } from "./chat/inbound/apply-webhooks.ts";
-import { due_senders, openSenders, type SenderSettings } from "./chat/sender/send-campaigns.ts";
+import { due_senders, openSenders, type SenderSettings } from "./chat/sender/open-senders.ts";
 import { open_imports, runLeadImports } from "./crm/lead-imports/run-lead-imports.ts";
 import { openAccountPlaces, type AccountPlaces } from "./engine/account-places.ts";
 import type { App } from "./engine/app.ts";

@@ -8,7 +8,7 @@ import { leadsBefore, listLeads } from "../server/crm/leads/list-leads.ts";
 import { listAudit } from "../server/accounts/audit/audit-trail.ts";
 import { listDeliveries } from "../server/callbacks/deliveries/deliveries.ts";
 import { findLead } from "../server/crm/leads/find-lead.ts";
-import { openSenders } from "../server/chat/sender/send-campaigns.ts";
+import { openSenders } from "../server/chat/sender/open-senders.ts";
 import {
   findDispatching,
   findOpenCampaigns,

@@ -5,7 +5,7 @@ import { sql, type Kysely } from "kysely";
 import { compileValidator } from "../server/api/compile-validator.ts";
 import { applyWebhooks } from "../server/chat/inbound/apply-webhooks.ts";
 import { pauseCampaign } from "../server/chat/campaigns/pause-campaign.ts";
-import { openSenders } from "../server/chat/sender/send-campaigns.ts";
+import { openSenders } from "../server/chat/sender/open-senders.ts";
 import { startCampaign } from "../server/chat/campaigns/start-campaign.ts";
 import { reserveCredits } from "../server/credits/reserve-credits.ts";
 import {

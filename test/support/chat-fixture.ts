@@ -6,7 +6,7 @@ import type {
   ChatSender,
   Outgoing,
 } from "../../server/drivers/chat/driver.ts";
-import { openSenders } from "../../server/chat/sender/send-campaigns.ts";
+import { openSenders } from "../../server/chat/sender/open-senders.ts";
 import { drainCampaign } from "../../server/chat/campaigns/drain-campaign.ts";
 import { startCampaign } from "../../server/chat/campaigns/start-campaign.ts";
 import type { App } from "../../server/engine/app.ts";

@@ -10,7 +10,7 @@ import {
   listUnreadWebhooks,
   reprocessWebhooks,
 } from "../../server/chat/inbound/unread-webhooks.ts";
-import { openSenders } from "../../server/chat/sender/send-campaigns.ts";
+import { openSenders } from "../../server/chat/sender/open-senders.ts";
 import type { ChatDriver, Outgoing } from "../../server/drivers/chat/driver.ts";
 import { readWebhook } from "../../server/drivers/chat/meta/read-webhook.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";

@@ -46,8 +46,7 @@ export const function_exceptions: readonly Exception[] = [
 
 /** Statements that read several accounts: one poll for each role, and what is not done for one account. */
 const polls: Readonly<Record<string, string>> = {
-  "server/callbacks/deliveries/deliver-callbacks.ts":
-    "the deliverers' poll for endpoints with work",
+  "server/callbacks/deliveries/open-deliverers.ts": "the deliverers' poll for endpoints with work",
   "server/calls/audio/audio-files.ts": "the poll for unused audio",
   "server/calls/controls/end-overdue-calls.ts": "the poll for overdue calls",
   "server/calls/leader/commands/execute-user-commands.ts": "a node's requested commands",
@@ -57,7 +56,7 @@ const polls: Readonly<Record<string, string>> = {
   "server/calls/leader/node/node-work.ts": "the node leaders' poll for due calls",
   "server/calls/leader/open-node-leaders.ts": "the poll for nodes with work",
   "server/chat/inbound/apply/inbox.ts": "the appliers' poll for numbers with webhooks",
-  "server/chat/sender/send-campaigns.ts": "the senders' poll for numbers with work",
+  "server/chat/sender/open-senders.ts": "the senders' poll for numbers with work",
   "server/crm/lead-imports/run-lead-imports.ts": "the poll for imports",
   "server/engine/poll-work.ts": "the poll of a worker for everything that is due",
   "server/engine/database-identity.ts": "the positions of all accounts, after a restore",
@@ -103,12 +102,12 @@ export const statement_exceptions: readonly Exception[] = [
     ([file, reason]) => ({ in: file, rule: "several-accounts", reason }) as const,
   ),
   {
-    in: "server/callbacks/deliveries/deliver-callbacks.ts",
+    in: "server/callbacks/deliveries/open-deliverers.ts",
     rule: "correlated-account",
     reason: in_poll,
   },
   { in: "server/calls/audio/audio-files.ts", rule: "correlated-account", reason: in_poll },
-  { in: "server/chat/sender/send-campaigns.ts", rule: "correlated-account", reason: in_poll },
+  { in: "server/chat/sender/open-senders.ts", rule: "correlated-account", reason: in_poll },
   {
     in: "server/crm/lead-imports/run-lead-imports.ts",
     rule: "correlated-account",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openDeliverers } from "./deliver-callbacks.ts";
+import { openDeliverers } from "./open-deliverers.ts";
 import { replayEvents } from "../replays/replay-events.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";

@@ -27,7 +27,7 @@ import {
 import { operatorOf } from "../../accounts/roles/grantor.ts";
 import { clearEndpoint } from "./clear-endpoint.ts";
 import { deleteEndpoint } from "./delete-endpoint.ts";
-import { openDeliverers, type Deliverers } from "../deliveries/deliver-callbacks.ts";
+import { openDeliverers, type Deliverers } from "../deliveries/open-deliverers.ts";
 import { ensureCampaignEndpoint } from "./ensure-campaign-endpoint.ts";
 import { eventCatalogue } from "../../engine/event-catalogue.ts";
 import { relayEvents } from "../../engine/relay-events.ts";

@@ -28,7 +28,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { openMetaAccess, type MetaAccess } from "../../drivers/chat/meta/open-meta-driver.ts";
 import { findClosedSecrets } from "../../lib/secrets/stored-secrets.ts";
 import { default_settings } from "../../worker.ts";
-import { openSenders } from "../sender/send-campaigns.ts";
+import { openSenders } from "../sender/open-senders.ts";
 import { openWebhookGuards } from "./webhook-guards.ts";
 
 /** A provider that records which token asked for what. */

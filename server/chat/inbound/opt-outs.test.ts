@@ -25,7 +25,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import type { Outgoing } from "../../drivers/chat/driver.ts";
 import { default_settings } from "../../worker.ts";
 import { makeMessageId } from "../messages/message-id.ts";
-import { openSenders } from "../sender/send-campaigns.ts";
+import { openSenders } from "../sender/open-senders.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 
 type Category = "MARKETING" | "UTILITY";

@@ -24,7 +24,7 @@ import type { Outgoing } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { drainCampaign } from "../campaigns/drain-campaign.ts";
-import { openSenders } from "../sender/send-campaigns.ts";
+import { openSenders } from "../sender/open-senders.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 
 let api: TestApi;

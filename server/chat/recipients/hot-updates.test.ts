@@ -15,7 +15,7 @@ import { openSandboxDriver } from "../../drivers/chat/sandbox/open-sandbox-drive
 import { default_settings } from "../../worker.ts";
 import { applyWebhooks } from "../inbound/apply-webhooks.ts";
 import { openWebhookReceiver } from "../inbound/webhook-receiver.ts";
-import { openSenders } from "../sender/send-campaigns.ts";
+import { openSenders } from "../sender/open-senders.ts";
 
 /** What a number of 1,000 messages a second gets in 50 ms. */
 const reports_per_webhook = 50;

@@ -26,7 +26,7 @@ import { workJobs, type Job } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { startCampaign } from "../campaigns/start-campaign.ts";
 import { applyWebhooks } from "../inbound/apply-webhooks.ts";
-import { openSenders } from "../sender/send-campaigns.ts";
+import { openSenders } from "../sender/open-senders.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 import { syncTemplatesDaily } from "./sync-templates.ts";
 

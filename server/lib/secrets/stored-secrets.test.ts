@@ -13,7 +13,7 @@ import {
 import { openCallbackReceiver } from "../../../test/support/callback-receiver.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeNode } from "../../../test/support/telephony-factory.ts";
-import { openDeliverers } from "../../callbacks/deliveries/deliver-callbacks.ts";
+import { openDeliverers } from "../../callbacks/deliveries/open-deliverers.ts";
 import { ensureCampaignEndpoint } from "../../callbacks/endpoints/ensure-campaign-endpoint.ts";
 import { findVoiceNode } from "../../telephony/nodes/find-voice-node.ts";
 import { openSecrets, SecretError } from "./secrets.ts";

@@ -7,7 +7,7 @@ import { traced } from "../../../lib/tracing/tracing.ts";
 import { user_agent } from "../../../lib/user-agent.ts";
 import { callbackBody, callbackQuery, webhookId } from "../../endpoints/callback-body.ts";
 import { signCallback } from "../../endpoints/sign-callback.ts";
-import { afterAttempt } from "./after-attempt.ts";
+import { decideAfterAttempt } from "./decide-after-attempt.ts";
 import {
   adjustWindow,
   pauseUntil,
@@ -44,7 +44,7 @@ export async function attemptDelivery(
   const { answer, error } = outcome;
   const { failing_since } = deliverer.endpoint ?? endpoint;
   const { attempts } = due;
-  const follows = afterAttempt({ attempts, answer, failing_since }, now, app.random());
+  const follows = decideAfterAttempt({ attempts, answer, failing_since }, now, app.random());
   adjustWindow(deliverer, follows.state === "delivered");
   // A failure at a URL that was changed during the attempt does not count: see record_and_claim_deliveries.
   if ((deliverer.endpoint ?? endpoint).url === endpoint.url) {

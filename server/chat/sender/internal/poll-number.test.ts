@@ -31,7 +31,7 @@ import {
 } from "./sender-statements.ts";
 import { failCampaign } from "../../campaigns/fail-campaign.ts";
 import { moveRecipients } from "../../recipients/move-recipients.ts";
-import { openSenders } from "../send-campaigns.ts";
+import { openSenders } from "../open-senders.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
 let api: TestApi;

@@ -24,7 +24,7 @@ import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
 import { hold, liftHold } from "../holds/holds.ts";
-import { openSenders } from "./send-campaigns.ts";
+import { openSenders } from "./open-senders.ts";
 import { endThrottling } from "../numbers/end-throttling.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
 import { drainCampaign } from "../campaigns/drain-campaign.ts";

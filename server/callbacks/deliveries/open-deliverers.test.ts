@@ -23,7 +23,7 @@ import { makeAccount } from "../../../test/support/account-factory.ts";
 import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
 import { operatorOf } from "../../accounts/roles/grantor.ts";
 import type { EventType } from "../../engine/event-catalogue.ts";
-import { openDeliverers, type Deliverers } from "./deliver-callbacks.ts";
+import { openDeliverers, type Deliverers } from "./open-deliverers.ts";
 import { secretText } from "../endpoints/sign-callback.ts";
 
 let api: TestApi;

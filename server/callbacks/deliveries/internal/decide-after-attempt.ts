@@ -33,7 +33,7 @@ export type AttemptResult = {
 };
 
 /** Decides what follows an attempt. `random` (0 to 1) is the jitter, so that deliveries are not retried together. */
-export function afterAttempt(attempted: Attempted, now: Date, random: number): AttemptResult {
+export function decideAfterAttempt(attempted: Attempted, now: Date, random: number): AttemptResult {
   const { answer, attempts } = attempted;
   if (answer && answer.status >= 200 && answer.status < 300)
     return { state: "delivered", due_at: null, resume_at: null, disable: null };
