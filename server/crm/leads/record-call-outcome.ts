@@ -11,7 +11,7 @@ import { customValue } from "./read-cell.ts";
 import { validateLead } from "./validate-lead.ts";
 import { createLeads } from "./lead-intake.ts";
 import { leadRow } from "./lead-row.ts";
-import { patchLead } from "./patch-lead.ts";
+import { updateLead } from "./update-lead.ts";
 import { addTimelineEntry } from "./internal/record-lead-change.ts";
 import { readWorkspaceSchema, type WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
@@ -61,7 +61,7 @@ async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string
   const place = { account_id, workspace_id, lead_id };
   // Without a timeline entry if the lead was just created with these values.
   if (Object.keys(fields.fit).length > 0)
-    await patchLead(tx, place, creator, { customFields: fields.fit }, now);
+    await updateLead(tx, place, creator, { customFields: fields.fit }, now);
   const report = await findCallRecord(tx, account_id, call_id);
   const data = entryOf(report, call.recording_state, fields.unfit);
   await addTimelineEntry(tx, place, { kind: "call", at: now, user_id: null, data });

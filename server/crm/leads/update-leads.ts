@@ -47,14 +47,14 @@ export const LeadsPatch = closed(
 );
 export type LeadsPatch = Static<typeof LeadsPatch>;
 
-export const LeadsUpdated = Type.Object(
+export const UpdatedLeads = Type.Object(
   {
     updated: Type.Integer({ description: "Leads that changed" }),
     unchanged: Type.Integer({ description: "Leads that already were as requested" }),
   },
   { title: "UpdatedLeads" },
 );
-export type LeadsUpdated = Static<typeof LeadsUpdated>;
+export type UpdatedLeads = Static<typeof UpdatedLeads>;
 
 const id_columns = [
   ["assignedAgentId", "assigned_agent_id"],
@@ -81,7 +81,7 @@ export async function updateLeads(
   workspaceId: number,
   patch: LeadsPatch,
   now: Date,
-): Promise<LeadsUpdated> {
+): Promise<UpdatedLeads> {
   const { account_id } = actor;
   await lockWorkspace(tx, account_id, workspaceId);
   const schema = await readWorkspaceSchema(tx, account_id, workspaceId);

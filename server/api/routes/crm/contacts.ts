@@ -4,7 +4,7 @@ import { findContact } from "../../../crm/contacts/find-contact.ts";
 import { LeadResponse } from "../../../crm/leads/lead-schema.ts";
 import { listContacts } from "../../../crm/contacts/list-contacts.ts";
 import { listLeads } from "../../../crm/leads/list-leads.ts";
-import { ContactPatch, patchContact } from "../../../crm/contacts/patch-contact.ts";
+import { ContactPatch, updateContact } from "../../../crm/contacts/update-contact.ts";
 import { closed, crmPageOf, pageQuery, pathId, phone10 } from "../../../lib/schemas.ts";
 import Type from "typebox";
 import { readSearch, search } from "../shared/lead-filter.ts";
@@ -72,7 +72,7 @@ export const contactRoutes = [
       requireWorkspace(app, caller.account.id, params.workspaceId),
     handle: ({ app, actor, params, body, write }) =>
       write((tx) =>
-        patchContact(
+        updateContact(
           tx,
           actor,
           { workspace_id: params.workspaceId, contact_id: params.contactId },

@@ -9,11 +9,11 @@ import { LeadResponse } from "../../../crm/leads/lead-schema.ts";
 import { listCollaborators } from "../../../crm/leads/list-collaborators.ts";
 import { listLeads } from "../../../crm/leads/list-leads.ts";
 import { listTimeline, TimelineEntry } from "../../../crm/leads/list-timeline.ts";
-import { LeadPatch, patchLead } from "../../../crm/leads/patch-lead.ts";
+import { LeadPatch, updateLead } from "../../../crm/leads/update-lead.ts";
 import { removeCollaborator } from "../../../crm/leads/remove-collaborator.ts";
 import {
   LeadsPatch,
-  LeadsUpdated,
+  UpdatedLeads,
   updateLeads,
   validateLeadsPatch,
 } from "../../../crm/leads/update-leads.ts";
@@ -113,7 +113,7 @@ export const leadRecordRoutes = [
       ),
     handle: (context) =>
       context.write((tx) =>
-        patchLead(
+        updateLead(
           tx,
           placeOf(context),
           { user_id: context.caller.user_id, country_code: context.caller.account.country_code },
@@ -133,7 +133,7 @@ export const leadRecordRoutes = [
     access: changes,
     params: workspaceParams,
     body: LeadsPatch,
-    success: { 200: LeadsUpdated },
+    success: { 200: UpdatedLeads },
     precheck: inWorkspace,
     validate: ({ body }) => validateLeadsPatch(body),
     handle: ({ app, actor, params, body, write }) =>

@@ -43,7 +43,7 @@ type LockedLead = Awaited<ReturnType<typeof lockLead>>;
  * Returns the changed lead; a request that changes nothing records nothing. Throws not-found (workspace,
  * lead), validation-failed (options and custom fields), INVALID_AGENT.
  */
-export async function patchLead(
+export async function updateLead(
   tx: Tx,
   place: LeadPlace,
   by: { user_id: number; country_code: string },

@@ -29,7 +29,7 @@ export type ContactPatch = Static<typeof ContactPatch>;
  * Returns the changed contact. Throws validation-failed on a time zone that does not exist, not-found if the contact
  * does not exist in this workspace.
  */
-export async function patchContact(
+export async function updateContact(
   tx: Tx,
   actor: Actor,
   place: { workspace_id: number; contact_id: number },
