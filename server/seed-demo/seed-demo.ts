@@ -12,7 +12,7 @@ import {
   type Feature,
   type Permission,
 } from "../accounts/permissions.ts";
-import { createWorkspace } from "../crm/workspaces/create-workspace.ts";
+import { insertWorkspace } from "../crm/workspaces/insert-workspace.ts";
 import type { Database, Tx } from "../lib/database/database.ts";
 import { e164 } from "../lib/phone-numbers.ts";
 import { demoFile, type Demo } from "./demo-file.ts";
@@ -59,14 +59,14 @@ async function seed(
   const other = await accountOf("Demo, second account", ["crm"], "Oscar Other", "other");
   const low = await accountOf("Demo, low on credit", ["bulk_chat", "calls"], "Lou Low", "low");
   const night = await accountOf("Demo, restricted at night", ["calls"], "Nora Night", "night");
-  const workspace_id = await createWorkspace(tx, main.account_id, { name: "Sales" }, now);
-  const inactive_workspace_id = await createWorkspace(
+  const workspace_id = await insertWorkspace(tx, main.account_id, { name: "Sales" }, now);
+  const inactive_workspace_id = await insertWorkspace(
     tx,
     main.account_id,
     { name: "Archive", active: false },
     now,
   );
-  const other_workspace_id = await createWorkspace(tx, other.account_id, { name: "Sales" }, now);
+  const other_workspace_id = await insertWorkspace(tx, other.account_id, { name: "Sales" }, now);
   const { agent_id, tokens } = await seedAgents(tx, main, other, now);
   const low_credit = (await createToken(tx, accountToken(low, "low_credit"), now)).token;
   const restricted = await createToken(tx, accountToken(night, "night_restricted"), now);

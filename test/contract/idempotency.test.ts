@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type Answer, type TestApi } from "../support/api.ts";
 import { makeAccount, makeAgentToken, unique } from "../support/account-factory.ts";
-import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
+import { insertWorkspace } from "../../server/crm/workspaces/insert-workspace.ts";
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 
 let lead: LeadApi;
@@ -80,7 +80,7 @@ test("the same key in another workspace is a different request", async () => {
   const { account_id, token } = lead.account;
   const other = await app.db.query
     .transaction()
-    .execute((tx) => createWorkspace(tx, account_id, { name: unique("other") }, new Date()));
+    .execute((tx) => insertWorkspace(tx, account_id, { name: unique("other") }, new Date()));
   const key = unique("key");
   await keyed(key);
   const options = { token, json: { phone }, headers: { "idempotency-key": key } };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeContact, makeCustomField, makeOption, optionId } from "../support/crm-factory.ts";
 import { makeAccount, makeUser, type TestAccount } from "../support/account-factory.ts";
-import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
+import { insertWorkspace } from "../../server/crm/workspaces/insert-workspace.ts";
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 
 let lead: LeadApi;
@@ -18,7 +18,7 @@ before(async () => {
   const { account_id } = lead.account;
   const workspace_id = await app.db.query
     .transaction()
-    .execute((tx) => createWorkspace(tx, account_id, { name: "Sibling" }, new Date()));
+    .execute((tx) => insertWorkspace(tx, account_id, { name: "Sibling" }, new Date()));
   sibling = { account_id, workspace_id };
 });
 after(() => lead.api.close());

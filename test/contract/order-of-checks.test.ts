@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Answer } from "../support/api.ts";
 import { makeAccount, makeAgentToken, type TestAccount } from "../support/account-factory.ts";
-import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
+import { insertWorkspace } from "../../server/crm/workspaces/insert-workspace.ts";
 import { assertProblem, leadPath, startLeadApi, type LeadApi } from "./lead-api.ts";
 
 let lead: LeadApi;
@@ -16,7 +16,7 @@ before(async () => {
   inactive = await lead.api.app.db.query
     .transaction()
     .execute((tx) =>
-      createWorkspace(
+      insertWorkspace(
         tx,
         lead.account.account_id,
         { name: "Closed", active: false },

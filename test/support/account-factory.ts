@@ -8,7 +8,7 @@ import {
   type Permission,
 } from "../../server/accounts/permissions.ts";
 import { grantCredits } from "../../server/credits/grant-credits.ts";
-import { createWorkspace } from "../../server/crm/workspaces/create-workspace.ts";
+import { insertWorkspace } from "../../server/crm/workspaces/insert-workspace.ts";
 import type { App } from "../../server/engine/app.ts";
 
 export type TestAccount = {
@@ -44,7 +44,7 @@ export async function makeAccount(
       now,
     );
     const { token } = await createToken(tx, accountToken(owned), now);
-    const workspace_id = await createWorkspace(tx, owned.account_id, { name: "Sales" }, now);
+    const workspace_id = await insertWorkspace(tx, owned.account_id, { name: "Sales" }, now);
     return { ...owned, token, workspace_id };
   });
 }

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/account-factory.ts";
 import type { TestAccount } from "../../../test/support/account-factory.ts";
-import { createWorkspace } from "../workspaces/create-workspace.ts";
+import { insertWorkspace } from "../workspaces/insert-workspace.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -134,7 +134,7 @@ test("another account's leads, contacts and timelines are byte for byte indistin
 test("a lead or contact of another workspace of the same account is not found", async () => {
   const second = await api.app.db.query
     .transaction()
-    .execute((tx) => createWorkspace(tx, account.account_id, { name: "Second" }, new Date()));
+    .execute((tx) => insertWorkspace(tx, account.account_id, { name: "Second" }, new Date()));
   const lead = await makeLead();
   const there = `/api/v1/crm/workspaces/${second}`;
   for (const path of [

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { addWorkspace } from "../../../crm/workspaces/add-workspace.ts";
+import { createWorkspace } from "../../../crm/workspaces/create-workspace.ts";
 import { findWorkspace } from "../../../crm/workspaces/find-workspace.ts";
 import { listWorkspaces } from "../../../crm/workspaces/list-workspaces.ts";
 import { updateWorkspace } from "../../../crm/workspaces/update-workspace.ts";
@@ -68,7 +68,7 @@ export const workspaceRoutes = [
     body: NewWorkspace,
     success: { 201: WorkspaceResponse },
     handle: ({ app, actor, body, write }) =>
-      write((tx) => addWorkspace(tx, actor, body, app.clock.now())),
+      write((tx) => createWorkspace(tx, actor, body, app.clock.now())),
   }),
   route({
     method: "GET",
