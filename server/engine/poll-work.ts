@@ -1,4 +1,4 @@
-// One poll for the loops of a process: a single statement asks which of them have work, so that an idle process asks
+// Polls for several loops at once: a single statement asks which of them have work, so that an idle process asks
 // little of its database. Why so: docs/decisions/2026-11-25-one-poll-for-all-loops.md.
 import { statement } from "../lib/database/database.ts";
 import type { App } from "./app.ts";
