@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { sql, type Kysely } from "kysely";
 import { compileValidator } from "../server/api/compile-validator.ts";
 import { applyWebhooks } from "../server/chat/inbound/apply-webhooks.ts";
-import { pauseCampaign } from "../server/chat/campaigns/pause-campaign.ts";
+import { pauseChatCampaign } from "../server/chat/campaigns/pause-chat-campaign.ts";
 import { openSenders } from "../server/chat/sender/open-senders.ts";
 import { startCampaign } from "../server/chat/campaigns/start-campaign.ts";
 import { reserveCredits } from "../server/credits/reserve-credits.ts";
@@ -624,7 +624,7 @@ test("a rolled back transaction records no event", async () => {
   const now = api.clock.now();
   const undone = api.app.db.query.transaction().execute(async (tx) => {
     await skipQueued(tx, chat.id);
-    await pauseCampaign(tx, actor, chat.id, now);
+    await pauseChatCampaign(tx, actor, chat.id, now);
     await pauseVoiceCampaign(tx, actor, voice.campaignId, now);
     const { available } = (await request("GET", "/credits")).call;
     await reserveCredits(

@@ -10,7 +10,7 @@ import {
   type TestChatNumber,
 } from "../../test/support/chat-factory.ts";
 import { makeAccount, makeCredits, type TestAccount } from "../../test/support/account-factory.ts";
-import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
+import { completeChatCampaigns } from "../chat/campaigns/complete-chat-campaigns.ts";
 import { rebuildMessageCounts } from "./count-campaigns.ts";
 import { countOfState, type RecipientState } from "../chat/recipients/recipient-states.ts";
 
@@ -59,7 +59,7 @@ async function makeCampaigns(): Promise<number[]> {
     if (i < 4) await sendOn(id, days);
   }
   api.clock.set(times[4]!);
-  await completeCampaigns(api.app, account.account_id, ids);
+  await completeChatCampaigns(api.app, account.account_id, ids);
   return ids;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../../test/support/chat-factory.ts";
 import { checkMessageReports } from "../../test/support/check-invariants.ts";
 import { openStatementsRead } from "../../test/support/statements-read.ts";
-import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
+import { completeChatCampaigns } from "../chat/campaigns/complete-chat-campaigns.ts";
 import { moveRecipients } from "../chat/recipients/move-recipients.ts";
 import { countOfState, recipientStates, transition } from "../chat/recipients/recipient-states.ts";
 import { workJobs } from "../engine/work-jobs.ts";
@@ -291,7 +291,7 @@ test("a campaign that was purged before it was counted counts as a whole on the 
   const campaign_id = await makeCampaign(place, 0, 5);
   api.clock.advance(30 * hour_ms);
   await sendAll(place, "read");
-  await completeCampaigns(api.app, account_id, [campaign_id]);
+  await completeChatCampaigns(api.app, account_id, [campaign_id]);
   for (const table of ["chat_recipients", "chat_report_counts"])
     await pool.query(`delete from ${table} where account_id = $1`, [account_id]);
   await pool.query(

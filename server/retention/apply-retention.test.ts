@@ -28,7 +28,7 @@ import { closeReservation } from "../credits/close-reservation.ts";
 import { extendReservation } from "../credits/extend-reservation.ts";
 import { reserveCredits } from "../credits/reserve-credits.ts";
 import { spendCredit } from "../credits/spend-credit.ts";
-import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
+import { completeChatCampaigns } from "../chat/campaigns/complete-chat-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { applyRetention } from "./apply-retention.ts";
 import { purgeRecordings } from "./purge-recordings.ts";
@@ -232,7 +232,7 @@ async function chatCampaign(owner: TestAccount, recipients: number): Promise<num
     [account_id, id, number.id, app.clock.now()],
   );
   await app.db.pool.query("select count_chat_campaign($1, $2)", [account_id, id]);
-  assert.equal(await completeCampaigns(app, account_id, [id]), 1);
+  assert.equal(await completeChatCampaigns(app, account_id, [id]), 1);
   return id;
 }
 

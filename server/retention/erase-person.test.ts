@@ -36,7 +36,7 @@ import { known_columns, personal_columns } from "../../test/support/identity-col
 import { identityTraces, textColumns } from "../../test/support/identity-traces.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { isSuppressed, messageOutreach } from "../audience/suppressions/suppressions.ts";
-import { completeCampaigns } from "../chat/campaigns/complete-campaigns.ts";
+import { completeChatCampaigns } from "../chat/campaigns/complete-chat-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
 import { workJobs } from "../engine/work-jobs.ts";
 import type { Tx } from "../lib/database/database.ts";
@@ -147,7 +147,7 @@ async function chatCampaign(owner: TestAccount, state: string): Promise<Campaign
       id,
       recipients.map((recipient) => ({ id: recipient, dispatches: Math.min(i, 1), to })),
     );
-  await completeCampaigns(app, owner.account_id, [id]);
+  await completeChatCampaigns(app, owner.account_id, [id]);
   return { id, recipients };
 }
 

@@ -3,7 +3,7 @@
 import { sql } from "kysely";
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
-import { completeCampaigns } from "./complete-campaigns.ts";
+import { completeChatCampaigns } from "./complete-chat-campaigns.ts";
 import { moveRecipients } from "../recipients/move-recipients.ts";
 
 const batch_rows = 2_000;
@@ -54,7 +54,7 @@ export async function drainCampaign(
   const { open, unknown } = await countUnderWay(app, account_id, campaign_id);
   const again_ms = open > 0 ? look_again_ms : look_again_unknown_ms;
   if (open > 0 || unknown > 0) return { again_at: new Date(app.clock.now().getTime() + again_ms) };
-  await completeCampaigns(app, account_id, [campaign_id]);
+  await completeChatCampaigns(app, account_id, [campaign_id]);
 }
 
 async function openRecipients(

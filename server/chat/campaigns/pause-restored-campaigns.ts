@@ -4,7 +4,7 @@ import type { Actor } from "../../accounts/audit/record-audit.ts";
 import { messageOutreach } from "../../audience/suppressions/suppressions.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { moveRecipients } from "../recipients/move-recipients.ts";
-import { pauseCampaign } from "./pause-campaign.ts";
+import { pauseChatCampaign } from "./pause-chat-campaign.ts";
 
 /** The time of which a restored database knows nothing. */
 export type LostTime = {
@@ -41,7 +41,7 @@ export async function pauseRestoredCampaigns(
     const sent = { account_id, campaign_id: id, sent_max, is_marketing };
     const doubted = await doubtRecipients(tx, sent, lost, now);
     recipients_in_doubt += doubted;
-    await pauseCampaign(tx, actor, id, now, describe(lost, doubted));
+    await pauseChatCampaign(tx, actor, id, now, describe(lost, doubted));
   }
   return { campaigns: campaigns.length, recipients_in_doubt };
 }

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
-import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
+import { lockOpenChatCampaign } from "./internal/lock-open-chat-campaign.ts";
 import { moveRecipients } from "../recipients/move-recipients.ts";
 import { shownState, type RecipientState } from "../recipients/recipient-states.ts";
 
@@ -34,7 +34,7 @@ export async function resendRecipient(
     .executeTakeFirst();
   if (!found) throw notFound();
   refuseTooEarly(found, now);
-  const { chat_number_id } = await lockOpenCampaign(tx, account_id, campaign_id, "sent again");
+  const { chat_number_id } = await lockOpenChatCampaign(tx, account_id, campaign_id, "sent again");
   const { dispatches } = found;
   const moves = [{ campaign_id, id, dispatches, state: "queued" as const }];
   const moved = await moveRecipients(tx, account_id, moves, now);

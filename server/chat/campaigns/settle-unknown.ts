@@ -3,7 +3,7 @@
 // state.
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
-import { completeCampaigns } from "./complete-campaigns.ts";
+import { completeChatCampaigns } from "./complete-chat-campaigns.ts";
 import { moveRecipients } from "../recipients/move-recipients.ts";
 
 const batch_rows = 1_000;
@@ -38,7 +38,7 @@ export async function settleUnknown(
         error: "outcome_unknown",
       }));
     await moveRecipients(app.db.pool, account_id, moves, now);
-    await completeCampaigns(app, account_id, [campaign_id]);
+    await completeChatCampaigns(app, account_id, [campaign_id]);
     if (due.length > 0 && stopping.aborted) return { again_at: now };
     if (due.length > 0) continue;
     const next = unknown.map(({ due_at }) => due_at!.getTime());

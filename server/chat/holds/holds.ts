@@ -149,7 +149,7 @@ export type Lifted = {
 
 /**
  * Removes a hold and makes the affected running campaigns due at once; their other holds stay. Locks
- * those campaigns first (the order of lockOpenCampaign). With `until`, a hold that ends later stays.
+ * those campaigns first (the order of lockOpenChatCampaign). With `until`, a hold that ends later stays.
  */
 export async function liftHold(
   tx: Tx,

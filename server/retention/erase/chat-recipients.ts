@@ -1,6 +1,6 @@
 // Recipients of chat campaigns: pending ones are skipped and their credit released, then all are emptied. No
 // index contains all their phone numbers, so the account's recipients are scanned in pages.
-import { completeCampaigns } from "../../chat/campaigns/complete-campaigns.ts";
+import { completeChatCampaigns } from "../../chat/campaigns/complete-chat-campaigns.ts";
 import { moveRecipients } from "../../chat/recipients/move-recipients.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { scan_rows, type Part, type Person, type Place } from "./part.ts";
@@ -41,12 +41,12 @@ export const awaitChatRecipients: Part = async ({ app, person, progress, write }
 
 /** Completes campaigns without pending recipients; if this is lost, their senders complete them. */
 async function complete(
-  app: Parameters<typeof completeCampaigns>[0],
+  app: Parameters<typeof completeChatCampaigns>[0],
   accountId: number,
   places: readonly Place[],
 ): Promise<void> {
   const ids = places.map(([campaign_id]) => campaign_id);
-  if (ids.length > 0) await completeCampaigns(app, accountId, ids);
+  if (ids.length > 0) await completeChatCampaigns(app, accountId, ids);
 }
 
 /** Returns how many were emptied, and those with a message in flight. */

@@ -9,7 +9,7 @@ import {
   requireCampaign,
   type RecipientFilter,
 } from "../../../chat/campaigns/campaign-recipients.ts";
-import { exportRecipients } from "../../../chat/campaigns/export-recipients.ts";
+import { exportChatRecipients } from "../../../chat/campaigns/export-chat-recipients.ts";
 import { resendRecipient } from "../../../chat/campaigns/resend-recipient.ts";
 import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
 import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
@@ -93,7 +93,7 @@ export const chatCampaignRecipientRoutes = [
       await requireCampaign(app.db.query, place);
       const file = `recipients-${campaign_id}.csv`;
       const entry = { action: "chat_recipients.exported" as const, subject_id: campaign_id, file };
-      return sendExport(context, entry, exportRecipients(app, place, filter));
+      return sendExport(context, entry, exportChatRecipients(app, place, filter));
     },
   }),
   route({

@@ -9,11 +9,11 @@ import {
   CampaignRecord,
 } from "../../../chat/campaigns/campaign-record-schema.ts";
 import { findCampaign, listCampaigns } from "../../../chat/campaigns/campaign-records.ts";
-import { cancelCampaign } from "../../../chat/campaigns/cancel-campaign.ts";
+import { cancelChatCampaign } from "../../../chat/campaigns/cancel-chat-campaign.ts";
 import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
-import { pauseCampaign } from "../../../chat/campaigns/pause-campaign.ts";
-import { resumeCampaign } from "../../../chat/campaigns/resume-campaign.ts";
-import { retryCampaign } from "../../../chat/campaigns/retry-campaign.ts";
+import { pauseChatCampaign } from "../../../chat/campaigns/pause-chat-campaign.ts";
+import { resumeChatCampaign } from "../../../chat/campaigns/resume-chat-campaign.ts";
+import { retryChatCampaign } from "../../../chat/campaigns/retry-chat-campaign.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import type { FieldError } from "../../../lib/errors.ts";
@@ -110,17 +110,17 @@ const campaignRoutes = [
   control({
     verb: "pause",
     summary: "Pause a campaign until it is resumed",
-    change: pauseCampaign,
+    change: pauseChatCampaign,
   }),
   control({
     verb: "resume",
     summary: "Resume a campaign that was paused manually or by too many errors",
-    change: resumeCampaign,
+    change: resumeChatCampaign,
   }),
   control({
     verb: "cancel",
     summary: "Cancel a campaign permanently; releases the credit of unsent messages",
-    change: cancelCampaign,
+    change: cancelChatCampaign,
   }),
 ];
 
@@ -173,7 +173,7 @@ const retryRoute = route({
     const { errors = null, may_duplicate } = body;
     const failed = { id: campaignId, errors, may_duplicate: may_duplicate ?? false };
     const answer = await writeWithClient(statement_seconds, async (tx) => {
-      const { retried } = await retryCampaign(tx, actor, failed, now);
+      const { retried } = await retryChatCampaign(tx, actor, failed, now);
       return { retried, campaign: await findCampaign(tx, accountId, campaignId, now) };
     });
     wakeSenders(app, accountId, [answer.campaign.chat_number_id]);

@@ -4,7 +4,7 @@ import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
-import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
+import { completeChatCampaigns } from "../../campaigns/complete-chat-campaigns.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
 import { skipSecondAddresses } from "../../recipients/skip-second-addresses.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
@@ -96,7 +96,7 @@ async function applyTogether(
     wakeSenders(app, account_id, [chat_number_id]);
   const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
   if (campaigns.length > 0)
-    await completeCampaigns(
+    await completeChatCampaigns(
       app,
       account_id,
       campaigns.map(({ campaign_id }) => campaign_id),
@@ -175,7 +175,7 @@ async function recordLinks(
   if (new_links.length === 0) return;
   const skipped = await skipSecondAddresses(app.db.pool, accountId, new_links, now);
   if (skipped.length > 0)
-    await completeCampaigns(
+    await completeChatCampaigns(
       app,
       accountId,
       skipped.map(({ campaign_id }) => campaign_id),

@@ -2,7 +2,7 @@
 // what has finished, what fails too often, and what is marked but not known here.
 import { chatDriverFor } from "../../credentials/chat-drivers.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
-import { completeCampaigns } from "../../campaigns/complete-campaigns.ts";
+import { completeChatCampaigns } from "../../campaigns/complete-chat-campaigns.ts";
 import { openBreaker } from "./breaker.ts";
 import { firstServed } from "./choose-campaign.ts";
 import { keyOf, type Dispatch } from "./dispatch.ts";
@@ -70,7 +70,7 @@ async function endCampaign({ app, lease }: Sender, found: CampaignState): Promis
   const { account_id } = lease;
   const { campaign_id } = found;
   try {
-    await completeCampaigns(app, account_id, [campaign_id]);
+    await completeChatCampaigns(app, account_id, [campaign_id]);
   } catch (err) {
     if (isDatabaseUnavailable(err)) throw err;
     app.log.error({ err, account_id, subject_id: campaign_id }, "a campaign cannot be completed");

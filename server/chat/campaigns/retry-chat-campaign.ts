@@ -31,7 +31,7 @@ type FailedOf = {
  * `chat_work`. Errors: not-found; conflict when the campaign was cancelled or not started, its recipients
  * were purged, or its number or template no longer exists; insufficient-credit.
  */
-export async function retryCampaign(
+export async function retryChatCampaign(
   tx: Tx,
   actor: Actor,
   failed: FailedOf,

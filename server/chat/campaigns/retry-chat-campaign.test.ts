@@ -15,7 +15,7 @@ import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
-import { completeCampaigns } from "./complete-campaigns.ts";
+import { completeChatCampaigns } from "./complete-chat-campaigns.ts";
 
 let shared: ChatFixtureApi;
 before(async () => {
@@ -353,7 +353,7 @@ test("a campaign does not end while a retry queues its recipients again", async 
     await sql`select retry_chat_recipients(${account_id}, ${id}, null, false, ${app.clock.now()})`.execute(
       tx,
     );
-    const waiting = completeCampaigns(app, account_id, [id]);
+    const waiting = completeChatCampaigns(app, account_id, [id]);
     await awaitsLock(query);
     return { waiting };
   });

@@ -11,7 +11,7 @@ type FinalCounts = Record<"sent_count" | "delivered_count" | "read_count" | "fai
  * Ends the given campaigns whose recipients are all in a final state: running becomes completed;
  * cancelled and failed stay. Throws unless their reservation is used up. Returns how many ended.
  */
-export async function completeCampaigns(
+export async function completeChatCampaigns(
   app: App,
   accountId: number,
   campaignIds: readonly number[],

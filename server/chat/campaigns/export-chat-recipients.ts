@@ -26,7 +26,7 @@ const columns = [
 ] as const satisfies readonly (keyof RecipientResponse)[];
 
 /** Yields the matching recipients as chunks of CSV with a header line; variables are JSON. */
-export function exportRecipients(
+export function exportChatRecipients(
   app: App,
   key: CampaignKey,
   filter: RecipientFilter,

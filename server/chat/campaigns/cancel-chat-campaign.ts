@@ -2,16 +2,21 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
+import { lockOpenChatCampaign } from "./internal/lock-open-chat-campaign.ts";
 
 /**
  * Cancels a campaign: within a second of the commit no request of it begins, and drain-campaign
  * cancels the unsent recipients and releases their credit (notify the job and `chat_work` after the
  * commit). Errors: not-found; conflict when the campaign has ended.
  */
-export async function cancelCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+export async function cancelChatCampaign(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<void> {
   const { account_id } = actor;
-  const { name } = await lockOpenCampaign(tx, account_id, id, "cancelled");
+  const { name } = await lockOpenChatCampaign(tx, account_id, id, "cancelled");
   // The holds have nothing left to stop.
   await tx
     .deleteFrom("chat_holds")

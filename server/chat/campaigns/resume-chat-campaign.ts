@@ -2,7 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { recordResumed } from "../holds/holds.ts";
 import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
-import { lockOpenCampaign } from "./internal/lock-open-campaign.ts";
+import { lockOpenChatCampaign } from "./internal/lock-open-chat-campaign.ts";
 
 /** The holds that a person may lift; the number, template and account may still be held. */
 const reasons_lifted = ["manual", "error_threshold"] as const;
@@ -12,10 +12,15 @@ const reasons_lifted = ["manual", "error_threshold"] as const;
  * template has changed stays paused unless it fits the template again. Errors: not-found; conflict when
  * the campaign has ended.
  */
-export async function resumeCampaign(tx: Tx, actor: Actor, id: number, now: Date): Promise<void> {
+export async function resumeChatCampaign(
+  tx: Tx,
+  actor: Actor,
+  id: number,
+  now: Date,
+): Promise<void> {
   const { account_id } = actor;
   await lockTemplateOf(tx, { account_id, id });
-  const { state } = await lockOpenCampaign(tx, account_id, id, "resumed");
+  const { state } = await lockOpenChatCampaign(tx, account_id, id, "resumed");
   const lifted = await tx
     .deleteFrom("chat_holds")
     .where("account_id", "=", account_id)

@@ -2,7 +2,12 @@ import { lockCampaign } from "../../../audience/recipients/lock-campaign.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 
 /** Locks a campaign that has not ended until the commit. Call it before locking its holds. */
-export function lockOpenCampaign(tx: Tx, account_id: number, campaign_id: number, done: string) {
+export function lockOpenChatCampaign(
+  tx: Tx,
+  account_id: number,
+  campaign_id: number,
+  done: string,
+) {
   return lockCampaign<{ readonly name: string; readonly chat_number_id: number }>(
     tx,
     "chat_campaigns",
