@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { database_user } from "../embedded-postgres/create-cluster.ts";
-import { placeIn } from "../embedded-postgres/place.ts";
+import { clusterPathsIn } from "../embedded-postgres/cluster-paths.ts";
 import { liveServer } from "../embedded-postgres/postmaster-pid.ts";
 import { startEmbeddedPostgres } from "../embedded-postgres/start-embedded-postgres.ts";
 
@@ -26,13 +26,15 @@ export async function findDatabase(config: Config): Promise<FoundDatabase> {
 /** Reports whether a database exists; doctor must not create one. */
 export function databaseExists(config: Config): boolean {
   if (config.database_url !== null) return true;
-  return statSync(placeIn(config.data_dir).cluster_dir, { throwIfNoEntry: false }) !== undefined;
+  return (
+    statSync(clusterPathsIn(config.data_dir).cluster_dir, { throwIfNoEntry: false }) !== undefined
+  );
 }
 
 function runningEmbeddedUrl(dataDir: string): string | null {
-  const place = placeIn(dataDir);
-  const server = liveServer(place);
+  const paths = clusterPathsIn(dataDir);
+  const server = liveServer(paths);
   if (server?.status !== "ready" || server.port === null) return null;
-  const password = readFileSync(place.password_file, "utf8").trim();
+  const password = readFileSync(paths.password_file, "utf8").trim();
   return `postgres://${database_user}:${password}@127.0.0.1:${server.port}/${database_user}`;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { latestLog } from "./launch-server.ts";
-import type { Place } from "./place.ts";
+import type { ClusterPaths } from "./cluster-paths.ts";
 import { isServerOf, liveServer, type LiveServer } from "./postmaster-pid.ts";
 
 const poll_ms = 5;
@@ -15,47 +15,47 @@ const report_every_ms = 5_000;
  * EmbeddedPostgresError is thrown.
  */
 export async function awaitReady(
-  place: Place,
+  paths: ClusterPaths,
   pid: number,
   { patience_ms, log }: { readonly patience_ms: number; readonly log: (line: string) => void },
 ): Promise<number | null> {
   const began_ms = performance.now();
   let report_at_ms = report_after_ms;
   for (;;) {
-    const live = liveServer(place);
+    const live = liveServer(paths);
     if (live?.pid === pid && live.status === "ready" && live.port !== null) return live.port;
-    if (!isServerOf(place, pid)) return null;
+    if (!isServerOf(paths, pid)) return null;
     const waited_ms = performance.now() - began_ms;
-    if (waited_ms > patience_ms) throw notReady(place, pid, live, patience_ms);
+    if (waited_ms > patience_ms) throw notReady(paths, pid, live, patience_ms);
     if (waited_ms >= report_at_ms) {
       report_at_ms += report_every_ms;
-      log(`PostgreSQL is ${activity(place, live)} (${Math.round(waited_ms / 1000)} s so far)`);
+      log(`PostgreSQL is ${activity(paths, live)} (${Math.round(waited_ms / 1000)} s so far)`);
     }
     await delay(poll_ms);
   }
 }
 
 /** Waits until the server `pid` has exited. */
-export async function awaitGone(place: Place, pid: number): Promise<void> {
-  while (isServerOf(place, pid)) await delay(poll_ms);
+export async function awaitGone(paths: ClusterPaths, pid: number): Promise<void> {
+  while (isServerOf(paths, pid)) await delay(poll_ms);
 }
 
 function notReady(
-  place: Place,
+  paths: ClusterPaths,
   pid: number,
   live: LiveServer | null,
   patience_ms: number,
 ): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `PostgreSQL (pid ${pid}) in ${place.cluster_dir} did not become ready within ` +
-      `${Math.round(patience_ms / 1000)} s: it is still ${activity(place, live)}. It was left ` +
-      `running: start again later, and see ${place.log_file}.`,
+    `PostgreSQL (pid ${pid}) in ${paths.cluster_dir} did not become ready within ` +
+      `${Math.round(patience_ms / 1000)} s: it is still ${activity(paths, live)}. It was left ` +
+      `running: start again later, and see ${paths.log_file}.`,
   );
 }
 
-function activity(place: Place, live: LiveServer | null): string {
+function activity(paths: ClusterPaths, live: LiveServer | null): string {
   if (live?.status === "stopping") return "stopping";
-  return latestLog(place).includes("automatic recovery in progress")
+  return latestLog(paths).includes("automatic recovery in progress")
     ? "recovering from a crash"
     : "starting";
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
-import type { Place } from "./place.ts";
+import type { ClusterPaths } from "./cluster-paths.ts";
 
 /** Held while this process is the one that uses the server. */
 export type Ownership = {
@@ -29,7 +29,7 @@ const application = "trunkline-owner-";
  * out of here. Throws EmbeddedPostgresError if a live process has the lock, or pg's error if it cannot connect.
  */
 export async function claimOwnership(
-  place: Place,
+  paths: ClusterPaths,
   url: string,
   revive: () => Promise<void>,
   log: (line: string) => void,
@@ -37,7 +37,7 @@ export async function claimOwnership(
   let state: "held" | "lost" | "settled" = "held";
   let restoring = Promise.resolve();
   const first = await takeLock(url, lock_patience_ms, onBreak);
-  if (typeof first === "string") throw alreadyRunning(place, first);
+  if (typeof first === "string") throw alreadyRunning(paths, first);
   let client = first;
 
   function onBreak(): void {
@@ -65,7 +65,7 @@ export async function claimOwnership(
 
   function lose(holder: string): void {
     state = "lost";
-    log(`another process took over PostgreSQL meanwhile. ${alreadyRunning(place, holder).message}`);
+    log(`another process took over PostgreSQL meanwhile. ${alreadyRunning(paths, holder).message}`);
   }
 
   return {
@@ -130,9 +130,9 @@ async function holderPid(client: pg.Client): Promise<string> {
   return rows[0]?.owner.slice(application.length) ?? "unknown";
 }
 
-function alreadyRunning(place: Place, holder: string): EmbeddedPostgresError {
+function alreadyRunning(paths: ClusterPaths, holder: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `Trunkline is already running on ${place.data_dir} (pid ${holder}). ` +
+    `Trunkline is already running on ${paths.data_dir} (pid ${holder}). ` +
       `Stop it first, or use another DATA_DIR.`,
   );
 }

@@ -30,8 +30,8 @@ async function openCrashedFixture(t: TestContext, rows = 0): Promise<ClusterFixt
     );
   }
   await starter.kill();
-  await killServer(fixture.place);
-  await until("its children are gone", () => orphanedBackends(fixture.place).length === 0);
+  await killServer(fixture.paths);
+  await until("its children are gone", () => orphanedBackends(fixture.paths).length === 0);
   return fixture;
 }
 
@@ -46,7 +46,7 @@ test("after SIGKILL of its owner the server is taken over by the next start, and
   assert.deepEqual(await query(before.url, "select n from kept"), [{ n: 7 }]);
   assert.match(second.lines.join(), /took over the running PostgreSQL \(pid \d+\)/);
   await second.stop();
-  assert.equal(liveServer(fixture.place), null);
+  assert.equal(liveServer(fixture.paths), null);
 });
 
 test("after SIGKILL of owner and server, the next start recovers and loses nothing that was committed", async (t) => {
@@ -61,9 +61,9 @@ test("a long recovery is reported and awaited; a start that gives up does not in
   await until("the replay is reported", () =>
     starter.lines.some((line) => /recovering from a crash \(\d+ s so far\)/.test(line)),
   );
-  const binaries = await locateBinaries(fixture.place.account !== null);
+  const binaries = await locateBinaries(fixture.paths.account !== null);
   const impatience = { max_connections: 20, patience_ms: 100, log: () => {} };
-  await assert.rejects(obtainServer(fixture.place, binaries, impatience), {
+  await assert.rejects(obtainServer(fixture.paths, binaries, impatience), {
     name: "EmbeddedPostgresError",
     message:
       /did not become ready within 0 s: it is still recovering from a crash\. .*start again later/,
@@ -87,7 +87,7 @@ async function frozenReplay(t: TestContext) {
       () => {},
     );
     const replay = () =>
-      orphanedBackends(fixture.place).find(({ command }) =>
+      orphanedBackends(fixture.paths).find(({ command }) =>
         command.includes(": startup recovering"),
       );
     await until("the log is being replayed", () => isReady || replay() !== undefined);
@@ -105,10 +105,10 @@ test("processes of a killed server are awaited, then killed, before a new one st
   // An endless loop that does not notice the death of its server.
   const busy = query(url, "do $$ begin loop end loop; end $$").catch(() => {});
   await until("the loop runs", () =>
-    orphanedBackends(fixture.place).some(({ command }) => /trunkline .* DO$/.test(command)),
+    orphanedBackends(fixture.paths).some(({ command }) => /trunkline .* DO$/.test(command)),
   );
   await first.kill();
-  await killServer(fixture.place);
+  await killServer(fixture.paths);
   const second = fixture.start();
   const { adopted } = await second.ready;
   assert.equal(adopted, false);
@@ -121,9 +121,9 @@ test("processes of a killed server are awaited, then killed, before a new one st
 
 test("a postmaster.pid whose number now belongs to another program is removed", async (t) => {
   const fixture = await openCrashedFixture(t);
-  const file = join(fixture.place.cluster_dir, "postmaster.pid");
+  const file = join(fixture.paths.cluster_dir, "postmaster.pid");
   // Run by the server's user: PostgreSQL itself ignores processes of other users.
-  const other = spawn("sleep", ["60"], { ...fixture.place.account, stdio: "ignore" });
+  const other = spawn("sleep", ["60"], { ...fixture.paths.account, stdio: "ignore" });
   await once(other, "spawn");
   t.after(() => other.kill("SIGKILL"));
   const [, ...rest] = fs.readFileSync(file, "utf8").split("\n");
@@ -143,7 +143,7 @@ test("a postmaster.pid whose number now belongs to another program is removed", 
 
 test("a postmaster.pid that a power cut left empty is removed", async (t) => {
   const fixture = await openCrashedFixture(t);
-  fs.truncateSync(join(fixture.place.cluster_dir, "postmaster.pid"));
+  fs.truncateSync(join(fixture.paths.cluster_dir, "postmaster.pid"));
   const starter = fixture.start();
   const { url } = await starter.ready;
   assert.match(starter.lines.join(), /removed a stale postmaster.pid: it names no process/);
@@ -172,7 +172,7 @@ test("when PostgreSQL restarts itself its owner survives and owns it again", asy
   await until("the owner is back", () =>
     owner.lines.includes("the connection to PostgreSQL is restored"),
   );
-  assert.equal(liveServer(fixture.place)?.pid, pid);
+  assert.equal(liveServer(fixture.paths)?.pid, pid);
   await assert.rejects(
     fixture.start().ready,
     new RegExp(`already running on .* \\(pid ${owner.pid}\\)`),
@@ -184,14 +184,14 @@ test("when its server is killed a living owner starts it again at the same addre
   const owner = fixture.start();
   const { url, pid } = await owner.ready;
   await query(url, "create table kept as select 7 as n");
-  await killServer(fixture.place);
+  await killServer(fixture.paths);
   await until("the owner is back", () =>
     owner.lines.includes("the connection to PostgreSQL is restored"),
   );
   assert.deepEqual(await query(url, "select n from kept"), [{ n: 7 }]);
-  assert.notEqual(liveServer(fixture.place)?.pid, pid);
+  assert.notEqual(liveServer(fixture.paths)?.pid, pid);
   await owner.stop();
-  assert.equal(liveServer(fixture.place), null);
+  assert.equal(liveServer(fixture.paths), null);
 });
 
 test("an interrupted initdb is not mistaken for a cluster, and its files are removed", async (t) => {
@@ -206,7 +206,7 @@ async function openInterruptedFixture(t: TestContext): Promise<ClusterFixture> {
   for (;;) {
     const fixture = await openClusterFixture(t);
     const first = fixture.start();
-    const isMade = () => fs.existsSync(fixture.place.cluster_dir);
+    const isMade = () => fs.existsSync(fixture.paths.cluster_dir);
     await until("initdb is at work", () => draftFiles(fixture) > 100 || isMade());
     process.kill(-first.pid, "SIGKILL"); // The whole group: it, initdb and what that has started.
     await until("all of it is dead", () => !pidIsTaken(-first.pid));

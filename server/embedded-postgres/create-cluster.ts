@@ -10,31 +10,31 @@ import {
   or_database_url,
 } from "./embedded-postgres-error.ts";
 import type { Binaries } from "./locate-binaries.ts";
-import { folder, serverUid, type Place } from "./place.ts";
+import { folder, serverUid, type ClusterPaths } from "./cluster-paths.ts";
 import { pidIsTaken } from "./processes.ts";
 
 /** The superuser and the database of Trunkline. */
 export const database_user = "trunkline";
 
 /**
- * Ensures that `place` holds a complete cluster of this PostgreSQL version and returns its password. A new
+ * Ensures that the folder of `paths` has a complete cluster of this PostgreSQL version and returns its password. A new
  * cluster is created under another name and renamed once it is complete and synced, so a killed or failed
  * attempt is never mistaken for a cluster. Throws EmbeddedPostgresError.
  */
 export async function ensureCluster(
-  place: Place,
+  paths: ClusterPaths,
   binaries: Binaries,
   log: (line: string) => void,
 ): Promise<string> {
-  await removeAbandonedDrafts(place);
-  if (!isEmpty(place)) return existingPassword(place, binaries);
+  await removeAbandonedDrafts(paths);
+  if (!isEmpty(paths)) return existingPassword(paths, binaries);
   const began_ms = performance.now();
-  log(`creating a PostgreSQL ${binaries.major} cluster in ${place.cluster_dir}`);
-  const password = newPassword(place);
-  const draft = await mkdtemp(join(place.data_dir, draftPrefix()));
+  log(`creating a PostgreSQL ${binaries.major} cluster in ${paths.cluster_dir}`);
+  const password = newPassword(paths);
+  const draft = await mkdtemp(join(paths.data_dir, draftPrefix()));
   try {
-    await runInitdb(place, binaries, draft, password);
-    if (!(await putInPlace(draft, place))) return existingPassword(place, binaries);
+    await runInitdb(paths, binaries, draft, password);
+    if (!(await putInPlace(draft, paths))) return existingPassword(paths, binaries);
     log(`created the cluster (${((performance.now() - began_ms) / 1000).toFixed(1)} s)`);
     return password;
   } finally {
@@ -42,29 +42,29 @@ export async function ensureCluster(
   }
 }
 
-function isEmpty(place: Place): boolean {
-  return folder(place) === null || fs.readdirSync(place.cluster_dir).length === 0;
+function isEmpty(paths: ClusterPaths): boolean {
+  return folder(paths) === null || fs.readdirSync(paths.cluster_dir).length === 0;
 }
 
-function existingPassword(place: Place, binaries: Binaries): string {
-  const version = readText(join(place.cluster_dir, "PG_VERSION"))?.trim();
+function existingPassword(paths: ClusterPaths, binaries: Binaries): string {
+  const version = readText(join(paths.cluster_dir, "PG_VERSION"))?.trim();
   if (version === undefined) {
     throw new EmbeddedPostgresError(
-      `${place.cluster_dir} is not empty but does not contain a PostgreSQL cluster. ` +
+      `${paths.cluster_dir} is not empty but does not contain a PostgreSQL cluster. ` +
         `Move it away, or use another DATA_DIR.`,
     );
   }
   if (version !== binaries.major) {
     throw new EmbeddedPostgresError(
-      `${place.cluster_dir} was created by PostgreSQL ${version}; this release contains PostgreSQL ` +
+      `${paths.cluster_dir} was created by PostgreSQL ${version}; this release contains PostgreSQL ` +
         `${binaries.major}, which cannot read it. Dump the database with the release that created it, ` +
         `move the folder away, start this release and load the dump.`,
     );
   }
-  const password = readText(place.password_file);
+  const password = readText(paths.password_file);
   if (password === null) {
     throw new EmbeddedPostgresError(
-      `${place.password_file} is missing, so ${place.cluster_dir} cannot be opened. ` +
+      `${paths.password_file} is missing, so ${paths.cluster_dir} cannot be opened. ` +
         `Restore the file from the backup of the data folder.`,
     );
   }
@@ -72,16 +72,16 @@ function existingPassword(place: Place, binaries: Binaries): string {
 }
 
 /** Returns the existing password (from an interrupted start), or a new one. */
-function newPassword(place: Place): string {
-  const draft = `${place.password_file}.${randomBytes(6).toString("hex")}`;
+function newPassword(paths: ClusterPaths): string {
+  const draft = `${paths.password_file}.${randomBytes(6).toString("hex")}`;
   try {
     const file = fs.openSync(draft, "wx", 0o600);
     fs.writeSync(file, randomBytes(24).toString("base64url"));
     fs.fsyncSync(file);
     fs.closeSync(file);
     // A link does not overwrite: two concurrent first starts use the same password.
-    linkUnlessThere(draft, place.password_file);
-    return fs.readFileSync(place.password_file, "utf8");
+    linkUnlessThere(draft, paths.password_file);
+    return fs.readFileSync(paths.password_file, "utf8");
   } finally {
     fs.rmSync(draft, { force: true });
   }
@@ -100,7 +100,7 @@ function linkUnlessThere(from: string, to: string): void {
  * root it runs in that folder, because its path may be closed to the server's user.
  */
 async function runInitdb(
-  place: Place,
+  paths: ClusterPaths,
   binaries: Binaries,
   draft: string,
   password: string,
@@ -108,11 +108,11 @@ async function runInitdb(
   const [cluster, password_file] = [join(draft, "cluster"), join(draft, "password")];
   fs.mkdirSync(cluster, { mode: 0o700 });
   fs.writeFileSync(password_file, password, { mode: 0o600 });
-  if (place.account) {
-    const { uid, gid } = place.account;
+  if (paths.account) {
+    const { uid, gid } = paths.account;
     for (const path of [draft, cluster, password_file]) fs.chownSync(path, uid, gid);
   }
-  const [pgdata, pwfile] = place.account
+  const [pgdata, pwfile] = paths.account
     ? ["/proc/self/cwd", "/proc/self/cwd/../password"]
     : [cluster, password_file];
   const args = [
@@ -127,26 +127,26 @@ async function runInitdb(
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
   ];
-  const { code, output } = await run(place, binaries.initdb, args, cluster);
+  const { code, output } = await run(paths, binaries.initdb, args, cluster);
   if (code === 0) return;
-  const full = fullDiskError(place.data_dir, output);
+  const full = fullDiskError(paths.data_dir, output);
   if (full !== null) throw full;
   const advice = output.includes("user does not exist")
-    ? ` User ${serverUid(place)} needs a name: give it one in /etc/passwd, ${or_database_url}.`
+    ? ` User ${serverUid(paths)} needs a name: give it one in /etc/passwd, ${or_database_url}.`
     : "";
   throw new EmbeddedPostgresError(
-    `Cannot create a PostgreSQL cluster in ${place.data_dir}. ${violations(output)}.${advice}`,
+    `Cannot create a PostgreSQL cluster in ${paths.data_dir}. ${violations(output)}.${advice}`,
   );
 }
 
 async function run(
-  place: Place,
+  paths: ClusterPaths,
   program: string,
   args: readonly string[],
   cwd: string,
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(program, args, {
-    ...place.account,
+    ...paths.account,
     cwd,
     env: { LC_ALL: "C" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -166,15 +166,15 @@ function violations(output: string): string {
 }
 
 /** Renames the draft; false if another start was faster. */
-async function putInPlace(draft: string, place: Place): Promise<boolean> {
+async function putInPlace(draft: string, paths: ClusterPaths): Promise<boolean> {
   try {
-    await rename(join(draft, "cluster"), place.cluster_dir);
+    await rename(join(draft, "cluster"), paths.cluster_dir);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOTEMPTY" || code === "EEXIST") return false;
     throw error;
   }
-  const dir = fs.openSync(place.data_dir, "r");
+  const dir = fs.openSync(paths.data_dir, "r");
   fs.fsyncSync(dir);
   fs.closeSync(dir);
   return true;
@@ -185,15 +185,15 @@ function draftPrefix(): string {
   return `postgres.draft-${process.pid}-${Math.round(performance.timeOrigin)}-`;
 }
 
-async function removeAbandonedDrafts(place: Place): Promise<void> {
-  const drafts = (await readdir(place.data_dir)).filter((name) =>
+async function removeAbandonedDrafts(paths: ClusterPaths): Promise<void> {
+  const drafts = (await readdir(paths.data_dir)).filter((name) =>
     name.startsWith("postgres.draft-"),
   );
   for (const name of drafts) {
     const pid = Number(name.split("-")[1]);
     const in_use = pid === process.pid ? name.startsWith(draftPrefix()) : pidIsTaken(pid);
     // An initdb that outlived its killed parent may still add files; the next start removes them.
-    if (!in_use) await rm(join(place.data_dir, name), { recursive: true }).catch(() => {});
+    if (!in_use) await rm(join(paths.data_dir, name), { recursive: true }).catch(() => {});
   }
 }
 

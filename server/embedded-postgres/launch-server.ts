@@ -3,7 +3,7 @@ import { once } from "node:events";
 import * as fs from "node:fs";
 import { createServer } from "node:net";
 import type { Binaries } from "./locate-binaries.ts";
-import type { Place } from "./place.ts";
+import type { ClusterPaths } from "./cluster-paths.ts";
 import { serverSettings } from "./server-settings.ts";
 
 /** Size at which the log is rotated at a start; one old log is kept. */
@@ -18,25 +18,25 @@ export type Launched = {
 
 /**
  * Starts PostgreSQL in its own session, so that neither Ctrl-C nor the death of this process ends it. As root
- * it runs as the place's account, in the folder, whose path may be closed to that account.
+ * it runs as the account of `paths`, in the folder, whose path may be closed to that account.
  */
 export async function launchServer(
-  place: Place,
+  paths: ClusterPaths,
   binaries: Binaries,
   max_connections: number,
 ): Promise<Launched> {
-  const settings = serverSettings(place, await freePort(place), max_connections);
-  const pgdata = place.account ? "/proc/self/cwd" : place.cluster_dir;
+  const settings = serverSettings(paths, await freePort(paths), max_connections);
+  const pgdata = paths.account ? "/proc/self/cwd" : paths.cluster_dir;
   // Passes the open file, because the account may not be able to open it.
-  const log = openLog(place);
+  const log = openLog(paths);
   const from_bytes = fs.fstatSync(log).size;
   try {
     const child = spawn(
       binaries.postgres,
       ["-D", pgdata, ...settings.flatMap((setting) => ["-c", setting])],
       {
-        ...place.account,
-        cwd: place.cluster_dir,
+        ...paths.account,
+        cwd: paths.cluster_dir,
         detached: true,
         env: { LC_ALL: "C" },
         stdio: ["ignore", log, log],
@@ -44,23 +44,23 @@ export async function launchServer(
     );
     await once(child, "spawn");
     child.unref();
-    return { pid: child.pid!, output: () => readFrom(place.log_file, from_bytes) };
+    return { pid: child.pid!, output: () => readFrom(paths.log_file, from_bytes) };
   } finally {
     fs.closeSync(log);
   }
 }
 
 /** Returns the end of the server's log since its latest start. */
-export function latestLog(place: Place): string {
-  const { size } = fs.statSync(place.log_file);
-  const text = readFrom(place.log_file, Math.max(0, size - 64 * 1024));
+export function latestLog(paths: ClusterPaths): string {
+  const { size } = fs.statSync(paths.log_file);
+  const text = readFrom(paths.log_file, Math.max(0, size - 64 * 1024));
   return text.slice(Math.max(0, text.lastIndexOf("starting PostgreSQL")));
 }
 
-function openLog(place: Place): number {
-  const size = fs.statSync(place.log_file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > log_size_max_bytes) fs.renameSync(place.log_file, `${place.log_file}.1`);
-  return fs.openSync(place.log_file, "a", 0o600);
+function openLog(paths: ClusterPaths): number {
+  const size = fs.statSync(paths.log_file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > log_size_max_bytes) fs.renameSync(paths.log_file, `${paths.log_file}.1`);
+  return fs.openSync(paths.log_file, "a", 0o600);
 }
 
 function readFrom(file: string, position_bytes: number): string {
@@ -75,14 +75,14 @@ function readFrom(file: string, position_bytes: number): string {
 }
 
 /** Returns the port of the last start, or another one if that is taken. */
-async function freePort(place: Place): Promise<number> {
-  const last = fs.existsSync(place.port_file)
-    ? Number(fs.readFileSync(place.port_file, "utf8"))
+async function freePort(paths: ClusterPaths): Promise<number> {
+  const last = fs.existsSync(paths.port_file)
+    ? Number(fs.readFileSync(paths.port_file, "utf8"))
     : 0;
   if (last > 0 && (await listenBriefly(last)) === last) return last;
   const port = await listenBriefly(0);
   if (port === null) throw new Error("the system has no free TCP port on 127.0.0.1");
-  fs.writeFileSync(place.port_file, `${port}\n`);
+  fs.writeFileSync(paths.port_file, `${port}\n`);
   return port;
 }
 

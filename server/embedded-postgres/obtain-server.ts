@@ -3,7 +3,7 @@ import { awaitReady } from "./await-ready.ts";
 import { EmbeddedPostgresError, fullDiskError } from "./embedded-postgres-error.ts";
 import { launchServer } from "./launch-server.ts";
 import type { Binaries } from "./locate-binaries.ts";
-import type { Place } from "./place.ts";
+import type { ClusterPaths } from "./cluster-paths.ts";
 import {
   anyServerOf,
   liveServer,
@@ -38,32 +38,36 @@ const poll_ms = 100;
  * allows only one per folder. Throws EmbeddedPostgresError if it does not come up.
  */
 export async function obtainServer(
-  place: Place,
+  paths: ClusterPaths,
   binaries: Binaries,
   options: ObtainOptions,
 ): Promise<Server> {
   for (let attempt = 1; ; attempt++) {
-    const live = liveServer(place);
+    const live = liveServer(paths);
     if (live !== null) {
-      const port = await awaitReady(place, live.pid, options);
+      const port = await awaitReady(paths, live.pid, options);
       if (port !== null) return { pid: live.pid, port, found: true };
       continue; // It was stopping; now a new one can start.
     }
-    removeForeignPidFile(place, options.log);
-    const launched = await launchServer(place, binaries, options.max_connections);
-    const port = await awaitReady(place, launched.pid, options);
+    removeForeignPidFile(paths, options.log);
+    const launched = await launchServer(paths, binaries, options.max_connections);
+    const port = await awaitReady(paths, launched.pid, options);
     if (port !== null) return { pid: launched.pid, port, found: false };
     const output = launched.output();
-    if (attempt >= attempts_max || !(await canRetry(place, output, options))) {
-      throw failedStart(place, output);
+    if (attempt >= attempts_max || !(await canRetry(paths, output, options))) {
+      throw failedStart(paths, output);
     }
   }
 }
 
 /** Reports whether a start failed for a temporary reason, once that has passed. */
-async function canRetry(place: Place, output: string, options: ObtainOptions): Promise<boolean> {
+async function canRetry(
+  paths: ClusterPaths,
+  output: string,
+  options: ObtainOptions,
+): Promise<boolean> {
   if (output.includes("pre-existing shared memory block")) {
-    await awaitOrphansGone(place, options);
+    await awaitOrphansGone(paths, options);
     return true;
   }
   if (/lock file "postmaster.pid" already exists|could not bind IPv4 address/.test(output)) {
@@ -74,12 +78,12 @@ async function canRetry(place: Place, output: string, options: ObtainOptions): P
 }
 
 /** Waits for children of a killed server, which hold its memory and may still write until they exit. */
-async function awaitOrphansGone(place: Place, options: ObtainOptions): Promise<void> {
+async function awaitOrphansGone(paths: ClusterPaths, options: ObtainOptions): Promise<void> {
   const began_ms = performance.now();
   let is_logged = false;
   for (;;) {
     await delay(poll_ms);
-    const pids = orphanedBackends(place).map(({ pid }) => pid);
+    const pids = orphanedBackends(paths).map(({ pid }) => pid);
     if (pids.length === 0) return;
     if (!is_logged)
       options.log(`waiting for processes of a killed PostgreSQL to exit: pids ${pids.join(", ")}`);
@@ -87,27 +91,27 @@ async function awaitOrphansGone(place: Place, options: ObtainOptions): Promise<v
     const waited_ms = performance.now() - began_ms;
     if (waited_ms > options.patience_ms) {
       throw new EmbeddedPostgresError(
-        `PostgreSQL cannot start in ${place.cluster_dir}: processes of its previous server ` +
+        `PostgreSQL cannot start in ${paths.cluster_dir}: processes of its previous server ` +
           `(pids ${pids.join(", ")}) do not exit. End them (kill -9) and start again.`,
       );
     }
     // PostgreSQL's own emergency signal: the children exit without touching anything.
-    if (waited_ms > orphan_grace_ms && !anyServerOf(place)) {
+    if (waited_ms > orphan_grace_ms && !anyServerOf(paths)) {
       for (const pid of pids) signalProcess(pid, "SIGQUIT");
     }
   }
 }
 
-function failedStart(place: Place, output: string): EmbeddedPostgresError {
+function failedStart(paths: ClusterPaths, output: string): EmbeddedPostgresError {
   const violations = output
     .split("\n")
     .filter((line) => /FATAL|PANIC|error|could not|invalid/.test(line));
   const said = violations.map((line) => line.replace(/^.*?\] /, "").trim()).join(" ");
   return (
-    fullDiskError(place.data_dir, output) ??
+    fullDiskError(paths.data_dir, output) ??
     new EmbeddedPostgresError(
-      `PostgreSQL exited while starting in ${place.cluster_dir}` +
-        `${said === "" ? "" : ` (${said})`}. See ${place.log_file}.`,
+      `PostgreSQL exited while starting in ${paths.cluster_dir}` +
+        `${said === "" ? "" : ` (${said})`}. See ${paths.log_file}.`,
     )
   );
 }

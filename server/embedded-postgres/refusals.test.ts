@@ -77,14 +77,14 @@ test(
     const { url } = await first.ready;
     await query(url, "create table kept as select 7 as n");
     await first.kill();
-    await killServer(fixture.place);
+    await killServer(fixture.paths);
     const ballast = join(fixture.data_dir, "ballast");
     spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=64k"]);
     await assert.rejects(
       fixture.start().ready,
       refusal(/The disk of .*data is full .* 0 MB free\)/),
     );
-    assert.equal(liveServer(fixture.place), null);
+    assert.equal(liveServer(fixture.paths), null);
     fs.rmSync(ballast);
     assert.deepEqual(await query((await fixture.start().ready).url, "select n from kept"), [
       { n: 7 },
@@ -107,7 +107,7 @@ test(
   { skip: needs_root },
   async (t) => {
     const fixture = await openFixtureWithCluster(t);
-    execFileSync("chown", ["-R", "12345", fixture.place.cluster_dir]);
+    execFileSync("chown", ["-R", "12345", fixture.paths.cluster_dir]);
     await assert.rejects(
       fixture.start().ready,
       refusal(
@@ -151,7 +151,7 @@ test("reports that PostgreSQL needs a user with a name", { skip: needs_root }, a
 
 test("a cluster of another PostgreSQL version is refused, and left as it is", async (t) => {
   const fixture = await openFixtureWithCluster(t);
-  fs.writeFileSync(join(fixture.place.cluster_dir, "PG_VERSION"), "16\n");
+  fs.writeFileSync(join(fixture.paths.cluster_dir, "PG_VERSION"), "16\n");
   await assert.rejects(
     fixture.start().ready,
     refusal(
@@ -162,7 +162,7 @@ test("a cluster of another PostgreSQL version is refused, and left as it is", as
 
 test("a folder of other files in the place of the cluster is refused, and left as it is", async (t) => {
   const fixture = await openFixtureWithCluster(t);
-  fs.rmSync(join(fixture.place.cluster_dir, "PG_VERSION"));
+  fs.rmSync(join(fixture.paths.cluster_dir, "PG_VERSION"));
   await assert.rejects(
     fixture.start().ready,
     refusal(/data\/postgres is not empty but does not contain a PostgreSQL cluster\. Move it away/),
@@ -171,25 +171,25 @@ test("a folder of other files in the place of the cluster is refused, and left a
 
 test("a lost or wrong password is reported, and no server is left running", async (t) => {
   const fixture = await openFixtureWithCluster(t);
-  const password = fs.readFileSync(fixture.place.password_file, "utf8");
-  fs.writeFileSync(fixture.place.password_file, "wrong");
+  const password = fs.readFileSync(fixture.paths.password_file, "utf8");
+  fs.writeFileSync(fixture.paths.password_file, "wrong");
   await assert.rejects(
     fixture.start().ready,
     refusal(/password authentication failed.*postgres-password does not contain its password/),
   );
-  await until("the server has ended", () => liveServer(fixture.place) === null);
-  fs.rmSync(fixture.place.password_file);
+  await until("the server has ended", () => liveServer(fixture.paths) === null);
+  fs.rmSync(fixture.paths.password_file);
   await assert.rejects(
     fixture.start().ready,
     refusal(/postgres-password is missing.* Restore the file/),
   );
-  fs.writeFileSync(fixture.place.password_file, password);
+  fs.writeFileSync(fixture.paths.password_file, password);
   await fixture.start().ready;
 });
 
 test("a setting that PostgreSQL refuses is quoted", async (t) => {
   const fixture = await openFixtureWithCluster(t);
-  fs.appendFileSync(join(fixture.place.cluster_dir, "postgresql.conf"), "wal_level = sideways\n");
+  fs.appendFileSync(join(fixture.paths.cluster_dir, "postgresql.conf"), "wal_level = sideways\n");
   await assert.rejects(
     fixture.start().ready,
     refusal(/exited while starting .*invalid value for parameter.*See .*postgres\.log/),

@@ -1,13 +1,17 @@
-import { serverName, type Place } from "./place.ts";
+import { serverName, type ClusterPaths } from "./cluster-paths.ts";
 
 /**
  * Returns the settings of every start as `name=value`, for the command line, so that a new release also changes
  * them for old clusters. fsync, full_page_writes and synchronous_commit keep PostgreSQL's default, on.
  */
-export function serverSettings(place: Place, port: number, max_connections: number): string[] {
+export function serverSettings(
+  paths: ClusterPaths,
+  port: number,
+  max_connections: number,
+): string[] {
   const settings: Record<string, string | number> = {
     // Identifies the server and its children, here and in `ps`.
-    cluster_name: serverName(place),
+    cluster_name: serverName(paths),
 
     // Loopback only, with a password. No socket file: its path may be too long or inaccessible.
     listen_addresses: "127.0.0.1",

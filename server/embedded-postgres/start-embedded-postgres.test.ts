@@ -46,11 +46,11 @@ test("an empty folder becomes a durable database that only its password opens", 
     query(url.replace(/:[^:@]+@/, ":wrong@"), "select"),
     /password authentication/,
   );
-  assert.equal(fs.statSync(fixture.place.password_file).mode & 0o777, 0o600);
-  assert.equal(fs.statSync(fixture.place.log_file).mode & 0o777, 0o600);
-  const password = fs.readFileSync(fixture.place.password_file, "utf8");
+  assert.equal(fs.statSync(fixture.paths.password_file).mode & 0o777, 0o600);
+  assert.equal(fs.statSync(fixture.paths.log_file).mode & 0o777, 0o600);
+  const password = fs.readFileSync(fixture.paths.password_file, "utf8");
   assert.ok(!starter.lines.join("\n").includes(password), "the log lines hold the password");
-  assert.ok(!fs.readFileSync(fixture.place.log_file, "utf8").includes(password));
+  assert.ok(!fs.readFileSync(fixture.paths.log_file, "utf8").includes(password));
 });
 
 test("a database can be cloned from the program's own while the owner's connection is open", async (t) => {
@@ -69,8 +69,8 @@ test("stop waits until every process is gone, may be repeated, and the next star
   await query(first.url, "create table kept as select 7 as n");
   await Promise.all([first.stop(), first.stop()]);
   await first.stop();
-  assert.equal(isServerOf(fixture.place, first.pid), false);
-  assert.deepEqual(orphanedBackends(fixture.place), []);
+  assert.equal(isServerOf(fixture.paths, first.pid), false);
+  assert.deepEqual(orphanedBackends(fixture.paths), []);
   const second = await startEmbeddedPostgres({ dataDir: fixture.data_dir, log: silent });
   try {
     assert.equal(second.adopted, false);
@@ -148,7 +148,7 @@ test(
       await query(url, `create table kept_${n} ()`);
       await starter.stop();
     }
-    assert.equal(fs.statSync(fixture.place.cluster_dir).uid, 65_534);
+    assert.equal(fs.statSync(fixture.paths.cluster_dir).uid, 65_534);
   },
 );
 

@@ -11,7 +11,7 @@ import {
 } from "./embedded-postgres-error.ts";
 import { locateBinaries, type Binaries } from "./locate-binaries.ts";
 import { obtainServer, type ObtainOptions, type Server } from "./obtain-server.ts";
-import { preparePlace, type Place } from "./place.ts";
+import { prepareClusterFolder, type ClusterPaths } from "./cluster-paths.ts";
 import { isServerOf, liveServer } from "./postmaster-pid.ts";
 import { signalProcess } from "./processes.ts";
 
@@ -46,18 +46,18 @@ export async function startEmbeddedPostgres(options: {
 }): Promise<EmbeddedPostgres> {
   const { dataDir, log, maxConnections = 100 } = options;
   try {
-    const place = preparePlace(dataDir);
-    const binaries = await locateBinaries(place.account !== null);
-    const password = await ensureCluster(place, binaries, log);
+    const paths = prepareClusterFolder(dataDir);
+    const binaries = await locateBinaries(paths.account !== null);
+    const password = await ensureCluster(paths, binaries, log);
     const start = { max_connections: maxConnections, patience_ms: ready_patience_ms, log };
-    const { server, ownership } = await ownServer(place, binaries, password, start);
+    const { server, ownership } = await ownServer(paths, binaries, password, start);
     if (server.found) log(`took over the running PostgreSQL (pid ${server.pid})`);
     let stopped: Promise<void> | null = null;
     return {
       url: urlOf(server, password, database_user),
       adopted: server.found,
       pid: server.pid,
-      stop: () => (stopped ??= stopServer(place, ownership)),
+      stop: () => (stopped ??= stopServer(paths, ownership)),
     };
   } catch (error) {
     throw explainFileError(dataDir, error);
@@ -66,34 +66,34 @@ export async function startEmbeddedPostgres(options: {
 
 /** Returns a ready server that this process holds the lock of, with Trunkline's database in it. */
 async function ownServer(
-  place: Place,
+  paths: ClusterPaths,
   binaries: Binaries,
   password: string,
   options: ObtainOptions,
 ): Promise<{ server: Server; ownership: Ownership }> {
   const deadline_ms = performance.now() + options.patience_ms;
   for (;;) {
-    const server = await obtainServer(place, binaries, options);
+    const server = await obtainServer(paths, binaries, options);
     const revive = async () =>
-      requireSamePort(server, await obtainServer(place, binaries, options));
+      requireSamePort(server, await obtainServer(paths, binaries, options));
     const url = urlOf(server, password, "postgres");
     try {
-      const ownership = await claimOwnership(place, url, revive, options.log);
+      const ownership = await claimOwnership(paths, url, revive, options.log);
       await ensureDatabase(ownership.client).catch(async (error: unknown) => {
-        await stopServer(place, ownership);
-        throw explainRefusal(place, server, error);
+        await stopServer(paths, ownership);
+        throw explainRefusal(paths, server, error);
       });
       return { server, ownership };
     } catch (error) {
       if (error instanceof EmbeddedPostgresError) throw error;
-      const passing = isPassing(error) || !isServerOf(place, server.pid);
+      const passing = isPassing(error) || !isServerOf(paths, server.pid);
       if (passing && performance.now() < deadline_ms) {
         await delay(100);
         continue;
       }
       // A server of ours that rejects our password is of no use to anyone.
       if (!server.found) signalProcess(server.pid, "SIGINT");
-      throw explainRefusal(place, server, error);
+      throw explainRefusal(paths, server, error);
     }
   }
 }
@@ -113,16 +113,20 @@ function isPassing(error: unknown): boolean {
   return ["57P01", "57P02", "57P03", "ECONNREFUSED", "ECONNRESET"].includes(code ?? "");
 }
 
-function explainRefusal(place: Place, server: Server, error: unknown): EmbeddedPostgresError {
+function explainRefusal(
+  paths: ClusterPaths,
+  server: Server,
+  error: unknown,
+): EmbeddedPostgresError {
   const { code, message = String(error) } = error as { code?: string; message?: string };
-  const full = code === "53100" ? fullDiskError(place.data_dir, message) : null;
+  const full = code === "53100" ? fullDiskError(paths.data_dir, message) : null;
   if (full !== null) return full;
   const advice =
     code === "28P01"
-      ? `${place.password_file} does not contain its password: restore that file from a backup`
-      : `see ${place.log_file}`;
+      ? `${paths.password_file} does not contain its password: restore that file from a backup`
+      : `see ${paths.log_file}`;
   return new EmbeddedPostgresError(
-    `PostgreSQL (pid ${server.pid}, port ${server.port}) in ${place.cluster_dir} runs, but cannot ` +
+    `PostgreSQL (pid ${server.pid}, port ${server.port}) in ${paths.cluster_dir} runs, but cannot ` +
       `be used: ${message}; ${advice}.`,
     { cause: error },
   );
@@ -139,11 +143,11 @@ function urlOf(server: Server, password: string, database: string): string {
   return `postgres://${database_user}:${password}@127.0.0.1:${server.port}/${database}`;
 }
 
-async function stopServer(place: Place, ownership: Ownership): Promise<void> {
+async function stopServer(paths: ClusterPaths, ownership: Ownership): Promise<void> {
   await ownership.settle();
-  const live = ownership.isLost() ? null : liveServer(place);
+  const live = ownership.isLost() ? null : liveServer(paths);
   // Signalled while the lock is held, so that no other process takes the server over in between.
   if (live !== null) signalProcess(live.pid, "SIGINT");
   await ownership.release();
-  if (live !== null) await awaitGone(place, live.pid);
+  if (live !== null) await awaitGone(paths, live.pid);
 }

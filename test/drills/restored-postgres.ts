@@ -5,7 +5,7 @@ import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { placeIn, type Place } from "../../server/embedded-postgres/place.ts";
+import { clusterPathsIn, type ClusterPaths } from "../../server/embedded-postgres/cluster-paths.ts";
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
@@ -27,7 +27,7 @@ const start = (dataDir: string) => startEmbeddedPostgres({ dataDir, log: () => {
 /** Starts it with a migrated database. */
 export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
   const dir = scratchFolder("trunkline-archived-");
-  const { cluster_dir, account } = placeIn(dir);
+  const { cluster_dir, account } = clusterPathsIn(dir);
   const [archive, backup] = [join(dir, "archive"), join(dir, "backup")];
   await (await start(dir)).stop();
   mkdirSync(archive);
@@ -77,7 +77,7 @@ export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
 }
 
 /** As root, PostgreSQL runs as another user. */
-function giveTo(account: Place["account"], path: string): void {
+function giveTo(account: ClusterPaths["account"], path: string): void {
   if (account) execFileSync("chown", ["-R", `${account.uid}:${account.gid}`, path]);
 }
 

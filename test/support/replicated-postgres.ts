@@ -4,7 +4,7 @@ import { appendFileSync, copyFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { placeIn } from "../../server/embedded-postgres/place.ts";
+import { clusterPathsIn } from "../../server/embedded-postgres/cluster-paths.ts";
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
@@ -69,7 +69,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
       await primary.stop();
       replica = await start(dirs[1]);
       await runOn(replica.url, "select pg_promote()");
-      writeFileSync(join(placeIn(dirs[0]).cluster_dir, "standby.signal"), "");
+      writeFileSync(join(clusterPathsIn(dirs[0]).cluster_dir, "standby.signal"), "");
       primary = await start(dirs[0]);
       return { primary_url: replica.url, replica_url: primary.url };
     },
@@ -93,7 +93,7 @@ async function runOn(url: string, query: string): Promise<Record<string, unknown
 
 /** Copies a stopped cluster and sets it up to follow the primary at `url`. */
 function copyAsReplica(from: string, to: string, url: string): void {
-  const [source, target] = [placeIn(from), placeIn(to)];
+  const [source, target] = [clusterPathsIn(from), clusterPathsIn(to)];
   // With the owner: as root, PostgreSQL runs as another user.
   execFileSync("cp", ["-a", source.cluster_dir, target.cluster_dir]);
   copyFileSync(source.password_file, target.password_file);

@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
+import { belongsTo } from "../templates/template-owner.ts";
 
 /**
  * Validates the chat notification of calls: the number belongs to the account and the template to the
@@ -38,20 +39,12 @@ export async function validateCallNotice(
     });
   if (!template)
     violations.push({ field: `${at}.template_id`, reason: "is not a template of this account" });
-  if (number && template && !isOf(template, number))
+  if (number && template && !belongsTo(template, number))
     violations.push({
       field: `${at}.template_id`,
       reason: "does not belong to the chat number",
     });
   return violations;
-}
-
-type Place = { readonly driver: string; readonly business_account_id: string };
-
-function isOf(template: Place, number: Place): boolean {
-  return (
-    template.driver === number.driver && template.business_account_id === number.business_account_id
-  );
 }
 
 function under(value: unknown, field: string): unknown {

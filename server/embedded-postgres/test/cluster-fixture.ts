@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { after, type TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { folder, placeIn, type Place } from "../place.ts";
+import { folder, clusterPathsIn, type ClusterPaths } from "../cluster-paths.ts";
 import { isServerOf, liveServer, orphanedBackends } from "../postmaster-pid.ts";
 import { signalProcess } from "../processes.ts";
 import { startEmbeddedPostgres } from "../start-embedded-postgres.ts";
@@ -37,7 +37,7 @@ export type Starter = {
 /** A temporary data folder and the processes that a test starts on it; removed with the test. */
 export type ClusterFixture = {
   readonly data_dir: string;
-  readonly place: Place;
+  readonly paths: ClusterPaths;
   start(options?: { uid?: number; command?: readonly string[] }): Starter;
   /** Runs `work` before the processes end and the folder is removed. */
   beforeEnd(work: () => void): void;
@@ -70,18 +70,18 @@ export async function openClusterFixture(t: TestContext, uid?: number): Promise<
   const outer = await mkdtemp(join(tmpdir(), "trunkline-postgres-"));
   if (uid !== undefined && is_root) chownSync(outer, uid, uid);
   const data_dir = join(outer, "data");
-  const place = placeIn(data_dir);
+  const paths = clusterPathsIn(data_dir);
   const starters: Starter[] = [];
   const undo: (() => void)[] = [];
   t.after(async () => {
     for (const starter of starters) await starter.kill();
-    await endServer(place);
+    await endServer(paths);
     for (const work of undo) work();
     await rm(outer, { recursive: true, force: true });
   });
   return {
     data_dir,
-    place,
+    paths,
     start: ({ uid: as, command = [] } = {}) => {
       const starter = followStarter(spawnStarter(data_dir, as, command));
       starters.push(starter);
@@ -138,18 +138,18 @@ function followStarter(child: ReturnType<typeof spawnStarter>): Starter {
 }
 
 /** Kills the folder's server with SIGKILL, if one runs, and waits until its children have exited too. */
-export async function killServer(place: Place): Promise<void> {
-  const live = liveServer(place);
+export async function killServer(paths: ClusterPaths): Promise<void> {
+  const live = liveServer(paths);
   if (live === null) return;
   signalProcess(live.pid, "SIGKILL");
-  await until("the server is dead", () => !isServerOf(place, live.pid));
+  await until("the server is dead", () => !isServerOf(paths, live.pid));
 }
 
-async function endServer(place: Place): Promise<void> {
-  if (folder(place) === null) return;
-  await killServer(place);
-  for (const { pid } of orphanedBackends(place)) signalProcess(pid, "SIGKILL");
-  await until("its children are dead", () => orphanedBackends(place).length === 0);
+async function endServer(paths: ClusterPaths): Promise<void> {
+  if (folder(paths) === null) return;
+  await killServer(paths);
+  for (const { pid } of orphanedBackends(paths)) signalProcess(pid, "SIGKILL");
+  await until("its children are dead", () => orphanedBackends(paths).length === 0);
 }
 
 /** Returns the user that a process runs as. */

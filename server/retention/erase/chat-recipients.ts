@@ -3,7 +3,7 @@
 import { completeChatCampaigns } from "../../chat/campaigns/complete-chat-campaigns.ts";
 import { moveRecipients } from "../../chat/recipients/move-recipients.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
-import { scan_rows, type Part, type Person, type Place } from "./part.ts";
+import { scan_rows, type Part, type Person, type RecipientRef } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
 /** A message whose outcome is unknown may take an hour to settle. */
@@ -12,7 +12,7 @@ const wait_ms = 10_000;
 /** Scans all recipients, and records those with a message in flight. */
 export const scanChatRecipients: Part = async ({ app, person, progress, write }) => {
   const { account_id, spellings, bsuids } = person;
-  const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
+  const [campaign_id, id] = (progress.at ?? [0, 0]) as RecipientRef;
   const values = [account_id, campaign_id, id, scan_rows, spellings, bsuids];
   const { found, next } = await readPage(app, findChatRecipients, values, scan_rows);
   const step = await write(async (tx, now) => {
@@ -43,9 +43,9 @@ export const awaitChatRecipients: Part = async ({ app, person, progress, write }
 async function complete(
   app: Parameters<typeof completeChatCampaigns>[0],
   accountId: number,
-  places: readonly Place[],
+  recipients: readonly RecipientRef[],
 ): Promise<void> {
-  const ids = places.map(([campaign_id]) => campaign_id);
+  const ids = recipients.map(([campaign_id]) => campaign_id);
   if (ids.length > 0) await completeChatCampaigns(app, accountId, ids);
 }
 
@@ -53,13 +53,13 @@ async function complete(
 async function eraseRecipients(
   tx: Tx,
   { account_id, spellings, bsuids }: Person,
-  places: readonly Place[],
+  recipients: readonly RecipientRef[],
   now: Date,
-): Promise<{ erased: number; open: Place[] }> {
+): Promise<{ erased: number; open: RecipientRef[] }> {
   const moves = [];
-  for (const [campaign_id, id] of places) {
+  for (const [campaign_id, id] of recipients) {
     // All before the balance, which a move locks, as delivery statuses do.
-    const recipient = await tx
+    const row = await tx
       .selectFrom("chat_recipients")
       .select(["state", "dispatches"])
       .where("account_id", "=", account_id)
@@ -67,22 +67,22 @@ async function eraseRecipients(
       .where("id", "=", id)
       .forNoKeyUpdate()
       .executeTakeFirst();
-    if (!recipient || !["queued", "deferred"].includes(recipient.state)) continue;
-    const { dispatches } = recipient;
+    if (!row || !["queued", "deferred"].includes(row.state)) continue;
+    const { dispatches } = row;
     moves.push({ campaign_id, id, dispatches, state: "skipped", error: "erased" } as const);
   }
   if (moves.length > 0) await moveRecipients(tx, account_id, moves, now);
-  const open: Place[] = [];
+  const open: RecipientRef[] = [];
   let erased = 0;
-  for (const place of places) {
-    const [row] = await emptyRecipient(tx, [account_id, ...place, spellings, bsuids]);
-    if (row?.is_open) open.push(place);
+  for (const recipient of recipients) {
+    const [row] = await emptyRecipient(tx, [account_id, ...recipient, spellings, bsuids]);
+    if (row?.is_open) open.push(recipient);
     else if (row) erased++;
   }
   return { erased, open };
 }
 
-const findChatRecipients = statement<Page<Place>>(`
+const findChatRecipients = statement<Page<RecipientRef>>(`
   with page as materialized (
     select r.campaign_id, r.id, r.phone, r.bsuid from chat_recipients r
     where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)

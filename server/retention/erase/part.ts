@@ -26,7 +26,7 @@ export type Person = {
 };
 
 /** A recipient: campaign and recipient id. */
-export type Place = readonly [campaign_id: number, id: number];
+export type RecipientRef = readonly [campaign_id: number, id: number];
 
 /** The stored progress of an erasure. */
 export type Progress = {
@@ -35,8 +35,8 @@ export type Progress = {
   /** The part's own position; null at its beginning. */
   readonly at: unknown;
   /** Recipients with a message or call in progress, which are checked again. */
-  readonly chat: readonly Place[];
-  readonly voice: readonly Place[];
+  readonly chat: readonly RecipientRef[];
+  readonly voice: readonly RecipientRef[];
   readonly waiting_for: WaitReason | null;
 };
 
@@ -53,8 +53,8 @@ export type Step = {
   /** The position of the part's next step; null: the part is done. */
   readonly at: unknown;
   readonly counts?: Partial<Record<ErasedKind, number>>;
-  readonly chat?: readonly Place[];
-  readonly voice?: readonly Place[];
+  readonly chat?: readonly RecipientRef[];
+  readonly voice?: readonly RecipientRef[];
   /** The part waits for something else to end: the job runs again after this time. */
   readonly wait_ms?: number;
   /** What it waits for, if that may take longer than seconds. */

@@ -2,7 +2,7 @@
 // phone numbers, so the account's recipients are scanned in pages.
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { countMovedRecipients } from "../../voice/campaigns/count-moved-recipients.ts";
-import { scan_rows, type Part, type Person, type Place } from "./part.ts";
+import { scan_rows, type Part, type Person, type RecipientRef } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
 /** Between checks for the end of a call. */
@@ -10,7 +10,7 @@ const wait_ms = 10_000;
 
 /** Scans all recipients, and records those who are being called. */
 export const scanVoiceRecipients: Part = async ({ app, person, progress, write }) => {
-  const [campaign_id, id] = (progress.at ?? [0, 0]) as Place;
+  const [campaign_id, id] = (progress.at ?? [0, 0]) as RecipientRef;
   const values = [person.account_id, campaign_id, id, scan_rows, person.spellings];
   const { found, next } = await readPage(app, findThem, values, scan_rows);
   return write(async (tx, now) => {
@@ -36,29 +36,29 @@ export const awaitVoiceRecipients: Part = ({ person, progress, write }) =>
 async function eraseRecipients(
   tx: Tx,
   { account_id, spellings }: Person,
-  places: readonly Place[],
+  recipients: readonly RecipientRef[],
   now: Date,
-): Promise<{ erased: number; open: Place[] }> {
-  const open: Place[] = [];
+): Promise<{ erased: number; open: RecipientRef[] }> {
+  const open: RecipientRef[] = [];
   const suppressed: { id: number; from: string }[] = [];
   let erased = 0;
-  for (const place of places) {
-    const [row] = await emptyRecipient(tx, [account_id, ...place, spellings, now]);
+  for (const recipient of recipients) {
+    const [row] = await emptyRecipient(tx, [account_id, ...recipient, spellings, now]);
     if (!row) continue;
     if (row.state === "calling") {
-      open.push(place);
+      open.push(recipient);
       continue;
     }
     erased++;
     if (row.state === "synthesizing" || row.state === "waiting")
-      suppressed.push({ id: place[0], from: row.state });
+      suppressed.push({ id: recipient[0], from: row.state });
   }
   for (const { id, from } of suppressed)
     await countMovedRecipients(tx, { account_id, id }, { from, to: "suppressed", count: 1 });
   return { erased, open };
 }
 
-const findThem = statement<Page<Place>>(`
+const findThem = statement<Page<RecipientRef>>(`
   with page as materialized (
     select r.campaign_id, r.id, r.phone from voice_recipients r
     where r.account_id = $1 and (r.campaign_id, r.id) > ($2, $3)

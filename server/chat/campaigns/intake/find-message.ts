@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely } from "kysely";
 import type { DB } from "../../../lib/database/database.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
@@ -11,6 +11,7 @@ import type { MessagePlan } from "../../messages/message-plan.ts";
 import type { OpeningMessage } from "../../messages/opening-message.ts";
 import { isMediaExpired } from "../../messages/media-expiry.ts";
 import { unsupportedPart } from "../../messages/unsupported-part.ts";
+import { belongsTo, type TemplateOwner } from "../../templates/template-owner.ts";
 import { plannedTemplateOf } from "../../templates/template-schema.ts";
 
 /** The message of a campaign; `template_id` is also set for a flow that opens with a template. */
@@ -23,9 +24,6 @@ type Named = {
   readonly automation_flow_id: string | null;
 };
 
-/** The business account whose templates a number may send. */
-type Sender = { readonly driver: string; readonly business_account_id: string };
-
 /**
  * Returns the named message, or the reason it cannot be sent. A template must belong to the business
  * account of `sender`; this is not checked when `sender` is undefined. Its header's file must still be there when
@@ -35,7 +33,7 @@ export async function findMessage(
   db: Kysely<DB>,
   accountId: number,
   { template_id, flow_id, automation_flow_id }: Named,
-  sender: Sender | undefined,
+  sender: TemplateOwner | undefined,
   starts_at: Date,
 ): Promise<CampaignMessage | FieldError> {
   const templateMessage = async (templateId: number): Promise<CampaignMessage | string> => {
@@ -79,12 +77,6 @@ function findTemplate(db: Kysely<DB>, accountId: number, templateId: number) {
     .where("account_id", "=", accountId)
     .where("id", "=", knownId(templateId))
     .executeTakeFirst();
-}
-
-function belongsTo(template: Selectable<DB["chat_templates"]>, sender: Sender): boolean {
-  return (
-    template.driver === sender.driver && template.business_account_id === sender.business_account_id
-  );
 }
 
 async function findOpening(

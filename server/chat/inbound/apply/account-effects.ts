@@ -9,7 +9,7 @@ import { statement } from "../../../lib/database/database.ts";
 import { endRestriction } from "../end-restriction.ts";
 import { failureDetail } from "../failure-effects.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
-import type { Place } from "./place.ts";
+import type { EffectContext } from "./effect-context.ts";
 import type { SideEffect } from "./sort-webhooks.ts";
 
 /**
@@ -17,10 +17,10 @@ import type { SideEffect } from "./sort-webhooks.ts";
  * approval, its content is fetched; only then are its campaigns released.
  */
 export async function applyTemplateChange(
-  place: Place,
+  context: EffectContext,
   event: Extract<SideEffect, { kind: "template" }>,
 ): Promise<void> {
-  const { tx, account_id, now } = place;
+  const { tx, account_id, now } = context;
   const { provider_template_id, name, language, at, business_account_id, ...reported } = event;
   const { content_changed = false, ...change } = reported;
   const templates = tx
@@ -52,7 +52,7 @@ export async function applyTemplateChange(
 
 /** Has the numbers of the business account fetched. */
 export async function applyNumberChange(
-  { tx, account_id, now }: Place,
+  { tx, account_id, now }: EffectContext,
   event: Extract<SideEffect, { kind: "number" }>,
 ): Promise<void> {
   const number = await tx
@@ -72,10 +72,10 @@ export async function applyNumberChange(
  * an end stays until the account is reinstated, also when a restriction with an end follows.
  */
 export async function applyStanding(
-  place: Place,
+  context: EffectContext,
   event: Extract<SideEffect, { kind: "account" }>,
 ): Promise<void> {
-  const { app, tx, account_id, now, woken } = place;
+  const { app, tx, account_id, now, woken } = context;
   const { event: detail, at, may_send, may_answer = false, until: reported_until = null } = event;
   const kind = /^\w{1,64}/.exec(detail)?.[0] ?? "something";
   app.log.warn({ account_id }, `the provider sent ${kind} about a business account`);

@@ -8,7 +8,7 @@ import { wakeSenders } from "../../numbers/wake-senders.ts";
 import { applyNumberChange, applyStanding, applyTemplateChange } from "./account-effects.ts";
 import { applyPreference, keepOptOuts, optInByReply, optOutByReply } from "./consent-effects.ts";
 import type { InboxNumber } from "./inbox.ts";
-import type { Place } from "./place.ts";
+import type { EffectContext } from "./effect-context.ts";
 import { refusedByCustomer } from "./refused-by-customer.ts";
 import type { SideEffect, SortedWebhooks } from "./sort-webhooks.ts";
 
@@ -23,9 +23,9 @@ export async function applySideEffects(
   await app.db.query.transaction().execute(async (tx) => {
     const row = { account_id: number.account_id, id };
     if (!(await claim(tx, row))) return;
-    const place = { ...number, app, tx, now, woken };
+    const context = { ...number, app, tx, now, woken };
     // Suppressions are locked in the order of their keys; the other effects wait for no lock.
-    for (const side_effect of side_effects.toSorted(byPerson)) await settle(place, side_effect);
+    for (const side_effect of side_effects.toSorted(byPerson)) await settle(context, side_effect);
     await tx
       .deleteFrom("chat_inbox")
       .where("account_id", "=", row.account_id)
@@ -64,31 +64,31 @@ function personOf(side_effect: SideEffect): string {
   return "from" in person ? phoneKey(person.from ?? person.bsuid ?? "") : "";
 }
 
-async function settle(place: Place, side_effect: SideEffect): Promise<void> {
+async function settle(context: EffectContext, side_effect: SideEffect): Promise<void> {
   switch (side_effect.kind) {
     case "opt_out":
-      return optOutByReply(place, side_effect.reply);
+      return optOutByReply(context, side_effect.reply);
     case "opt_in":
-      return optInByReply(place, side_effect.reply);
+      return optInByReply(context, side_effect.reply);
     case "preference":
-      return applyPreference(place, side_effect);
+      return applyPreference(context, side_effect);
     case "moved":
-      return keepOptOuts(place, side_effect);
+      return keepOptOuts(context, side_effect);
     case "refused_by_customer":
-      return refusedByCustomer(place, side_effect);
+      return refusedByCustomer(context, side_effect);
     case "template":
-      return applyTemplateChange(place, side_effect);
+      return applyTemplateChange(context, side_effect);
     case "number":
-      return applyNumberChange(place, side_effect);
+      return applyNumberChange(context, side_effect);
     case "account":
-      return applyStanding(place, side_effect);
+      return applyStanding(context, side_effect);
     case "unread":
-      return keepUnread(place, side_effect);
+      return keepUnread(context, side_effect);
   }
 }
 
 async function keepUnread(
-  { app, tx, account_id, chat_number_id }: Place,
+  { app, tx, account_id, chat_number_id }: EffectContext,
   { reason, row, body }: Extract<SideEffect, { kind: "unread" }>,
 ): Promise<void> {
   app.log.warn({ account_id, subject_id: chat_number_id }, `kept an unread webhook: ${reason}`);

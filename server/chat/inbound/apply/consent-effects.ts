@@ -10,7 +10,7 @@ import { recordEvent } from "../../../engine/record-event.ts";
 import { statement, type DB } from "../../../lib/database/database.ts";
 import { phoneKey } from "../../../lib/phone-key.ts";
 import { optOutAtProvider } from "../internal/opt-out-at-provider.ts";
-import type { Place } from "./place.ts";
+import type { EffectContext } from "./effect-context.ts";
 import { recipientPerson } from "./refused-by-customer.ts";
 import { replyRows } from "./reply-rows.ts";
 import type { ReplyEvent, SideEffect } from "./sort-webhooks.ts";
@@ -20,16 +20,16 @@ type Recorded = Selectable<DB["chat_replies"]>;
 const recordReplies = statement<Recorded>("select * from record_chat_replies($1, $2, $3)");
 
 /** Suppresses the sender of a stop word, and the person whose message it answers. */
-export async function optOutByReply(place: Place, reply: ReplyEvent): Promise<void> {
-  const { tx, account_id, now } = place;
-  const recorded = await recordReply(place, reply, true);
+export async function optOutByReply(context: EffectContext, reply: ReplyEvent): Promise<void> {
+  const { tx, account_id, now } = context;
+  const recorded = await recordReply(context, reply, true);
   if (!recorded) return;
   const { chat_stop_scope: scope } = await tx
     .selectFrom("accounts")
     .select("chat_stop_scope")
     .where("account_id", "=", account_id)
     .executeTakeFirstOrThrow();
-  for (const person of await peopleOf(place, reply, recorded))
+  for (const person of await peopleOf(context, reply, recorded))
     await suppress(
       tx,
       {
@@ -50,28 +50,28 @@ export async function optOutByReply(place: Place, reply: ReplyEvent): Promise<vo
     account_id,
     type: "chat.optout",
     occurred_at: reply.at,
-    data: { ...consentOf(place, recorded), scope: scope as Scope },
+    data: { ...consentOf(context, recorded), scope: scope as Scope },
   });
 }
 
 /** Lifts what earlier replies of the sender suppressed, and nothing else. */
-export async function optInByReply(place: Place, reply: ReplyEvent): Promise<void> {
-  const { tx, account_id, now } = place;
-  const recorded = await recordReply(place, reply, false);
+export async function optInByReply(context: EffectContext, reply: ReplyEvent): Promise<void> {
+  const { tx, account_id, now } = context;
+  const recorded = await recordReply(context, reply, false);
   if (!recorded) return;
   let isLifted = false;
-  for (const person of await peopleOf(place, reply, recorded)) {
+  for (const person of await peopleOf(context, reply, recorded)) {
     const lifting = { account_id, person, channel: "chat", source: "reply" } as const;
     isLifted = (await liftSuppressions(tx, { ...lifting, occurred_at: reply.at }, now)) || isLifted;
   }
   if (!isLifted) return;
-  const data = consentOf(place, recorded);
+  const data = consentOf(context, recorded);
   await recordEvent(tx, { account_id, type: "chat.optin", occurred_at: reply.at, data });
 }
 
 /** A reply that was stored before has no effect: its suppression may have been lifted since. */
 async function recordReply(
-  { tx, account_id, chat_number_id }: Place,
+  { tx, account_id, chat_number_id }: EffectContext,
   reply: ReplyEvent,
   opted_out: boolean,
 ): Promise<Recorded | undefined> {
@@ -85,7 +85,7 @@ async function recordReply(
  * another number. Such an answer also names the phone of a BSUID.
  */
 async function peopleOf(
-  { tx, account_id, now }: Place,
+  { tx, account_id, now }: EffectContext,
   { from, bsuid }: ReplyEvent,
   { campaign_id, recipient_id }: Recorded,
 ): Promise<Person[]> {
@@ -109,7 +109,7 @@ function evidenceOf(reply: Recorded): Evidence {
 
 /** The fields that the events of both directions share. */
 function consentOf(
-  { chat_number_id }: Place,
+  { chat_number_id }: EffectContext,
   { id, phone, bsuid, campaign_id, recipient_id }: Recorded,
 ) {
   const of = { campaign_id, recipient_id };
@@ -128,10 +128,10 @@ function consentOf(
  * cannot revoke a stop word or a manual entry. A choice older than the last one has no effect.
  */
 export async function applyPreference(
-  place: Place,
+  context: EffectContext,
   { from, bsuid, at, stop }: Extract<SideEffect, { kind: "preference" }>,
 ): Promise<void> {
-  const { tx, account_id, chat_number_id, now } = place;
+  const { tx, account_id, chat_number_id, now } = context;
   const person = { phone: from, bsuid };
   if (stop) {
     const reason = "The customer stopped messages at the provider";
@@ -163,7 +163,7 @@ const findOptOuts = statement<Selectable<DB["suppressions"]>>(`
 
 /** Suppresses a customer under a new number or BSUID for what they asked under the old one. */
 export async function keepOptOuts(
-  { tx, account_id, now }: Place,
+  { tx, account_id, now }: EffectContext,
   { before, after }: Extract<SideEffect, { kind: "moved" }>,
 ): Promise<void> {
   const [old, person] = [before, after].map(asPerson) as [Person, Person];

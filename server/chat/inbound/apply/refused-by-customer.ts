@@ -1,12 +1,12 @@
 import type { Tx } from "../../../lib/database/database.ts";
 import type { Person } from "../../../audience/suppressions/person-key.ts";
 import { optOutAtProvider } from "../internal/opt-out-at-provider.ts";
-import type { Place } from "./place.ts";
+import type { EffectContext } from "./effect-context.ts";
 import type { SideEffect } from "./sort-webhooks.ts";
 
 /** Suppresses the recipient of a message that failed because they opted out at the provider. */
 export async function refusedByCustomer(
-  { tx, account_id, chat_number_id, now }: Place,
+  { tx, account_id, chat_number_id, now }: EffectContext,
   { dispatch, at }: Extract<SideEffect, { kind: "refused_by_customer" }>,
 ): Promise<void> {
   const person = await recipientPerson(tx, account_id, dispatch);

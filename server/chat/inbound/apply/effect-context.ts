@@ -2,8 +2,8 @@ import type { App } from "../../../engine/app.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import type { InboxNumber } from "./inbox.ts";
 
-/** Where a side effect is applied: the number, and the transaction that deletes its inbox row. */
-export type Place = InboxNumber & {
+/** The context of a side effect: the number, and the transaction that deletes its inbox row. */
+export type EffectContext = InboxNumber & {
   readonly app: App;
   readonly tx: Tx;
   readonly now: Date;

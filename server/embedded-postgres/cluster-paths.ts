@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { EmbeddedPostgresError, or_database_url } from "./embedded-postgres-error.ts";
 
 /** The paths of a server and the user it runs as; paths are absolute. */
-export type Place = {
+export type ClusterPaths = {
   readonly data_dir: string;
   /** PostgreSQL's own folder, `postgres` in `data_dir`. */
   readonly cluster_dir: string;
@@ -20,7 +20,7 @@ export type Place = {
 const nobody = 65_534;
 
 /** Returns the paths of the server in `data_dir` and touches nothing. */
-export function placeIn(data_dir: string): Place {
+export function clusterPathsIn(data_dir: string): ClusterPaths {
   const dir = resolve(data_dir);
   return {
     data_dir: dir,
@@ -33,48 +33,48 @@ export function placeIn(data_dir: string): Place {
 }
 
 /**
- * Returns the place in `data_dir`, which is created if missing. Throws EmbeddedPostgresError if an existing
+ * Creates `data_dir` if it is missing, and returns its paths. Throws EmbeddedPostgresError if an existing
  * cluster belongs to a different user than the server would run as.
  */
-export function preparePlace(data_dir: string): Place {
-  const place = placeIn(data_dir);
-  if (place.account !== null && process.platform !== "linux") {
+export function prepareClusterFolder(data_dir: string): ClusterPaths {
+  const paths = clusterPathsIn(data_dir);
+  if (paths.account !== null && process.platform !== "linux") {
     throw new EmbeddedPostgresError(
       `PostgreSQL does not run as root. Start Trunkline as an ordinary user, ${or_database_url}.`,
     );
   }
-  mkdirSync(place.data_dir, { recursive: true });
-  refuseOtherOwner(place);
-  return place;
+  mkdirSync(paths.data_dir, { recursive: true });
+  refuseOtherOwner(paths);
+  return paths;
 }
 
-function refuseOtherOwner(place: Place): void {
-  const found = folder(place);
-  const uid = serverUid(place);
+function refuseOtherOwner(paths: ClusterPaths): void {
+  const found = folder(paths);
+  const uid = serverUid(paths);
   if (found === null || found.uid === uid) return;
-  const as = place.account ? `user ${uid} (nobody), because this process is root` : `user ${uid}`;
+  const as = paths.account ? `user ${uid} (nobody), because this process is root` : `user ${uid}`;
   throw new EmbeddedPostgresError(
-    `${place.cluster_dir} belongs to user ${found.uid}, but PostgreSQL would run as ${as}. ` +
+    `${paths.cluster_dir} belongs to user ${found.uid}, but PostgreSQL would run as ${as}. ` +
       `Start Trunkline as the user that created the folder, change its owner ` +
-      `(chown -R ${uid} ${place.cluster_dir}) while nothing runs in it, or use another DATA_DIR.`,
+      `(chown -R ${uid} ${paths.cluster_dir}) while nothing runs in it, or use another DATA_DIR.`,
   );
 }
 
 /** Returns the user that the server runs as. */
-export function serverUid(place: Place): number {
-  return place.account?.uid ?? process.getuid?.() ?? -1;
+export function serverUid(paths: ClusterPaths): number {
+  return paths.account?.uid ?? process.getuid?.() ?? -1;
 }
 
 /** Returns the current state of PostgreSQL's folder, or null if it does not exist. */
-export function folder(place: Place): Stats | null {
-  return statSync(place.cluster_dir, { throwIfNoEntry: false }) ?? null;
+export function folder(paths: ClusterPaths): Stats | null {
+  return statSync(paths.cluster_dir, { throwIfNoEntry: false }) ?? null;
 }
 
 /**
  * Returns a name that identifies the processes of this folder: it is on the server's command line and in its
  * children's titles. A copied folder gets another name; a moved one keeps its name.
  */
-export function serverName(place: Place): string {
-  const { dev, ino } = statSync(place.cluster_dir);
+export function serverName(paths: ClusterPaths): string {
+  const { dev, ino } = statSync(paths.cluster_dir);
   return `trunkline-${dev.toString(36)}-${ino.toString(36)}`;
 }
