@@ -78,7 +78,7 @@ async function start(config: Config): Promise<void> {
   const patiently = <T>(work: () => Promise<T>) => waitForDatabase(log, work, async () => {});
   if (await patiently(() => recognizeDatabase(db, systemClock.now()))) log.error(restored_advice);
   await patiently(() => requireKeys(db, secrets));
-  // Those that an older version stored as they are.
+  // Seals secrets that an older version stored in plain text.
   await patiently(() => sealStoredSecrets(db, secrets));
   const notifications = openNotifications(database_url, log);
   stops.unshift(() => notifications.close());

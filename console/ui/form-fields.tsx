@@ -111,7 +111,7 @@ export function changedParts(before: FormValues, after: FormValues): FormValues 
   );
 }
 
-/** What the fields of a form show of an object of the API. */
+/** Returns an API object's values for the form's fields. */
 export function valuesOf(known: object, fields: readonly FormField[]): FormValues {
   const values: FormValues = {};
   for (const { name, kind } of fields) {

@@ -37,7 +37,7 @@ export type JobHandler = (
 ) => Promise<void | { readonly again_at: Date }>;
 
 const job_times: LeaseTimes = { lease_ms: 60_000, renew_ms: 20_000, margin_ms: 10_000 };
-/** Of a kind, per iteration, so that one account's backlog does not delay other accounts. */
+/** The most jobs of one account and kind per iteration, so that one account's backlog does not delay others. */
 const jobs_of_account_max = 10;
 /** After this time no further job of the account starts: decoding one audio file takes seconds. */
 const account_ms_max = 1_000;

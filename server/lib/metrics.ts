@@ -20,7 +20,7 @@ export type Metrics = {
   readonly installation: InstallationGauges;
 };
 
-/** Of the whole installation: the same in every process. */
+/** Metrics of the whole installation, which every process reports alike. */
 type InstallationGauges = {
   readonly unconfirmed: Gauge;
   readonly backlogSeconds: Gauge<"work">;

@@ -21,7 +21,7 @@ const message: readonly FormField[] = [
 
 export const new_flow_fields: readonly FormField[] = [...head, ...message];
 
-/** What a form can say of a flow: templates, lists and forms are for the API. */
+/** Returns the fields that the form can edit; templates, lists and forms are edited through the API. */
 export const fieldsOf = ({ opening: { type, list, flow } }: ChatFlow): readonly FormField[] =>
   type === "template" || list || flow ? head : new_flow_fields;
 
@@ -31,7 +31,7 @@ export const formOf = ({ opening, ...flow }: ChatFlow): FormValues => ({
   opening: { ...opening, buttons: (opening.buttons ?? []).map(({ title }) => title) },
 });
 
-/** The flow that a form says; what it does not say of `known` stays. */
+/** Returns the flow in the form's values; fields of `known` that the form lacks are kept. */
 export function flowOf({ opening, ...json }: FormValues, known?: ChatFlow): FormValues {
   if (opening === undefined) return json;
   const said = opening as FormValues;

@@ -4,7 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormField } from "../../ui/form-fields.tsx";
 
-/** What the template's variables become for recipients without a value of their own. */
+/** Edits the default values of a template's variables. */
 export function DefaultsDialog({ template }: { readonly template: Template }) {
   const { id, variables, variable_defaults } = template;
   if (variables.length === 0) return null;

@@ -1,4 +1,4 @@
-// Response fields that the imports of people share.
+// API schemas that CSV imports of people share.
 import Type from "typebox";
 import { rejects_listed_max } from "./import-limits.ts";
 

@@ -83,7 +83,7 @@ export async function previewChatCampaign(
 
 const messages_shown = 3;
 
-/** Of how many recipients a preview needs the variables: a million lists of them would fill the memory. */
+/** A preview keeps the variables of this many recipients, because those of a million would fill the memory. */
 export const kept_variables = 1_000;
 
 /** Renders a recipient's message as it would be sent. */
