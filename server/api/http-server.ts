@@ -43,7 +43,7 @@ declare module "fastify" {
     caller: Caller | null;
     /** Set on a write with an Idempotency-Key. */
     keyed: KeyedRequest | null;
-    /** The stored answer of a keyed write. */
+    /** The stored response of a keyed write. */
     stored: StoredResponse | null;
     /** Why a parsed body is invalid: reported after what outranks a 422. */
     bodyRefusal: Refusal | null;

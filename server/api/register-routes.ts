@@ -6,7 +6,7 @@ import { Refusal } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 import { guard } from "./checks/authenticate.ts";
 import { compileValidator } from "./compile-validator.ts";
-import { findReplay, openHandler, openPublicHandler } from "./checks/serve-request.ts";
+import { loadStoredResponse, openHandler, openPublicHandler } from "./checks/serve-request.ts";
 import { sendStored } from "./checks/idempotency.ts";
 import { openBodyHold } from "./bodies/hold-body.ts";
 import type { Writing } from "./checks/request-context.ts";
@@ -84,7 +84,7 @@ function checkBeforeCoercion(app: ApiApp, route: Route) {
     // The multipart plugin parses uploads on every route.
     if (!route.multipart && !route.form && request.isMultipart()) throw otherMediaType(request);
     refuseOddQuery(integersOfQuery, request);
-    if (await findReplay(app, route, request)) return sendStored(request.stored!, reply);
+    if (await loadStoredResponse(app, route, request)) return sendStored(request.stored!, reply);
     refuseOddPath(integersOfPath, request);
     return undefined;
   };

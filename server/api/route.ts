@@ -86,8 +86,8 @@ export type RequestContext<P, Q, B> = {
   /** For an answer that lasts: authenticates and authorizes again; 401 or 403 once access is revoked. */
   reauthorize(): Promise<void>;
   /**
-   * Runs a write in one transaction. With an Idempotency-Key its answer is stored in that same
-   * transaction, and a repeated key gets the stored answer instead.
+   * Runs a write in one transaction. With an Idempotency-Key its response is stored in that same
+   * transaction, and a repeated key gets the stored response instead.
    */
   write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
   /**

@@ -1,5 +1,5 @@
-// The Idempotency-Key: a retry with the same key gets the original answer, byte for byte, and has
-// no second effect. The answer is stored in the transaction of the effect; failures are not stored.
+// The Idempotency-Key: a retry with the same key gets the stored response, byte for byte, and has
+// no second effect. The response is stored in the transaction of the effect; failures are not stored.
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { sql } from "kysely";
@@ -64,7 +64,7 @@ const findResponse = statement<{ request_sha256: Buffer; status: number; respons
   select request_sha256, status, response from idempotency_keys
   where account_id = $1 and endpoint = $2 and key = $3`);
 
-/** Returns the answer stored under a key, or null; 422 when it is the answer to another request. */
+/** Returns the response stored under a key, or null; 422 when it is that of another request. */
 export async function findStoredResponse(
   db: Database,
   keyed: KeyedRequest,
@@ -77,20 +77,20 @@ export async function findStoredResponse(
   return { status: row.status, response: row.response, replayed: true };
 }
 
-/** Sends a stored answer; a replay is marked by the header Idempotency-Replayed. */
-export function sendStored(answer: StoredResponse, reply: FastifyReply): FastifyReply {
-  if (answer.replayed) void reply.header("idempotency-replayed", "true");
+/** Sends a stored response; a replayed one is marked by the header Idempotency-Replayed. */
+export function sendStored(stored: StoredResponse, reply: FastifyReply): FastifyReply {
+  if (stored.replayed) void reply.header("idempotency-replayed", "true");
   return reply
-    .code(answer.status)
+    .code(stored.status)
     .header("content-type", "application/json; charset=utf-8")
     .serializer((text: string) => text)
-    .send(answer.response);
+    .send(stored.response);
 }
 
 export type Idempotency = {
   /**
    * Runs `effect` at most once per key, in a transaction that `begin` opens. Every other request under the
-   * key gets the first one's answer.
+   * key gets the stored response.
    */
   once<With extends unknown[]>(
     keyed: KeyedRequest,
@@ -149,9 +149,9 @@ async function runOnce(
       .execute();
     return { status, response, replayed: false };
   });
-  const answer = own ?? (await findStoredResponse(app.db, keyed));
-  if (!answer) throw new Error("the idempotency row that this request conflicted with is gone");
-  return answer;
+  const stored = own ?? (await findStoredResponse(app.db, keyed));
+  if (!stored) throw new Error("the idempotency row that this request conflicted with is gone");
+  return stored;
 }
 
 /** Waits until the first request succeeds or fails; 503 when it takes too long. */

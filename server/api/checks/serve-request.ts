@@ -26,7 +26,7 @@ export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
   };
 }
 
-/** Returns the handler of a route that needs a token; it sets a stored answer on the request. */
+/** Returns the handler of a route that needs a token; it sets a stored response on the request. */
 export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute): Handler {
   const contextOf = contextFactory(app, writing, route);
   const { accountReads } = writing;
@@ -51,24 +51,24 @@ export function openHandler(app: ApiApp, writing: Writing, route: GuardedRoute):
     try {
       return await (route.parse ? serveParsed(app, route, request, serve) : serve(request.body));
     } catch (error) {
-      await findFirstResponse(app, request, error);
+      await replayOrThrow(app, request, error);
       return undefined;
     }
   };
 }
 
 /**
- * Sets the answer stored under the request's key on the request, and returns whether there is one. The
+ * Sets the response stored under the request's key on the request, and returns whether there is one. The
  * handler does this for a body that its route parses.
  */
-export async function findReplay(
+export async function loadStoredResponse(
   app: ApiApp,
   route: Route,
   request: FastifyRequest,
 ): Promise<boolean> {
   if (route.access === "public" || route.parse || route.multipart) return false;
   if (route.method === "GET") return false;
-  return findAnswerFor(app, route, request, request.body);
+  return loadStoredResponseFor(app, route, request, request.body);
 }
 
 async function serveParsed(
@@ -81,14 +81,14 @@ async function serveParsed(
   if ((route.multipart || request.isMultipart()) && route.key_required) readKey(request, true);
   const { body, fingerprint, release } = await parseBody(route, request);
   try {
-    if (await findAnswerFor(app, route, request, fingerprint)) return undefined;
+    if (await loadStoredResponseFor(app, route, request, fingerprint)) return undefined;
     return await serve(body);
   } finally {
     await release?.();
   }
 }
 
-/** A body that is not valid is reported after a replay and after what outranks a 422. */
+/** A body that is not valid is reported after a replayed response and after what outranks a 422. */
 async function parseBody(
   { parse }: GuardedRoute,
   request: FastifyRequest,
@@ -103,7 +103,7 @@ async function parseBody(
   }
 }
 
-async function findAnswerFor(
+async function loadStoredResponseFor(
   app: ApiApp,
   route: GuardedRoute,
   request: FastifyRequest,
@@ -121,12 +121,8 @@ async function findAnswerFor(
   return stored !== null;
 }
 
-/** A retry is not refused for what the first request used up or changed: it gets the first answer. */
-async function findFirstResponse(
-  app: ApiApp,
-  request: FastifyRequest,
-  error: unknown,
-): Promise<void> {
+/** A retry is not refused for what the first request used up or changed: it gets the stored response. */
+async function replayOrThrow(app: ApiApp, request: FastifyRequest, error: unknown): Promise<void> {
   if (!(error instanceof Refusal) || !request.keyed) throw error;
   request.stored = await findStoredResponse(app.db, request.keyed);
   if (!request.stored) throw error;
