@@ -8,7 +8,7 @@ import { knownId } from "../../lib/ids.ts";
 import { parseTime } from "../../lib/parse-time.ts";
 import { readStart } from "../../lib/read-start.ts";
 import type { CampaignHead, MmLite } from "./chat-campaign-schema.ts";
-import { findMessage, type CampaignMessage } from "./intake/find-message.ts";
+import { findMessage, type CampaignMessage } from "./internal/find-message.ts";
 import type { MessagePlan } from "../messages/message-plan.ts";
 
 /** A campaign with valid fields. */

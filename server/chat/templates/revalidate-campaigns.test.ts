@@ -278,7 +278,7 @@ test("a template with a part that campaigns cannot fill is listed with it, and r
   assert.deepEqual([listed.status, listed.unsupported], ["APPROVED", "a CAROUSEL"]);
   const fields = { name: "Spring", chat_number_id: number.id, template_id: listed.id };
   const contacts = [{ phone_number: "919812345678" }];
-  const reason = "is a template with a CAROUSEL, which campaigns cannot fill";
+  const reason = "is a template that has a CAROUSEL, which campaigns cannot fill";
   const refused = await request("POST", "/campaigns", { ...fields, contacts });
   assert.equal(refused.status, 422, refused.text);
   assert.deepEqual(refused.body.errors, [{ field: "template_id", reason }]);

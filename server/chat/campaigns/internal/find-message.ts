@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import type { DB } from "../../../lib/database/database.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { knownId } from "../../../lib/ids.ts";
@@ -36,23 +36,17 @@ export async function findMessage(
   sender: TemplateOwner | undefined,
   starts_at: Date,
 ): Promise<CampaignMessage | FieldError> {
-  const templateMessage = async (templateId: number): Promise<CampaignMessage | string> => {
+  const templateMessage = async (
+    templateId: number,
+    reasons: { readonly missing: string; readonly prefix: string },
+  ): Promise<CampaignMessage | string> => {
     const template = await findTemplate(db, accountId, templateId);
-    if (!template) return "is not a template of this account";
-    if (template.status !== "APPROVED") return "is a template that is not approved";
-    if (sender && !belongsTo(template, sender))
-      return "is a template of another business account than the number's";
-    const planned = plannedTemplateOf(template);
-    const part = unsupportedPart(planned.components);
-    if (part !== null) return `is a template with ${part}, which campaigns cannot fill`;
-    if (headerMediaKind(planned.components) !== null && planned.header_media === null)
-      return "is a template without the file of its header: set its header_media";
-    if (template.header_media_at !== null && isMediaExpired(template.header_media_at, starts_at))
-      return "is a template whose header's file the provider will have deleted by then, 30 days after it was set: upload it again and set its header_media";
-    return { plan: makeTemplatePlan(planned), template_id: template.id };
+    if (!template) return reasons.missing;
+    const message = messageOf(template, sender, starts_at);
+    return typeof message === "string" ? `${reasons.prefix} ${message}` : message;
   };
   const found = async (): Promise<CampaignMessage | string> => {
-    if (template_id !== null) return templateMessage(template_id);
+    if (template_id !== null) return templateMessage(template_id, own_template);
     const opening =
       flow_id === null
         ? await findOpening(db, "automation_flows", accountId, automation_flow_id!)
@@ -60,14 +54,41 @@ export async function findMessage(
     if (!opening) return "is not an active flow of this account";
     if (opening.type === "interactive")
       return { plan: makeOpeningPlan(opening), template_id: null };
-    const message = await templateMessage(opening.template_id);
-    return typeof message === "string" ? `opens with what ${message}` : message;
+    return templateMessage(opening.template_id, opening_template);
   };
   const message = await found();
   if (typeof message !== "string") return message;
   const field =
     template_id !== null ? "template_id" : flow_id === null ? "automation_flow_id" : "flow_id";
   return { field, reason: message };
+}
+
+const own_template = {
+  missing: "is not a template of this account",
+  prefix: "is a template that",
+};
+const opening_template = {
+  missing: "opens with a template that does not exist",
+  prefix: "opens with a template that",
+};
+
+/** Returns the message of a template, or why it cannot be sent: the end of "a template that …". */
+function messageOf(
+  template: Selectable<DB["chat_templates"]>,
+  sender: TemplateOwner | undefined,
+  starts_at: Date,
+): CampaignMessage | string {
+  if (template.status !== "APPROVED") return "is not approved";
+  if (sender && !belongsTo(template, sender))
+    return "belongs to another business account than the number";
+  const planned = plannedTemplateOf(template);
+  const part = unsupportedPart(planned.components);
+  if (part !== null) return `has ${part}, which campaigns cannot fill`;
+  if (headerMediaKind(planned.components) !== null && planned.header_media === null)
+    return "has no file for its header: set its header_media";
+  if (template.header_media_at !== null && isMediaExpired(template.header_media_at, starts_at))
+    return "has a header's file that the provider will have deleted by then, 30 days after it was set: upload it again and set its header_media";
+  return { plan: makeTemplatePlan(planned), template_id: template.id };
 }
 
 function findTemplate(db: Kysely<DB>, accountId: number, templateId: number) {
