@@ -71,7 +71,12 @@ export async function previewCampaignForGroup(
   const rejects = intake.rejects();
   const rows = intake.recipients;
   const recipients = { ...intake.counts(), rejects, form: "rows" as const, rows };
-  return previewChatCampaign(app, account, { head, sent: 1, recipients, source_violations });
+  return previewChatCampaign(app, account, {
+    head,
+    has_recipients: true,
+    recipients,
+    source_violations,
+  });
 }
 
 function withVariables(row: SourceRow<Recipient>, before: number): SourceRow<Recipient> {

@@ -70,7 +70,7 @@ export function previewCampaignFromFile(
       for (const recipient of readRecipients(lines))
         rows.push(rows.length < kept_variables ? recipient : { ...recipient, variables: null });
     const recipients = { ...source.summary(), form: "rows" as const, rows };
-    return previewChatCampaign(app, account, { head: file.head, sent: 1, recipients });
+    return previewChatCampaign(app, account, { head: file.head, has_recipients: true, recipients });
   });
 }
 

@@ -38,7 +38,7 @@ import {
   removeSuppressed,
 } from "./intake/store-recipients.ts";
 import { validateCampaign, type CampaignOrder } from "./validate-campaign.ts";
-import type { PreparedCampaign } from "./prepare-campaign.ts";
+import type { CampaignBody } from "./intake/read-body.ts";
 
 /** The account and user that create the campaign. */
 export type CampaignOwner = {
@@ -55,7 +55,7 @@ export async function createChatCampaign(
   app: App,
   owner: CampaignOwner,
   writes: CampaignWrites,
-  { head, sent, recipients }: PreparedCampaign & { readonly head: CampaignHead },
+  { head, sent, recipients }: CampaignBody & { readonly head: CampaignHead },
 ): Promise<ChatCampaignResponse> {
   const now = app.clock.now();
   const has_recipients = sent > 0;

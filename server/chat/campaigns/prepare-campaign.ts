@@ -6,10 +6,8 @@ import type { Caller } from "../../accounts/caller.ts";
 import { Refusal, unavailable } from "../../lib/errors.ts";
 import { openShares } from "../../lib/shares.ts";
 import type { BodyThreadData, BodyThreadMessage } from "./intake/body-thread.ts";
-import { readBody, type BodyReading } from "./intake/read-body.ts";
-
-/** A parsed body. `head` is the body without its contacts, of any shape. */
-export type PreparedCampaign = BodyReading;
+import type { RecipientRows } from "./intake/gather-recipients.ts";
+import { readBody, type CampaignBody } from "./intake/read-body.ts";
 
 /** Parsing a body of this size takes the main thread a few milliseconds. */
 const small_bytes_max = 262_144;
@@ -18,16 +16,24 @@ const threads = openShares(2, 1, 4);
 const heap_mb_max = 512;
 const seconds_max = 60;
 
+type BodyOwner = Pick<Caller["account"], "id" | "chat_valid_numbers_only">;
+
 /**
  * Reads a body for an account; its bytes may be transferred. With `listed`, the recipients are
  * returned as a list; otherwise many are returned as COPY text. Throws as parseJsonBody; 503 when
  * too many large bodies of the account are waiting. Violations of the contacts' shape are in `violations`.
  */
+export function prepareCampaign(
+  body: Buffer,
+  account: BodyOwner,
+  options: { readonly listed: true },
+): Promise<CampaignBody & { readonly recipients: RecipientRows }>;
+export function prepareCampaign(body: Buffer, account: BodyOwner): Promise<CampaignBody>;
 export async function prepareCampaign(
   body: Buffer,
-  account: Pick<Caller["account"], "id" | "chat_valid_numbers_only">,
+  account: BodyOwner,
   { listed = false }: { readonly listed?: boolean } = {},
-): Promise<PreparedCampaign> {
+): Promise<CampaignBody> {
   const options = { account_id: account.id, valid_only: account.chat_valid_numbers_only };
   if (body.length <= small_bytes_max) return readBody(body, { ...options, form: "rows" });
   const form = listed ? "rows" : "lines";
@@ -39,7 +45,7 @@ function ownBytes(body: Buffer): Uint8Array {
   return body.length === body.buffer.byteLength ? body : Uint8Array.from(body);
 }
 
-async function readInThread(data: BodyThreadData): Promise<PreparedCampaign> {
+async function readInThread(data: BodyThreadData): Promise<CampaignBody> {
   const thread = new Worker(new URL("./intake/body-thread.ts", import.meta.url), {
     workerData: data,
     transferList: [data.body.buffer as ArrayBuffer],
@@ -48,7 +54,7 @@ async function readInThread(data: BodyThreadData): Promise<PreparedCampaign> {
   try {
     const signal = AbortSignal.timeout(seconds_max * 1_000);
     const [message] = (await once(thread, "message", { signal })) as [BodyThreadMessage];
-    if (message.kind === "read") return message.reading;
+    if (message.kind === "read") return message.body;
     const { type, detail, errors } = message;
     throw new Refusal(type, detail, errors ? { errors } : {});
   } catch (error) {

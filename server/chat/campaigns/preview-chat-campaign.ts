@@ -9,9 +9,9 @@ import type { FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, CampaignPreview } from "./chat-campaign-schema.ts";
 import { noValidContacts } from "./create-chat-campaign.ts";
 import { findLinkedDuplicates } from "./intake/find-linked-duplicates.ts";
+import type { RecipientRows } from "./intake/gather-recipients.ts";
 import { samples_max } from "./intake/recipient-format.ts";
 import { validateCampaign } from "./validate-campaign.ts";
-import type { PreparedCampaign } from "./prepare-campaign.ts";
 import { categoryOf, type MessagePlan } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 
@@ -24,11 +24,13 @@ export async function previewChatCampaign(
   account: Caller["account"],
   {
     head,
-    sent,
+    has_recipients,
     recipients,
     source_violations = [],
-  }: Pick<PreparedCampaign, "sent" | "recipients"> & {
+  }: {
     readonly head: CampaignHead;
+    readonly has_recipients: boolean;
+    readonly recipients: RecipientRows;
     /** Violations of where the recipients come from. */
     readonly source_violations?: readonly FieldError[];
   },
@@ -36,11 +38,10 @@ export async function previewChatCampaign(
   const now = app.clock.now();
   const db = app.db.query;
   const order = await validateCampaign(db, account, head, {
-    has_recipients: sent > 0,
+    has_recipients,
     source_violations,
     now,
   });
-  if (recipients.form !== "rows") throw new Error("a preview is of recipients as they are");
   const { rejects, valid, invalid } = recipients;
   const linked = await findLinkedDuplicates(db, account.id, recipients);
   const rows = recipients.rows.filter(({ phone }) => !linked.has(phone));

@@ -50,9 +50,8 @@ function checkHead(head: unknown): CheckedBody<CampaignHead> {
   return { body, violations: mergeErrors(violations, campaignTimeViolations(head)) };
 }
 
-/** Reads a JSON body. With `listed`, its recipients are kept as rows. */
-async function parseJson({ caller, request }: UnparsedRequest, listed: boolean) {
-  const prepared = await prepareCampaign(request.body as Buffer, caller.account, { listed });
+/** Checks a JSON body that was read. */
+function checkJson<Body extends Awaited<ReturnType<typeof prepareCampaign>>>(prepared: Body) {
   const { body: head, violations } = checkHead(prepared.head);
   return {
     body: { ...prepared, head, violations: [...violations, ...prepared.violations] },
@@ -101,7 +100,8 @@ export const chatCampaignRoutes = [
     raw_body: true,
     body_bytes_max: json_bytes_max,
     body: NewChatCampaign,
-    parse: (context) => parseJson(context, false),
+    parse: async ({ caller, request }) =>
+      checkJson(await prepareCampaign(request.body as Buffer, caller.account)),
     validate: ({ body }) => body.violations,
     handle: (context) => createChatCampaign(context.app, ownerOf(context), context, context.body),
   }),
@@ -165,8 +165,10 @@ export const chatCampaignRoutes = [
     body_bytes_max: json_bytes_max,
     body: NewChatCampaign,
     success: { 200: CampaignPreview },
-    parse: (context) => parseJson(context, true),
+    parse: async ({ caller, request }) =>
+      checkJson(await prepareCampaign(request.body as Buffer, caller.account, { listed: true })),
     validate: ({ body }) => body.violations,
-    handle: ({ app, caller, body }) => previewChatCampaign(app, caller.account, body),
+    handle: ({ app, caller, body }) =>
+      previewChatCampaign(app, caller.account, { ...body, has_recipients: body.sent > 0 }),
   }),
 ];

@@ -2,7 +2,7 @@
 // that it starts fast.
 import { parentPort, workerData } from "node:worker_threads";
 import { Refusal, type FieldError, type RefusalType } from "../../../lib/errors.ts";
-import { readBody, type BodyReading } from "./read-body.ts";
+import { readBody, type CampaignBody } from "./read-body.ts";
 import type { ContactsOptions } from "./read-contacts.ts";
 
 /** The thread's input. */
@@ -10,7 +10,7 @@ export type BodyThreadData = ContactsOptions & { readonly body: Uint8Array };
 
 /** The thread's only message. */
 export type BodyThreadMessage =
-  | { kind: "read"; reading: BodyReading }
+  | { kind: "read"; body: CampaignBody }
   | {
       kind: "refused";
       type: RefusalType;
@@ -18,14 +18,13 @@ export type BodyThreadMessage =
       errors: readonly FieldError[] | undefined;
     };
 
-const { body, ...options } = workerData as BodyThreadData;
+const { body: bytes, ...options } = workerData as BodyThreadData;
 try {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const reading = readBody(bytes, options);
-  const { recipients } = reading;
+  const body = readBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), options);
+  const { recipients } = body;
   const lists = recipients.form === "lines" ? recipients.chunks : [];
   send(
-    { kind: "read", reading },
+    { kind: "read", body },
     lists.map(({ buffer }) => buffer as ArrayBuffer),
   );
 } catch (error) {

@@ -17,6 +17,9 @@ export type Recipients = IntakeSummary &
     | { readonly form: "rows"; readonly rows: readonly Recipient[] }
   );
 
+/** Recipients as a list. */
+export type RecipientRows = Extract<Recipients, { readonly form: "rows" }>;
+
 /** Gathers recipients of one account in the given form. */
 export function gatherRecipients(
   form: Recipients["form"],

@@ -5,8 +5,8 @@ import { canonicalJson } from "../../../lib/canonical-json.ts";
 import { parseListBody, place_of_list } from "../../../lib/json-list-body.ts";
 import { openContactsReader, type ContactsOptions, type ContactsReading } from "./read-contacts.ts";
 
-/** A parsed body. */
-export type BodyReading = ContactsReading & {
+/** A parsed body of a campaign. */
+export type CampaignBody = ContactsReading & {
   /** The body without its contacts, of any shape. */
   readonly head: unknown;
   /**
@@ -20,7 +20,7 @@ export type BodyReading = ContactsReading & {
  * Reads a body. Of several lists of contacts the last one counts. Throws as parseJsonBody;
  * violations of the contacts are in the result.
  */
-export function readBody(body: Buffer, options: ContactsOptions): BodyReading {
+export function readBody(body: Buffer, options: ContactsOptions): CampaignBody {
   let reader = openContactsReader(options);
   const rest = parseListBody(body, "contacts", {
     begin: () => void (reader = openContactsReader(options)),
