@@ -43,8 +43,15 @@ export function DataTable<Row>(props: Props<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
   useLayoutEffect(() => {
-    const top = body.current?.getBoundingClientRect().top ?? 0;
-    setScrollMargin(top + window.scrollY);
+    const measure = () => {
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      setScrollMargin(Math.round(top + window.scrollY));
+    };
+    measure();
+    // What stands above the rows may grow.
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
   }, [rows.length === 0]);
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
@@ -208,7 +215,7 @@ function Cell<Row>({
   const content = column.cell(row);
   if (heads)
     return (
-      <th scope="row" className={`font-medium ${classOf(column)}`}>
+      <th scope="row" className={`font-medium wrap-anywhere ${classOf(column)}`}>
         {content}
       </th>
     );

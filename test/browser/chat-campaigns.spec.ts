@@ -60,3 +60,22 @@ test("on the sandbox's phone a customer reads the message, and STOP takes the wa
   await page.goto(`${service.url}/people/+919600000001`);
   await expect(page.getByText("Suppressed").first()).toBeVisible();
 });
+
+test("a long table shows its first rows after what is above it has grown", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const phones = Array.from({ length: 80 }, (_, at) => String(919819779000 + at));
+  const id = await createCampaign(service, "A long list", phones);
+  await openPage(`/chat/campaigns/${id}`);
+  const table = page.getByRole("table", { name: "Recipients" });
+  await expect(table.getByRole("row").nth(1)).toBeAttached();
+  await page.evaluate(() => {
+    const grown = document.createElement("div");
+    grown.style.height = "3000px";
+    document.querySelector("main")!.prepend(grown);
+  });
+  await table.evaluate((shown) => shown.scrollIntoView());
+  await expect(table.locator("[aria-rowindex='2']")).toBeInViewport();
+});
