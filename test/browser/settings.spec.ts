@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
 import {
   createCampaign,
+  createLead,
   expect,
   holdRequests,
   launchCalls,
@@ -344,3 +345,36 @@ test("the ledger shows what a campaign set aside and spent, and reports count wh
   await expect(page.getByText("Nothing in this time")).toBeVisible();
   expect(problems).toEqual([]);
 });
+
+for (const { path, list, of } of [
+  { path: "/suppressions", list: "**/api/v1/suppressions?*", of: "Suppressions" },
+  { path: "/people/+919876543210", list: "**/timeline?*", of: "Timeline" },
+])
+  test(`the list ${of} keeps its rows when its next page is refused`, async ({
+    openPage,
+    page,
+    service,
+  }) => {
+    await fetch(`${service.url}/api/v1/suppressions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ phone_number: "919876543299", channel: "voice" }),
+    });
+    await createLead(service, { phone: "9876543210", name: "Ada Lovelace" });
+    await page.route(list, async (route) => {
+      if (new URL(route.request().url()).searchParams.has("cursor"))
+        return route.fulfill({ status: 403, json: { detail: "Not this page" } });
+      const response = await route.fetch();
+      const { data } = await response.json();
+      return route.fulfill({ response, json: { data: data.slice(0, 5), next_cursor: "next" } });
+    });
+    await openPage(path);
+    const earlier = page.getByRole("button", { name: "Show earlier" });
+    if (of === "Timeline") await earlier.click();
+    await expect(page.getByRole("alert")).toHaveText("Not this page");
+    const shown = of === "Timeline" ? page.getByRole("listitem") : page.getByRole("row");
+    await expect(shown).not.toHaveCount(0);
+  });

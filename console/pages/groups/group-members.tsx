@@ -42,7 +42,7 @@ export function GroupMembers({
           text="Add members by pasting numbers or from a CSV file."
         />
       ) : (
-        !members.error && (
+        (members.data || !members.error) && (
           <DataTable
             label="Members"
             columns={columnsOf(id, may_manage)}

@@ -50,7 +50,7 @@ export function GroupsPage() {
           text="Create one and add people by pasting numbers or from a CSV file."
         />
       ) : (
-        !groups.error && (
+        (groups.data || !groups.error) && (
           <DataTable label="Groups" columns={columns} {...table} keyOf={({ id }) => id} />
         )
       )}

@@ -94,7 +94,7 @@ function PersonHistory({ phone }: { readonly phone: string }) {
   return (
     <Panel title="Timeline">
       <FormError error={timeline.error} />
-      {!timeline.error && (
+      {(timeline.data || !timeline.error) && (
         <Timeline
           label="Timeline"
           entries={entries.map((entry, index) => {

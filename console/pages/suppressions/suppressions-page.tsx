@@ -53,7 +53,7 @@ export function SuppressionsPage() {
           clear={() => void navigate({ search: {} })}
         />
       ) : (
-        !list.error && (
+        (list.data || !list.error) && (
           <DataTable<Suppression>
             label="Suppressions"
             columns={suppressionColumns(may_manage)}
