@@ -2,7 +2,7 @@ import { Field as Base } from "@base-ui/react/field";
 import { Field } from "./field.tsx";
 
 /** The button that chooses a file. */
-export const file_input_class =
+const file_input_class =
   "file:border-line file:bg-panel file:text-ink hover:file:bg-hover text-muted max-w-full file:mr-3 file:h-9 file:rounded-lg file:border file:px-3.5 file:font-medium";
 
 /** A CSV file, instead of text that is pasted above it. */

@@ -284,3 +284,22 @@ test("a template beyond the first page of the list can be sent", async ({
   await expect(newest).toHaveCount(1);
   expect(problems).toEqual([]);
 });
+
+test("the same file can be chosen again once it was corrected, and a discarded draft has none of it", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/chat/campaigns/new");
+  const file = page.getByLabel("Or read a CSV file");
+  await file.setInputFiles({
+    name: "guests.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("phone\n919812345071\n"),
+  });
+  await expect(page.getByLabel("Numbers")).toHaveValue(/919812345071/);
+  // Otherwise the browser reports no change when the same file is chosen.
+  await expect(file).toHaveValue("");
+  await page.getByRole("button", { name: "Discard draft" }).click();
+  await page.getByRole("button", { name: "Discard", exact: true }).click();
+  await expect(page.getByLabel("Numbers")).toHaveValue("");
+});

@@ -11,7 +11,7 @@ test("a recording is uploaded, played, given a script that is synthesized with a
   await page.getByLabel("Name").fill("Shop is open");
   await page.getByRole("button", { name: "Create" }).click();
   await expect(page.getByRole("alert")).toBeVisible();
-  await page.getByLabel("Audio file").setInputFiles("server/seed-demo/demo-message.wav");
+  await page.getByLabel("Choose an audio file").setInputFiles("server/seed-demo/demo-message.wav");
   await expect(page.getByLabel("Listen to demo-message.wav")).toBeVisible();
   await page.getByRole("button", { name: "Create" }).click();
   await expect(page.getByRole("heading", { name: "Shop is open" })).toContainText("Ready");

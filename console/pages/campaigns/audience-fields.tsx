@@ -5,7 +5,7 @@ import { groupsQuery } from "../../api/groups.ts";
 import { fieldError } from "../../messages/field-error.ts";
 import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
-import { file_input_class } from "../../ui/csv-file-field.tsx";
+import { FileButton } from "../../ui/file-button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
@@ -103,15 +103,11 @@ function ListFields({ composer, written }: Props) {
         onChange={({ target }) => change({ list: target.value })}
         className="font-mono"
       />
-      <label className="text-muted flex flex-wrap items-center gap-3">
-        Or read a CSV file
-        <input
-          type="file"
-          accept=".csv,.txt,text/csv,text/plain"
-          onChange={({ target }) => void choose(target.files?.[0] ?? null)}
-          className={file_input_class}
-        />
-      </label>
+      <FileButton
+        label="Or read a CSV file"
+        accept=".csv,.txt,text/csv,text/plain"
+        onChoose={(file) => void choose(file)}
+      />
       <ColumnFields composer={composer} />
     </>
   );

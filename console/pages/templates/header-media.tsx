@@ -2,6 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { numbersQuery, type Template } from "../../api/chat.ts";
 import { setHeaderMedia } from "../../api/templates.ts";
+import { FileButton } from "../../ui/file-button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
@@ -36,15 +37,12 @@ export function HeaderMedia({ template }: { readonly template: Template }) {
           : "It is sent with each message. WhatsApp deletes an uploaded file after 30 days."}
       </p>
       {may && number && (
-        <label className="flex flex-col gap-1.5">
-          <span className="font-medium">{header_media === null ? "Choose it" : "Replace it"}</span>
-          <input
-            type="file"
-            accept={types}
-            disabled={send.isPending}
-            onChange={({ target: { files } }) => files?.[0] && send.mutate(files[0])}
-          />
-        </label>
+        <FileButton
+          label={header_media === null ? "Choose it" : "Replace it"}
+          accept={types}
+          disabled={send.isPending}
+          onChoose={send.mutate}
+        />
       )}
       {send.isPending && <ProgressBar label="Upload" percent={percent} />}
       <FormError error={send.error} />

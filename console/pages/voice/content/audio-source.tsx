@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { fieldError } from "../../../messages/field-error.ts";
 import { Button } from "../../../ui/button.tsx";
-import { file_input_class } from "../../../ui/csv-file-field.tsx";
+import { FileButton } from "../../../ui/file-button.tsx";
 import { FormError } from "../../../ui/form-error.tsx";
 import { TextAreaField } from "../../../ui/text-area-field.tsx";
 import { beginRecording, type Recording } from "./record-wav.ts";
@@ -53,16 +53,16 @@ export function AudioSourceFields({
         ))}
       </fieldset>
       {source.kind === "upload" && (
-        <label className="text-muted flex flex-wrap items-center gap-3">
-          WAV, MP3 or Ogg, up to 50 MB and 15 minutes
-          <input
-            type="file"
-            aria-label="Audio file"
+        <div className="flex flex-wrap items-center gap-3">
+          <FileButton
+            label={source.file ? "Choose another file" : "Choose an audio file"}
             accept="audio/wav,audio/mpeg,audio/ogg,.wav,.mp3,.ogg,.opus"
-            onChange={({ target }) => onChange({ kind: "upload", file: target.files?.[0] ?? null })}
-            className={file_input_class}
+            onChoose={(file) => onChange({ kind: "upload", file })}
           />
-        </label>
+          <span className="text-muted wrap-anywhere">
+            {source.file?.name ?? "WAV, MP3 or Ogg, up to 50 MB and 15 minutes"}
+          </span>
+        </div>
       )}
       {source.kind === "record" && (
         <Recorder onRecord={(file) => onChange({ kind: "record", file })} />
