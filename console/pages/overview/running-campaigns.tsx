@@ -131,7 +131,7 @@ function Row({
 }) {
   return (
     <li className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-2 py-3 first:pt-0 last:pb-0 sm:grid-cols-[1fr_auto_12rem]">
-      <div className="min-w-0">
+      <div className="min-w-0 wrap-anywhere">
         {link}
         <p className="text-muted text-xs">{done}</p>
       </div>
