@@ -33,7 +33,7 @@ const refused = {
   486: ["busy", "busy", 17],
   600: ["busy", "busy", 17],
   603: ["busy", "declined", 21],
-  403: ["busy", "declined", 21],
+  403: ["failed", "failed", 21],
   607: ["busy", "declined", 127],
   480: ["no-answer", "no_answer", 19],
   408: ["no-answer", "no_answer", 18],

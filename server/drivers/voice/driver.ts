@@ -53,7 +53,8 @@ export type Dial = {
  * Why a leg ended. Legs that were never answered:
  * - `busy`, `no_answer`, `declined` (do not call again), `unallocated` (the number does not exist),
  *   `invalid` (the carrier rejects the number's format), `congestion` (the carrier has no capacity),
- *   `unreachable` (the phone is not registered, or the carrier does not respond), `failed` (other reasons);
+ *   `unreachable` (the phone is not registered, or the carrier does not respond), `failed` (other reasons,
+ *   such as a carrier that refuses the account);
  * - `canceled`: hung up by Trunkline before the answer; `unplaced`: certainly never dialed;
  * - `lost`: the outcome is unknown.
  * Legs that were answered: `hung_up`, or `lost` when the switch failed during the call.

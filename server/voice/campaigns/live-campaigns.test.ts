@@ -466,7 +466,6 @@ test("the menu continues when no agent answers a transfer, and records a message
 
 test("a campaign without credit is paused and places no calls; one whose calls fail is paused too", async () => {
   const { app, account } = fixture;
-  const failing = await launch(Array.from({ length: 40 }, () => to("503")));
   const holds = async ({ id }: TestVoiceCampaign) =>
     app.db.query
       .selectFrom("voice_holds")
@@ -474,16 +473,20 @@ test("a campaign without credit is paused and places no calls; one whose calls f
       .where("account_id", "=", account.account_id)
       .where("campaign_id", "=", id)
       .execute();
-  await eventually(async () => (await holds(failing)).length > 0);
-  const [hold] = await holds(failing);
-  assert.equal(hold!.reason, "error_threshold");
-  assert.match(
-    hold!.detail!,
-    /of the last \d+ calls failed, most recently: congestion \(SIP 503\)/,
-  );
-  await eventually(async () =>
-    (await recipients(failing)).every(({ state }) => state !== "calling"),
-  );
+  for (const [code, failure] of [
+    ["503", "congestion (SIP 503)"],
+    ["484", "invalid (SIP 484)"],
+  ] as const) {
+    const failing = await launch(Array.from({ length: 40 }, () => to(code)));
+    await eventually(async () => (await holds(failing)).length > 0);
+    const [hold] = await holds(failing);
+    assert.equal(hold!.reason, "error_threshold");
+    assert.match(hold!.detail!, /of the last \d+ calls failed, most recently: /);
+    assert.ok(hold!.detail!.endsWith(failure), hold!.detail!);
+    await eventually(async () =>
+      (await recipients(failing)).every(({ state }) => state !== "calling"),
+    );
+  }
   await checkVoiceCampaigns(app.db.pool);
 
   await app.db.query

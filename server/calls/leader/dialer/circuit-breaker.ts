@@ -5,8 +5,14 @@ import type { Call } from "../../state-machine/call.ts";
 const window = 30;
 const failures_max = 20;
 
-/** Dispositions that the trunk causes rather than the recipient. */
-const failures: ReadonlySet<string> = new Set(["congestion", "unreachable", "failed", "lost"]);
+/** Dispositions that the trunk causes rather than the recipient: of many numbers, `invalid` is the trunk's format. */
+const failures: ReadonlySet<string> = new Set([
+  "invalid",
+  "congestion",
+  "unreachable",
+  "failed",
+  "lost",
+]);
 
 export type CircuitBreaker = {
   /** Records an ended call of a campaign; returns why the campaign must be paused, or null. */

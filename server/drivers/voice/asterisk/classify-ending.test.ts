@@ -18,7 +18,6 @@ const refusals: readonly (readonly [sip_status: number, cause: number, LegOutcom
   [486, 17, "busy"],
   [600, 17, "busy"],
   [603, 21, "declined"],
-  [403, 21, "declined"],
   [607, 127, "declined"],
   [480, 19, "no_answer"],
   [408, 18, "no_answer"],
@@ -42,6 +41,12 @@ for (const [sip_status, cause, outcome] of refusals) {
     assert.deepEqual(classifyEnding({ ...end, we_hung_up: true }), expected);
   });
 }
+
+test("SIP 403 is failed before any ringing, because the carrier refuses the account, and declined after it", () => {
+  const end = { ...nothing, cause: 21, tech_cause: 403, request: "far_end" as const };
+  assert.equal(classifyEnding({ ...end, silent_ms: 300 }).outcome, "failed");
+  assert.equal(classifyEnding({ ...end, silent_ms: null }).outcome, "declined");
+});
 
 const ring_timeout: EndedLeg = { ...nothing, cause: 19, tech_cause: 480 };
 

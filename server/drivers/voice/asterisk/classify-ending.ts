@@ -11,7 +11,7 @@ export type EndedLeg = {
   readonly request: "none" | "far_end" | "us";
   /** This session hung up the leg. */
   readonly we_hung_up: boolean;
-  /** How long the far end sent no response until the leg ended; null when it sent one or it is unknown. */
+  /** How long the leg lasted without ringing or early media; null when it had either or it is unknown. */
   readonly silent_ms: number | null;
 };
 
@@ -21,8 +21,11 @@ const far_end_lost_ms = 31_000;
 /** What a BYE without a Reason means (RFC 3398, section 8.2.6.1); Asterisk reports no cause for it outside a bridge. */
 const normal_clearing = 16;
 
+/** After ringing, gateways send it for a person who declines; without ringing, the carrier refuses the account. */
+const forbidden = 403;
+
 const by_sip_status: Readonly<Record<number, LegOutcome>> = {
-  403: "declined",
+  [forbidden]: "declined",
   404: "unallocated",
   408: "no_answer",
   410: "unallocated",
@@ -77,6 +80,7 @@ function unansweredOutcome(end: EndedLeg): LegOutcome {
   if (silent_ms !== null) {
     if (isRingTimeout(end)) return "unreachable";
     if (tech_cause === 408 && silent_ms >= far_end_lost_ms) return "unreachable";
+    if (tech_cause === forbidden) return "failed";
   }
   if (tech_cause !== null) return by_sip_status[tech_cause] ?? "failed";
   return by_cause[cause ?? 0] ?? "failed";

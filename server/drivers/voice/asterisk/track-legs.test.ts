@@ -100,6 +100,18 @@ test("a leg is unreachable by silence only if the session saw its INVITE", () =>
   }
 });
 
+test("a 403 is a refusal by the carrier until the phone rings or sends early media", () => {
+  for (const [events, outcome] of [
+    [[invited], "failed"],
+    [[invited, rings], "declined"],
+    [[invited, early_media], "declined"],
+  ] as const) {
+    const { receive, ending } = open();
+    receive(...events, byRequest(false, 21), ends("Down", 21, 403));
+    assert.equal(ending().outcome, outcome);
+  }
+});
+
 test("the side that requested the hangup first ended the leg", () => {
   const { receive, ending, tracker } = open();
   receive(invited, rings);
