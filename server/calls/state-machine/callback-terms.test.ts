@@ -38,3 +38,28 @@ test("refuses times in the past, too far ahead or outside the calling window, an
   assert.equal(refuse("2026-11-23T09:00:00+05:30", 4), null);
   assert.match(refuse("2026-11-23T09:00:00+05:30", 5)!, /no further callback/);
 });
+
+test("names the customer's time zones that narrow the window, and the next time at which calls are placed", () => {
+  const callTo = (contact_time_zones: readonly string[], settings = kolkata) =>
+    callbackTerms(
+      clock,
+      callValue({ settings, contact_time_zones, voice: { callbacks: 0 } as VoiceCall }),
+    );
+  const { briefing, refuse } = callTo(["America/New_York", "America/Toronto", "Asia/Kolkata"]);
+  const window =
+    "Calls are placed every day from 09:00 to 21:00 by the clocks of all these time zones: " +
+    "Asia/Kolkata, America/New_York.";
+  assert.ok(briefing.endsWith(window), briefing);
+  assert.equal(
+    refuse(new Date("2026-11-23T10:00:00+05:30")),
+    "at must be a time at which calls are placed. " +
+      "The next such time is Monday, 2026-11-23T19:30+05:30 in the time zone Asia/Kolkata: " +
+      `propose it to the caller. ${window}`,
+  );
+  assert.equal(refuse(new Date("2026-11-23T19:30:00+05:30")), null);
+  const never = callTo(["America/New_York"], { ...kolkata, calling_to: "18:00:00" });
+  assert.match(
+    never.refuse(new Date("2026-11-23T10:00:00+05:30"))!,
+    /are placed\. There is none\./,
+  );
+});

@@ -2,6 +2,7 @@
 import type { CallbackTerms } from "../../drivers/ai-agent/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { zoneOffset } from "../../lib/parse-time.ts";
+import { customerDueFrom, customerZones } from "../customer-hours.ts";
 import {
   refuseCallback,
   type CallbackRefusal,
@@ -14,40 +15,53 @@ const ahead_ms_min = 60_000;
 /** Returns the terms for the callbacks of a voice call. */
 export function callbackTerms(clock: Clock, call: CalledBack): CallbackTerms {
   const { time_zone } = call.settings;
-  const window = describeWindow(call.settings);
+  const window = describeWindow(call, clock.now());
   return {
     briefing: `It is ${describeTime(clock.now(), time_zone)}. ${window}`,
     refuse(at) {
       const now = clock.now();
       const refusal = refuseCallback(call, at, new Date(now.getTime() + ahead_ms_min));
-      return refusal && describeRefusal(refusal, describeTime(now, time_zone), window);
+      if (refusal === "outside_window") return `${describeNextTime(call, at)} ${window}`;
+      return refusal && describeRefusal(refusal, describeTime(now, time_zone));
     },
   };
 }
 
-function describeRefusal(refusal: CallbackRefusal, now: string, window: string): string {
+function describeRefusal(refusal: Exclude<CallbackRefusal, "outside_window">, now: string): string {
   switch (refusal) {
     case "past":
       return `at must be in the future, at least a minute from now; it is ${now}`;
     case "too_far":
       return `at must be within 90 days; it is ${now}`;
-    case "outside_window":
-      return `at must be a time at which calls are placed. ${window} Propose such a time to the caller.`;
     case "too_many":
       return "no further callback can be scheduled for this caller; say so";
   }
 }
 
-function describeWindow({
-  night_calling,
-  calling_from,
-  calling_to,
-  time_zone,
-}: CalledBack["settings"]): string {
+function describeNextTime(call: CalledBack, at: Date): string {
+  const next = customerDueFrom(call, at);
+  const proposal = next
+    ? `The next such time is ${describeTime(next, call.settings.time_zone)}: propose it to the caller.`
+    : "There is none.";
+  return `at must be a time at which calls are placed. ${proposal}`;
+}
+
+function describeWindow(call: CalledBack, now: Date): string {
+  const { night_calling, calling_from, calling_to, time_zone } = call.settings;
   const [from, to] = [calling_from.slice(0, 5), calling_to.slice(0, 5)];
   const isAlways = night_calling || (from === "00:00" && to === "24:00");
   if (isAlways) return "Calls are placed at any time of day.";
-  return `Calls are placed every day from ${from} to ${to} in the time zone ${time_zone}.`;
+  const times = `Calls are placed every day from ${from} to ${to}`;
+  const zones = differingZones([time_zone, ...customerZones(call)], now);
+  return zones.length === 1
+    ? `${times} in the time zone ${time_zone}.`
+    : `${times} by the clocks of all these time zones: ${zones.join(", ")}.`;
+}
+
+/** Returns the first zone of each offset: a country of the customer can have dozens. */
+function differingZones(zones: readonly string[], now: Date): readonly string[] {
+  const offsets = zones.map((zone) => zoneOffset(zone, now.getTime()));
+  return zones.filter((_, index) => offsets.indexOf(offsets[index]!) === index);
 }
 
 /** Returns a text such as `Sunday, 2026-11-22T19:30+05:30 in the time zone Asia/Kolkata`. */
