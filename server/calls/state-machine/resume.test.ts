@@ -80,28 +80,46 @@ test("does not change ringing agents, and hangs up the legs of a call that is en
   ]);
 });
 
-test("records a message again, whose end may have been missed", () => {
-  const menu: Menu = {
-    start: "note",
-    nodes: {
-      note: {
-        type: "record",
-        prompt: { say: "Speak", language: "en" },
-        max_seconds: 60,
-        silence_seconds: 5,
-        next: "bye",
-      },
-      bye: { type: "hang_up", prompt: null },
+const recording_menu: Menu = {
+  start: "note",
+  nodes: {
+    note: {
+      type: "record",
+      prompt: { say: "Speak", language: "en" },
+      max_seconds: 60,
+      silence_seconds: 5,
+      next: "bye",
     },
-  };
-  const content = { call_type: "obd_ivr", menu } as const;
+    bye: { type: "hang_up", prompt: null },
+  },
+};
+const recording_call = voiceValue({
+  content: { call_type: "obd_ivr", menu: recording_menu },
+});
+
+test("records a message again, whose end may have been missed", () => {
   const call = callWith("talking", [{ role: "customer", state: "answered", answered_at: at }], {
-    voice: voiceValue({ content }),
+    voice: recording_call,
     position: { ...initial_position, node: "note", visit: 2, doing: "recording" },
   });
   assert.deepEqual(resumeCommands(call), [
     { type: "record_message", leg: 1, visit: 2, limits: { max_seconds: 60, silence_seconds: 5 } },
     { type: "wait", visit: 2, ms: 75_000 },
+  ]);
+});
+
+test("ends the message that a caller recorded until a transfer before it bridges the caller again", () => {
+  const parties = [
+    { role: "customer", state: "answered", answered_at: at },
+    { role: "transfer", state: "answered", answered_at: later },
+  ] as const;
+  const call = callWith("talking", parties, {
+    voice: recording_call,
+    position: { ...initial_position, node: "note", visit: 3, doing: "bridged" },
+  });
+  assert.deepEqual(resumeCommands(call), [
+    { type: "stop_message", visit: 2 },
+    { type: "bridge", legs: [2, 1] },
   ]);
 });
 

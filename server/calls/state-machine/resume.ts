@@ -27,7 +27,19 @@ export function resumeCommands(call: Call): readonly Command[] {
   // The agent has transferred the call and hung up.
   if (!partner || !customer) return [...others, ...ringbackTo(customer)];
   const record = call.recording_state === "recording" ? [{ type: "record" } as const] : [];
-  return [{ type: "bridge", legs: [partner.id, customer.id] }, ...record, ...others];
+  return [
+    ...stopMessageBefore(call),
+    { type: "bridge", legs: [partner.id, customer.id] },
+    ...record,
+    ...others,
+  ];
+}
+
+/** The previous node leader may have died before it ended the message that the caller recorded until the transfer. */
+function stopMessageBefore(call: Call): Command[] {
+  const { node, visit } = positionOf(call);
+  const isRecord = node !== null && menuOf(call)?.nodes[node]?.type === "record";
+  return isRecord ? [{ type: "stop_message", visit: visit - 1 }] : [];
 }
 
 function hasTakenOver({ role, state }: Leg): boolean {

@@ -198,7 +198,10 @@ export type VoiceSession = {
   /** Plays the ringback tone to an answered leg until `stopRingback` or `bridge`. */
   ringback(leg: string): Promise<void>;
   stopRingback(leg: string): Promise<void>;
-  /** Adds the legs to the bridge and creates it if it does not exist; its other legs stay. */
+  /**
+   * Adds the legs to the bridge and creates it if it does not exist; its other legs stay. Ends `awaitSilence` and
+   * message recordings of the legs; messages that an earlier session began need `stopMessage` first.
+   */
   bridge(bridge: string, legs: readonly string[]): Promise<void>;
   /** Destroys the bridge; its legs stay connected. */
   endBridge(bridge: string): Promise<void>;

@@ -10,7 +10,8 @@ const destroy_poll_ms = 10;
 
 /**
  * Adds the legs to the bridge and creates it if necessary; skips legs that have ended. `stopAudio` stops
- * what plays to a leg, because Asterisk would delay the bridging until its end. Throws VoiceError.
+ * what plays to a leg, because Asterisk would delay the bridging until its end, and what is recorded of it,
+ * because Asterisk would refuse the bridging. Throws VoiceError.
  */
 export async function bridgeLegs(
   client: AriClient,

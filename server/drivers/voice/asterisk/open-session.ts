@@ -260,12 +260,16 @@ function audioControls(parts: Parts): AudioControls {
 }
 
 async function addToBridge(
-  { client, legs: tracker, player, bridge_of }: Parts,
+  { client, legs: tracker, player, recordings, bridge_of, dialed }: Parts,
   bridge: string,
   legs: readonly string[],
 ): Promise<void> {
   await bridgeLegs(client, bridge, legs, (leg) =>
-    Promise.all([stopRingback(client, leg), player.stop(leg)]),
+    Promise.all([
+      stopRingback(client, leg),
+      player.stop(leg),
+      recordings.stopOf(leg, dialed.has(leg) ? [] : [greetingName(leg)]),
+    ]),
   );
   for (const leg of legs) if (tracker.isActive(leg)) bridge_of.set(leg, bridge);
 }

@@ -19,6 +19,8 @@ export type Recordings = {
   recordSilently(leg: string, recording: string, limits: MessageLimits): Promise<void>;
   /** See VoiceSession.stopMessage. */
   stopMessage(recording: string): Promise<void>;
+  /** Stops what is recorded of the leg. `earlier`: names of recordings that an earlier session may have begun. */
+  stopOf(leg: string, earlier: readonly string[]): Promise<void>;
   /** Drops the messages of a leg that has ended, which ended them. */
   removeOf(leg: string): void;
   onAriEvent(event: AriEvent): void;
@@ -70,13 +72,11 @@ export function openRecordings(
       recordLeg(state, recording, { leg, limits }, () =>
         startMessage(client, leg, recording, limits),
       ),
-    async stopMessage(recording) {
-      const message = state.messages.get(recording);
-      if (message) message.stop_wanted = true;
-      const path = ariPath(["recordings", "live", idAtSwitch(client.app, recording)]);
-      const response = expectSuccess("reading a recording", await client.call("GET", path), [404]);
-      const { state: status } = (response.body ?? {}) as { state?: unknown };
-      if (response.status !== 404 && status === "recording") await stop(client, recording);
+    stopMessage: (recording) => stopMessage(state, recording),
+    async stopOf(leg, earlier) {
+      const own = [...state.messages].filter(([, message]) => message.leg === leg);
+      const recordings = new Set([...own.map(([recording]) => recording), ...earlier]);
+      await Promise.all([...recordings].map((recording) => stopMessage(state, recording)));
     },
     removeOf(leg) {
       for (const [recording, message] of state.messages)
@@ -170,6 +170,15 @@ async function startMessage(
   // 409: already recording, or not in the application yet after AMD.
   const response = await client.call("POST", path);
   return expectSuccess("recording", response, [404, 409]).status !== 404;
+}
+
+async function stopMessage({ client, messages }: State, recording: string): Promise<void> {
+  const message = messages.get(recording);
+  if (message) message.stop_wanted = true;
+  const path = ariPath(["recordings", "live", idAtSwitch(client.app, recording)]);
+  const response = expectSuccess("reading a recording", await client.call("GET", path), [404]);
+  const { state: status } = (response.body ?? {}) as { state?: unknown };
+  if (response.status !== 404 && status === "recording") await stop(client, recording);
 }
 
 /** Stops a recording; succeeds when it has already ended. */

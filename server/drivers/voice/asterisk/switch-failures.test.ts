@@ -355,6 +355,60 @@ test("the recording of a greeting whose end was missed is deleted once a snapsho
   await eventually(() => further.includes(deletion));
 });
 
+/** Makes the stub refuse to bridge while it records; `stops` are the statuses of the first requests to stop. */
+function bridgeUnlessRecorded(live: Set<string>, stops: number[] = []): string[] {
+  const further: string[] = [];
+  state.respond = (request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, "http://stub");
+    const [kind, name, action = ""] = pathname.replace("/ari/", "").replace("live/", "").split("/");
+    if (action === "record") live.add(searchParams.get("name")!);
+    else if (action === "addChannel") {
+      further.push(live.size > 0 ? "refused" : "bridged");
+      if (live.size > 0) response.writeHead(409);
+    } else if (action === "stop") {
+      const status = stops.shift() ?? 204;
+      further.push(`stop ${name} ${status}`);
+      if (status === 204) live.delete(name!);
+      response.writeHead(status);
+    } else if (kind === "playbacks" || (kind === "recordings" && !live.has(name!)))
+      response.writeHead(404);
+    response.end('{"state":"recording"}');
+  };
+  return further;
+}
+
+test("stops the recording of a greeting and of a message before it bridges the leg", async () => {
+  for (const begin of [
+    () => session.awaitSilence(leg),
+    () => session.recordMessage(leg, note, limits),
+  ]) {
+    await session.dial({ ...dial, leg });
+    const live = new Set<string>();
+    const further = bridgeUnlessRecorded(live);
+    await begin();
+    const [recording] = live;
+    await session.bridge("trk-1-1", [leg]);
+    assert.deepEqual(further, [`stop ${recording} 204`, "bridged"]);
+  }
+});
+
+test("a repeated bridge stops the recording again when the first stop failed", async () => {
+  await session.dial(dial);
+  const further = bridgeUnlessRecorded(new Set(), [500]);
+  await session.awaitSilence(leg);
+  await failureOf(session.bridge("trk-1-1", [leg]));
+  await session.bridge("trk-1-1", [leg]);
+  const greeting = `${leg}-greeting_trunkline`;
+  assert.deepEqual(further, [`stop ${greeting} 500`, `stop ${greeting} 204`, "bridged"]);
+});
+
+test("stops the recording of a greeting that an earlier session began before it bridges the leg", async () => {
+  const greeting = `${leg}-greeting_trunkline`;
+  const further = bridgeUnlessRecorded(new Set([greeting]));
+  await session.bridge("trk-1-1", [leg]);
+  assert.deepEqual(further, [`stop ${greeting} 204`, "bridged"]);
+});
+
 test("a silent connection is detected and replaced", async (t) => {
   const { types } = await openImpatient(t);
   state.mute = true;
