@@ -35,6 +35,33 @@ test("a call from another address than the carrier's is refused, also with the t
   await leaders.stop();
 });
 
+test("a call to an inactive node without live calls is busy", async () => {
+  const leaders = fixture.startLeaders();
+  await eventually(isConnected);
+  await setActive(false);
+  try {
+    await eventually(async () => !(await isConnected()));
+    const call = { from: "+919812345678", to: "+918044440001", key: "1", is_busy: true };
+    assert.equal(await callIn(fixture.asterisk(), call), 0);
+  } finally {
+    await setActive(true);
+    await leaders.stop();
+  }
+});
+
+async function setActive(active: boolean): Promise<void> {
+  const { app, node_id } = fixture;
+  const node_row = app.db.query.updateTable("voice_nodes").where("id", "=", node_id);
+  await node_row.set({ active }).execute();
+  app.notifications.send("call_work", `${node_id}:0`);
+}
+
+async function isConnected(): Promise<boolean> {
+  const { app, node_id } = fixture;
+  const node_row = app.db.query.selectFrom("voice_nodes").where("id", "=", node_id);
+  return (await node_row.select("connected_at").executeTakeFirstOrThrow()).connected_at !== null;
+}
+
 test("an incoming call is answered, plays the menu, connects the key's agent group, goes on under the next node leader, and is recorded", async () => {
   const { app, node_id } = fixture;
   const client = await fixture.client();
@@ -66,16 +93,7 @@ test("an incoming call is answered, plays the menu, connects the key's agent gro
   const { call_id, campaign_id } = await record();
   await leaders.stop();
   fixture.startLeaders();
-  await eventually(
-    async () =>
-      (
-        await app.db.query
-          .selectFrom("voice_nodes")
-          .select("connected_at")
-          .where("id", "=", node_id)
-          .executeTakeFirstOrThrow()
-      ).connected_at !== null,
-  );
+  await eventually(isConnected);
   assert.equal((await client.ask("POST", `/api/v1/calls/${call_id}/hangup`)).status, 200);
   assert.equal(await over, 0);
   const call = await client.awaitCall(campaign_id, "completed");

@@ -14,22 +14,24 @@ export type IncomingCall = {
   readonly key: string;
   /** The carrier has 127.0.0.1. */
   readonly address?: string;
+  /** The call is expected to be busy (486). */
+  readonly is_busy?: boolean;
 };
 
 /**
  * Calls the number, presses the key a second after the answer and stays until the other side hangs up. Resolves with
- * SIPp's exit code: 0 if the call was answered.
+ * SIPp's exit code: 0 if the call was answered, or busy where that is expected.
  */
 export async function callIn(
   asterisk: RunningAsterisk,
-  { from, to, key, address = "127.0.0.1" }: IncomingCall,
+  { from, to, key, address = "127.0.0.1", is_busy = false }: IncomingCall,
 ): Promise<number> {
   const files = findAsteriskFiles();
   if (files === null) throw new Error("SIPp is not installed; run `npm run asterisk:install`");
   const dir = join(asterisk.run_dir, "caller");
   mkdirSync(dir, { recursive: true });
   const scenario_path = join(dir, "scenario.xml");
-  writeFileSync(scenario_path, scenarioOf(from, key));
+  writeFileSync(scenario_path, scenarioOf(from, key, is_busy));
   const rtp = await freeRtpPort();
   const options = [
     "-sf",
@@ -57,7 +59,7 @@ export async function callIn(
 
 const tag = "tag=[pid]SIPpTag00[call_number]";
 
-function scenarioOf(from: string, key: string): string {
+function scenarioOf(from: string, key: string, is_busy: boolean): string {
   const head = (
     method: string,
     to: string,
@@ -90,14 +92,19 @@ a=rtpmap:0 PCMU/8000
 <recv response="100" optional="true"/>
 <recv response="180" optional="true"/>
 <recv response="183" optional="true"/>
-<recv response="200" rrs="true"/>
+<recv response="${is_busy ? 486 : 200}" rrs="true"/>
 <send><![CDATA[
-ACK [next_url] SIP/2.0
+ACK ${is_busy ? uri : "[next_url]"} SIP/2.0
 ${head("1 ACK", "[last_To:]")}
 Content-Length: 0
 
 ]]></send>
-${pause(1_000)}
+${is_busy ? "" : conversationOf(head, key)}</scenario>
+`;
+}
+
+function conversationOf(head: (method: string, to: string) => string, key: string): string {
+  return `${pause(1_000)}
 <send retrans="500"><![CDATA[
 INFO [next_url] SIP/2.0
 ${head("2 INFO", "[last_To:]")}
@@ -119,6 +126,5 @@ SIP/2.0 200 OK
 Content-Length: 0
 
 ]]></send>
-</scenario>
 `;
 }
