@@ -584,6 +584,31 @@ test("ends a session before the server would end it after an hour", async () => 
   assert.deepEqual(events.at(-1), { type: "over", reason: "too_long" });
 });
 
+test("counts the time for which the phone rang towards the hour", async () => {
+  const time = manualTimers();
+  const prepared = openRealtimeDriver({
+    url: stub.url,
+    api_key,
+    model: "gpt-test",
+    transcription_model: "words",
+    log: pino({ level: "silent" }),
+    timers: time.timers,
+  }).prepare(
+    { ...plan, silence_seconds: 50_000 },
+    { briefing: "", refuse: () => null },
+    toneSynthesizer,
+  );
+  assert.equal(await prepared.ready(), null);
+  time.advance(45_000);
+  const events: AiAgentEvent[] = [];
+  sessions.push(prepared.start(openScriptedMedia(time), (event) => void events.push(event)));
+  await until(() => events.some(({ type }) => type === "said"));
+  time.advance(3_524_999);
+  assert.ok(!events.some(({ type }) => type === "over"));
+  time.advance(1);
+  assert.deepEqual(events.at(-1), { type: "over", reason: "too_long" });
+});
+
 test("ends at most once, whatever the server sends", async () => {
   const id = fc.constantFrom("a", "b", "", 1, null);
   const type = fc.constantFrom(

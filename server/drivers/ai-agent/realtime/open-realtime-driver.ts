@@ -26,7 +26,7 @@ import {
   handleServerEvent,
 } from "./open-realtime-conversation.ts";
 
-/** Servers end a session after 60 minutes; ending it earlier reports `too_long`. */
+/** Servers end a session 60 minutes after it was opened; ending it earlier reports `too_long`. */
 const session_seconds_max = 3_570;
 
 export type RealtimeTimeouts = {
@@ -64,6 +64,7 @@ function prepare(
   const { log, timers = systemTimers } = options;
   const { ready_ms } = { ...default_timeouts, ...options.timeouts };
   const settings = { ...options, model: plan.model ?? options.model };
+  const opened_ms = timers.now();
   const session = openRealtimeSession({ settings, plan, callbacks, ready_ms, timers, log });
   const described = {
     "server.address": new URL(settings.url).hostname,
@@ -77,7 +78,8 @@ function prepare(
         return reason;
       }),
     lost: session.lost,
-    start: (media, onEvent) => converse({ options, plan, callbacks, session }, media, onEvent),
+    start: (media, onEvent) =>
+      converse({ options, plan, callbacks, session, opened_ms }, media, onEvent),
     close: () => session.close(),
   };
 }
@@ -87,18 +89,21 @@ type ConversationParts = {
   readonly plan: AiAgentPlan;
   readonly callbacks: CallbackTerms;
   readonly session: RealtimeSession;
+  /** When the session was opened, by the clock of `options.timers`. */
+  readonly opened_ms: number;
 };
 
 function converse(
-  { options, plan, callbacks, session }: ConversationParts,
+  { options, plan, callbacks, session, opened_ms }: ConversationParts,
   media: CallMedia,
   onEvent: (event: AiAgentEvent) => void,
 ): AiAgentSession {
   const { log, timers = systemTimers } = options;
   const { stall_ms } = { ...default_timeouts, ...options.timeouts };
   const { socket } = session;
+  const session_seconds_left = session_seconds_max - (timers.now() - opened_ms) / 1_000;
   const conversation = openConversation({
-    plan: { ...plan, max_seconds: Math.min(plan.max_seconds, session_seconds_max) },
+    plan: { ...plan, max_seconds: Math.min(plan.max_seconds, session_seconds_left) },
     media,
     timers,
     onEvent,
