@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { leadNodes } from "../../../test/support/call-client.ts";
-import { makeCall } from "../../../test/support/call-factory.ts";
+import { failed, makeCall, type CallToMake } from "../../../test/support/call-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { test_secret_key } from "../../../test/support/secrets.ts";
 import {
@@ -13,6 +13,7 @@ import {
   makeSandboxTrunk,
 } from "../../../test/support/telephony-factory.ts";
 import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
+import { addJob } from "../../engine/add-job.ts";
 import { recognizeDatabase } from "../../engine/database-identity.ts";
 import { runCommandLine } from "../run-command-line.ts";
 
@@ -38,6 +39,18 @@ after(async () => {
 const query = async (text: string, values: unknown[] = []) =>
   (await api.app.db.pool.query(text, values)).rows;
 
+/** Makes the database one that was restored, runs the command, and returns what it held. */
+async function restore(): Promise<Record<string, number>> {
+  const { app } = api;
+  await recognizeDatabase(app.db, new Date());
+  await query("update database_identity set timeline = 'another', seen_at = $1", [restored_at]);
+  await recognizeDatabase(app.db, new Date());
+  const env = { DATABASE_URL: api.database_url, TRUNKLINE_SECRET_KEY: test_secret_key };
+  const { code, stdout, stderr } = await runCommandLine(["restored", "--json"], env);
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout).held;
+}
+
 test("a call that was live when the database was restored rings no phone again: it ends without a further leg or retry", async () => {
   const { app } = api;
   const account = await makeCallingAccount(app);
@@ -59,14 +72,8 @@ test("a call that was live when the database was restored rings no phone again: 
   await make({ stage: "customer" }, "customer");
   await make({ stage: "ending", ...no_answer }, "customer");
 
-  await recognizeDatabase(app.db, new Date());
-  await query("update database_identity set timeline = 'another', seen_at = $1", [restored_at]);
-  await recognizeDatabase(app.db, new Date());
-  const env = { DATABASE_URL: api.database_url, TRUNKLINE_SECRET_KEY: test_secret_key };
-  const { code, stdout, stderr } = await runCommandLine(["restored", "--json"], env);
-  assert.equal(code, 0, stderr);
-  const { held } = JSON.parse(stdout);
-  assert.deepEqual([held.live_calls_ended, held.calls_cancelled], [3, 0]);
+  const held = await restore();
+  assert.deepEqual([held["live_calls_ended"], held["calls_cancelled"]], [3, 0]);
 
   const leaders = leadNodes(app);
   try {
@@ -85,4 +92,59 @@ test("a call that was live when the database was restored rings no phone again: 
   );
   const lost = { disposition: "lost", retry_at: null, legs: 1 };
   assert.deepEqual(calls, [lost, lost, lost]);
+});
+
+test("a retry of a call whose chat notification may have been sent in the lost time does not send it again", async () => {
+  const { app } = api;
+  const account = await makeCallingAccount(app);
+  const { account_id } = account;
+  await makeExtension(app, account, "101");
+  const place = await makeSandboxTrunk(app, account);
+  const asked = { enable_chat: true };
+  const make = (more: CallToMake) => makeCall(app, account, { place, asked, ...more });
+  const ringing = { state: "ringing", status: "ringing", initiated_at: restored_at };
+  const queued = await make({ call: { ...dialed, initiated_at: null } });
+  const live = await make({
+    call: { stage: "agent", status: "ringing", ...dialed },
+    legs: [ringing],
+  });
+  const over = await make({ call: { ...failed, ...dialed, ended_at: restored_at } });
+  const payload = { phone: "919876543210", campaign_id: over.campaign_id };
+  const subject = `call_campaign:${over.campaign_id}`;
+  const job = { account_id, kind: "chat.notify_call", subject, run_at: restored_at } as const;
+  await addJob(app.db.query, { ...job, payload }, restored_at);
+
+  const held = await restore();
+  const { calls_cancelled, live_calls_ended, notifications_dropped } = held;
+  assert.deepEqual([calls_cancelled, live_calls_ended, notifications_dropped], [1, 1, 1]);
+  const after_it = await make({ call: { queued_at: new Date(), due_at: new Date() } });
+  const leaders = leadNodes(app);
+  try {
+    const placed = async () => {
+      const calls = await query(
+        "select stage, initiated_at from calls where account_id = $1 order by id",
+        [account_id],
+      );
+      if (calls.some(({ stage }) => stage !== "ended")) return null;
+      return calls.map(({ initiated_at }) => initiated_at !== null);
+    };
+    await eventually(async () => (await placed()) !== null);
+    // One after the other, because they call the same customer.
+    for (const { id } of [queued, live, over]) {
+      const answer = await api.send("POST", `/api/v1/calls/${id}/retry`, {
+        token: account.token,
+        json: { leg: "agent" },
+      });
+      assert.equal(answer.status, 201, answer.text);
+      await eventually(async () => (await placed()) !== null);
+    }
+    assert.deepEqual(await placed(), [false, ...Array.from({ length: 6 }, () => true)]);
+  } finally {
+    await leaders.stop();
+  }
+  const jobs = await query(
+    "select subject from jobs where account_id = $1 and kind = 'chat.notify_call'",
+    [account_id],
+  );
+  assert.deepEqual(jobs, [{ subject: `call_campaign:${after_it.campaign_id}` }]);
 });

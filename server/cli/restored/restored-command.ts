@@ -161,9 +161,12 @@ async function holdOfAccount(tx: Tx, actor: Actor, lost: LostTime, now: Date): P
   for (const { id } of calls)
     await cancelIfQueued(tx, { account_id, id }, now, { reason: "too_late" });
   let live_calls_ended = 0;
-  for (const { id } of await findLiveCalls(tx, [account_id]))
+  const live = await findLiveCalls(tx, [account_id]);
+  for (const { id } of live)
     if (await endIfLive(tx, { account_id, id }, now)) live_calls_ended += 1;
   const notices = await dropNotifications(tx, [account_id]);
+  const notified = [...calls, ...live, ...notices].map(({ campaign_id }) => campaign_id);
+  await stopNotifications(tx, [account_id, notified]);
   return {
     chat_campaigns: chat.campaigns,
     recipients_in_doubt: chat.recipients_in_doubt,
@@ -181,21 +184,27 @@ const findVoiceCampaigns = statement<{ id: number }>(`
   order by id`);
 
 // Due calls, also those that were claimed and not dialed yet. Later ones cannot have been placed.
-const requeueClaimedCalls = statement<{ id: number }>(`
+const requeueClaimedCalls = statement<{ id: number; campaign_id: number }>(`
   update calls set stage = 'queued'
   where account_id = $1 and due_at <= $2 and (stage = 'queued' or stage = 'agent' and initiated_at is null)
     and ($3::timestamptz is null or queued_at <= $3)
-  returning id`);
+  returning id, campaign_id`);
 
 // The switch has continued them, with a node leader in the lost time and without one since. Reconciled as usual, one that
 // an agent did not answer then would ring the next agent now.
-const findLiveCalls = statement<{ id: number }>(`
-  select id from calls where account_id = $1 and stage not in ('queued', 'ended') order by id`);
+const findLiveCalls = statement<{ id: number; campaign_id: number }>(`
+  select id, campaign_id from calls
+  where account_id = $1 and stage not in ('queued', 'ended') order by id`);
 
 // They accompany calls that were placed before.
-const dropNotifications = statement<{ id: number }>(
-  "delete from jobs where account_id = $1 and kind = 'chat.notify_call' returning id",
-);
+const dropNotifications = statement<{ campaign_id: number }>(`
+  delete from jobs where account_id = $1 and kind = 'chat.notify_call'
+  returning (payload ->> 'campaign_id')::bigint as campaign_id`);
+
+// A retry of the call would send one again if the lost database has the credit reservation that prevents it.
+const stopNotifications = statement(`
+  update click_to_calls set enable_chat = false
+  where account_id = $1 and campaign_id = any ($2::bigint[]) and enable_chat`);
 
 function describe(lost: { since: string; until: string }, held: Held): string {
   return [
