@@ -1,5 +1,7 @@
 // What a call's entry on its lead's timeline keeps after the call or an agent's part of it was deleted.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../test/support/api.ts";
@@ -65,6 +67,27 @@ async function erase({ token }: TestAccount, phone_number: string): Promise<void
   while ((await workJobs(api.app, { "retention.erase_person": erasePerson }, never)) > 0);
 }
 
+/** Moves the account's lead to another phone, and to another contact: its first one is erased with its leads. */
+async function moveLead(account: TestAccount): Promise<void> {
+  const { token, workspace_id } = account;
+  const other = await api.send("POST", `/api/v1/crm/workspaces/${workspace_id}/leads/create`, {
+    token,
+    json: { phone: "9123456780", name: "Asha" },
+  });
+  await query(account, "delete from leads where account_id = $1 and id = $2", other.body.id);
+  const change = `update leads set phone = '9123456780', phone_e164 = '919123456780', contact_id = $2
+    where account_id = $1`;
+  await query(account, change, other.body.contactId);
+}
+
+/** Returns the timeline entries that contain a text. */
+const entriesWith = (account: TestAccount, text: unknown) =>
+  query(
+    account,
+    "select kind, data from lead_timeline where account_id = $1 and data::text like '%' || $2 || '%'",
+    text,
+  );
+
 /** For each call on the lead's timeline, the contents that its entry has. */
 async function contentsOf(account: TestAccount) {
   const { token, workspace_id } = account;
@@ -119,7 +142,6 @@ test("the erasure of a person whose number is a campaign's caller ID keeps the c
 
 test("the erasure of a customer also empties the calls on the timeline of a lead that has another phone now", async () => {
   const { account, calls } = await openFixture([0, 0]);
-  const { token, workspace_id } = account;
   const [lead] = await query(account, "select id, phone from leads where account_id = $1");
   await recordMissedCall(api.app, {
     account_id: account.account_id,
@@ -129,23 +151,40 @@ test("the erasure of a customer also empties the calls on the timeline of a lead
       at: new Date(),
     },
   });
-  const other = await api.send("POST", `/api/v1/crm/workspaces/${workspace_id}/leads/create`, {
-    token,
-    json: { phone: "9123456780", name: "Asha" },
-  });
-  await query(account, "delete from leads where account_id = $1 and id = $2", other.body.id);
-  // The erasure deletes its first contact, with the leads that are linked to it.
-  const change = `update leads set phone = '9123456780', phone_e164 = '919123456780', contact_id = $2
-    where account_id = $1`;
-  await query(account, change, other.body.contactId);
+  await moveLead(account);
   await erase(account, lead!["phone"] as string);
   assert.deepEqual(
     await contentsOf(account),
     calls.map((call) => [call, "answered", []]),
   );
-  const { rows } = await api.app.db.pool.query(
-    "select from lead_timeline where account_id = $1 and data::text like '%' || $2 || '%'",
-    [account.account_id, lead!["phone"]],
+  assert.deepEqual(await entriesWith(account, lead!["phone"]), []);
+});
+
+test("the erasure of a customer finds no phone in the missed calls that earlier versions wrote, once migrated", async () => {
+  const { account } = await openFixture([0, 0]);
+  const [lead] = await query(account, "select id, phone from leads where account_id = $1");
+  const phone = lead!["phone"] as string;
+  for (const data of [{ phone, calledNumber: "8000000001" }, { calledNumber: "8000000002" }])
+    await query(
+      account,
+      `insert into lead_timeline (account_id, lead_id, kind, at, data)
+       values ($1, $2, 'missed_call', now(), $3)`,
+      lead!["id"],
+      JSON.stringify(data),
+    );
+  await moveLead(account);
+  const file = join(import.meta.dirname, "../../migrations/0102-phones-of-missed-calls.sql");
+  // One batch of all rows.
+  const migration = (await readFile(file, "utf8")).replace("batch_of(lead_timeline)", "true");
+  await api.app.db.pool.query(migration);
+  await erase(account, phone);
+  assert.deepEqual(await entriesWith(account, phone), []);
+  const missed = await query(
+    account,
+    "select data from lead_timeline where account_id = $1 and kind = 'missed_call' order by id",
   );
-  assert.equal(rows.length, 0);
+  assert.deepEqual(missed, [
+    { data: { calledNumber: "8000000001" } },
+    { data: { calledNumber: "8000000002" } },
+  ]);
 });
