@@ -173,6 +173,7 @@ async function makeCampaign(): Promise<TestVoiceCampaign> {
         role: "transfer",
         number: "101",
         answered_at,
+        status: "no-answer",
         outcome: "no_answer",
       },
     ])

@@ -660,7 +660,7 @@ test("erasing an agent who was called first and did not answer keeps what anothe
     legs: [
       { number: phone, outcome: "no_answer" },
       // A voicemail.
-      { number: phone, outcome: "no_answer", answered_at: now },
+      { number: phone, status: "no-answer", outcome: "lost", answered_at: now },
       { number: "102", outcome: "hung_up", answered_at: now },
       { role: "customer", number: "919800000002", outcome: "hung_up", answered_at: now },
     ],

@@ -273,10 +273,12 @@ test("a retry of the agent queues the campaign's next call, reserves its credit 
 test("only the party that a call failed on can be retried", async () => {
   const fixture = await openFixture();
   const agent = await fixture.make(no_agent);
+  const asked = { role: "agent", answered_at: new Date(0), status: "no-answer" } as const;
   const voicemail = await fixture.make({
     ...no_agent,
-    legs: [{ role: "agent", answered_at: new Date(0), outcome: "no_answer" }],
+    legs: [{ ...asked, outcome: "no_answer" }],
   });
+  const lost_voicemail = await fixture.make({ ...no_agent, legs: [{ ...asked, outcome: "lost" }] });
   const customer = await fixture.make(no_customer);
   const talked = await fixture.make({
     call: { ...failed, status: "completed", answered_at: new Date(0) },
@@ -289,6 +291,8 @@ test("only the party that a call failed on can be retried", async () => {
     [agent, "agent", 201],
     [voicemail, "customer", 409],
     [voicemail, "agent", 201],
+    [lost_voicemail, "customer", 409],
+    [lost_voicemail, "agent", 201],
     [customer, "agent", 409],
     [customer, "customer", 201],
     [talked, "agent", 409],

@@ -391,6 +391,21 @@ test("a voicemail that answers for an agent never counts as one: it is hung up, 
   assert.equal(run.call.cost, 1);
 });
 
+test("an agent's phone that is lost before it accepts is shown as not answered, and its call as lost", () => {
+  for (const policy_applied of ["hangup", "retry_agent"] as const) {
+    const run = asking("919811111111");
+    run.call = { ...run.call, plan: { ...run.call.plan, policy_applied, agent_retry_count: 3 } };
+    take(run, ended(1, "lost"), 10);
+    assert.equal(run.call.legs[0]!.status, "no-answer");
+    assert.equal(result(run), "failed lost node_lost system");
+    assert.equal(run.call.cost, 1);
+  }
+  const accepted = asking("919811111111");
+  take(accepted, key(1, "1"), 3);
+  take(accepted, ended(1, "lost"), 10);
+  assert.equal(accepted.call.legs[0]!.status, "failed");
+});
+
 test("of several agents who are asked to accept, the first to press 1 takes the call", () => {
   const run = asking("919811111111", "919822222222");
   take(run, answered(2), 2);

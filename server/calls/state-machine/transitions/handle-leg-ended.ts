@@ -67,11 +67,11 @@ function afterEnd(
   const { ending } = event;
   const at = endedAt(call, leg, event);
   const isUnaccepted = leg.state === "accepting";
-  // A voicemail answered, or a person who did not press 1.
+  // A voicemail answered, or a person who did not press 1. A lost one still decides the call as lost.
   const outcome = isUnaccepted && ending.outcome === "hung_up" ? "no_answer" : ending.outcome;
   const over = patchLeg(call, leg.id, {
     state: "ended",
-    status: shownStatus(outcome),
+    status: isUnaccepted ? "no-answer" : shownStatus(outcome),
     ended_at: at,
     outcome,
     blocker: event.blocker ?? null,
