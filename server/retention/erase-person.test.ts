@@ -863,6 +863,40 @@ test("an erasure cancels the customer's queued retry and adds no suppression for
   assert.deepEqual(added, []);
 });
 
+test("the erasure of an agent cancels the agent's queued retries and blocks their customers for auto_block_time", async () => {
+  const owner = await account();
+  const customers = ["919800000003", "919800000002"];
+  for (const to_phone of customers) {
+    const numbers = { from_number: number, to_number: to_phone, to_phone };
+    await makeCall(api.app, owner, {
+      asked: { ...numbers, max_retry: 1, auto_block_minutes: 60 },
+      call: { ...numbers, attempt: 2 },
+    });
+  }
+  await post(owner, "/api/v1/erasures", { phone_number: number });
+  await work();
+  const { account_id } = owner;
+  const calls = await query<{ status: string }>(
+    "select status, from_number from calls where account_id = $1",
+    [account_id],
+  );
+  const canceled = { status: "canceled", from_number: "" };
+  assert.deepEqual(calls, [canceled, canceled]);
+  const added = await query<{ phone: string }>(
+    "select phone, source, channel from suppressions where account_id = $1 order by phone",
+    [account_id],
+  );
+  const block = { source: "auto_block", channel: "voice" };
+  assert.deepEqual(
+    added,
+    customers.toReversed().map((to_phone) => ({ phone: to_phone, ...block })),
+  );
+  // It has waited for the relay of the cancelled calls' events.
+  api.clock.advance(2_000);
+  await work();
+  assert.deepEqual(await traces(owner), {});
+});
+
 test("an erasure handles the calls of an agent in batches of a bounded cost, however many they are", async () => {
   const owner = await account();
   const { account_id } = owner;

@@ -47,8 +47,8 @@ export async function cancelIfQueued(
 }
 
 /**
- * Decides a live call of a restored database as lost; see loseCall. The next node leader hangs up its legs. Returns
- * whether the call was changed.
+ * Decides a live call of a restored database as lost; see loseCall. The next node leader hangs up its legs. One without
+ * live legs ends with the commit. Returns whether the call was changed.
  */
 export async function endIfLive(
   tx: Tx,
@@ -59,7 +59,9 @@ export async function endIfLive(
   if (stage === "queued" || stage === "ended") return false;
   const call = await readLocked(tx, account_id, id);
   const next = loseCall(call, now);
-  return next !== null && writeTransition(tx, fence, call, next, now);
+  if (next === null || !(await writeTransition(tx, fence, call, next, now))) return false;
+  if (blocksCustomer(next.call)) await blockCustomer(tx, next.call, now);
+  return true;
 }
 
 const readState = statement<{ call: unknown }>("select call_state($1, $2) as call");

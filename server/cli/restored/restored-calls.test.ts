@@ -94,6 +94,30 @@ test("a call that was live when the database was restored rings no phone again: 
   assert.deepEqual(calls, [lost, lost, lost]);
 });
 
+test("a call that was waiting to ring its agent again when the database was restored ends, and blocks its customer for auto_block_time", async () => {
+  const { app } = api;
+  const account = await makeCallingAccount(app);
+  const ended_at = new Date(restored_at.getTime() + 20_000);
+  const { id } = await makeCall(app, account, {
+    asked: { policy_applied: "retry_agent", auto_block_minutes: 60 },
+    call: { stage: "agent", status: "ringing", ...dialed },
+    legs: [{ status: "no-answer", outcome: "no_answer", initiated_at: restored_at, ended_at }],
+  });
+  await restore();
+  const [call] = await query(
+    "select stage, ended_reason, ended_at from calls where account_id = $1",
+    [account.account_id],
+  );
+  assert.deepEqual(call, { stage: "ended", ended_reason: "node_lost", ended_at });
+  const blocks = await query(
+    "select phone, source, evidence, expires_at from suppressions where account_id = $1",
+    [account.account_id],
+  );
+  const expires_at = new Date(ended_at.getTime() + 3_600_000);
+  const block = { phone: "919876543210", source: "auto_block", expires_at };
+  assert.deepEqual(blocks, [{ ...block, evidence: { call_id: id } }]);
+});
+
 test("a retry of a call whose chat notification may have been sent in the lost time does not send it again", async () => {
   const { app } = api;
   const account = await makeCallingAccount(app);

@@ -3,6 +3,7 @@
 import { agent_took_leg } from "../../calls/agent-took-leg.ts";
 import { cancelIfQueued } from "../../calls/controls/hang-up-call.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
+import { phoneKey } from "../../lib/phone-key.ts";
 import type { Part, Person } from "./part.ts";
 import { withoutNumber } from "./without-number.ts";
 
@@ -59,13 +60,17 @@ const ids = (found: readonly { readonly id: number }[]) => found.map(({ id }) =>
 
 /** Returns how many calls were emptied, and whether one has not ended. */
 async function eraseSome(tx: Tx, person: Person, found: readonly number[], now: Date) {
-  const { account_id, erasure_id, phones, numbers, pattern } = person;
+  const { account_id, erasure_id, phones, spellings, numbers, pattern } = person;
   // The account before its calls, and all calls before the balance, which a cancellation locks.
   await unfoldCalls(tx, [account_id, found]);
   const locked = await lockCalls(tx, [account_id, found]);
-  const queued = locked.filter(({ stage }) => stage === "queued");
-  const cancellation = { reason: "hung_up_by_api", is_erasure: true } as const;
-  for (const { id } of queued) await cancelIfQueued(tx, { account_id, id }, now, cancellation);
+  // A cancellation may suppress the customer; several are suppressed in the order of their keys.
+  const queued = locked.filter(({ stage }) => stage === "queued").toSorted(byCustomer);
+  for (const { id, to_phone } of queued) {
+    const is_erasure = spellings.includes(to_phone);
+    const cancellation = { reason: "hung_up_by_api", is_erasure } as const;
+    await cancelIfQueued(tx, { account_id, id }, now, cancellation);
+  }
   const open = locked.filter(({ stage }) => stage !== "queued" && stage !== "ended");
   const over = ids(locked.filter((call) => !open.includes(call)));
   if (over.length > 0) {
@@ -73,6 +78,13 @@ async function eraseSome(tx: Tx, person: Person, found: readonly number[], now: 
     await eraseAsAgent(tx, [account_id, over, numbers, pattern, erasure_id]);
   }
   return { erased: over.length, some_left: open.length > 0 };
+}
+
+type Locked = { readonly id: number; readonly stage: string; readonly to_phone: string };
+
+function byCustomer(a: Locked, b: Locked): number {
+  const [key, other] = [phoneKey(a.to_phone), phoneKey(b.to_phone)];
+  return key < other ? -1 : key > other ? 1 : 0;
 }
 
 type Found = { readonly id: number; readonly time: string };
@@ -100,8 +112,8 @@ const findByLeg = statement<Found>(`
 
 const unfoldCalls = statement("select unfold_calls($1, $2::bigint[])");
 
-const lockCalls = statement<{ id: number; stage: string }>(`
-  select c.id, c.stage from calls c
+const lockCalls = statement<Locked>(`
+  select c.id, c.stage, c.to_phone from calls c
   where c.account_id = $1 and c.id = any ($2::bigint[]) order by c.id for no key update`);
 
 /** Empties ended calls with the person as the customer. */
