@@ -37,7 +37,8 @@ before(async () => {
   ({ trunk_id } = await makeSandboxTrunk(api.app, account));
   await api.app.db.pool.query(
     `update accounts set retention_due_at = now() + interval '1 hour',
-       recordings_due_at = now() + interval '1 hour', report_due_at = now() + interval '1 hour'`,
+       recordings_due_at = now() + interval '1 hour', report_due_at = now() + interval '1 hour',
+       features = '{crm,bulk_chat,voice,calls}'`,
   );
   // Notifications never arrive, so that only polls find work.
   const silent = { send: () => {}, on: () => {}, close: async () => {} };

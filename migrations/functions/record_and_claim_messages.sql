@@ -1,6 +1,7 @@
--- Records the outcomes of messages sent and marks the campaign's next recipients as dispatching unless a hold
--- applies, in one autocommit call under the number's lease. Recipients suppressed since, under their number or an
--- alias of it, are skipped; a suppression of marketing applies unless the template's category is another one.
+-- Records the outcomes of messages sent and marks the campaign's next recipients as dispatching, in one autocommit call
+-- under the number's lease. Marks none while a hold applies, or the account is frozen or has lost the feature bulk_chat.
+-- Recipients suppressed since, under their number or an alias of it, are skipped; a suppression of marketing applies
+-- unless the template's category is another one.
 -- Returns those marked and skipped; those marked must be sent at once or given back.
 -- p_aliases: other numbers under which the provider knows recipients; null in most calls.
 -- p_after: there are no queued recipients up to this id; skips dead index entries.
@@ -38,7 +39,9 @@ begin
     into v_is_marketing
     from chat_campaigns c
     where c.account_id = p_account_id and c.id = p_campaign_id and c.state = 'running'
-      and not exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null)
+      and exists (
+        select from accounts a
+        where a.account_id = p_account_id and a.frozen_at is null and 'bulk_chat' = any (a.features))
       and not exists (
         select from chat_holds h
         where h.account_id = p_account_id and (

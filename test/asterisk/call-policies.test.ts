@@ -263,7 +263,11 @@ suite("policies on Asterisk", { concurrency: true }, () => {
     const template_id = await makeChatTemplate(fixture.app, client.account, number);
     await fixture.app.db.query
       .updateTable("accounts")
-      .set({ call_notice_chat_number_id: number.id, call_notice_template_id: template_id })
+      .set({
+        features: ["bulk_chat", "calls"],
+        call_notice_chat_number_id: number.id,
+        call_notice_template_id: template_id,
+      })
       .where("account_id", "=", client.account.account_id)
       .execute();
     const request = { to_number: farEnd("hangs_up", 1), from_number: answers_as_well };

@@ -1,3 +1,4 @@
+import { addJob } from "../../engine/add-job.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { AccountResponse } from "./account-schema.ts";
 import { findAccount } from "./accounts.ts";
@@ -16,6 +17,9 @@ export async function setAccountFeatures(
     .set({ features: [...features], updated_at: now })
     .where("account_id", "=", actor.account_id)
     .execute();
+  // Campaigns may wait for it.
+  const wake = { account_id: actor.account_id, kind: "chat.wake_campaigns", subject: "" } as const;
+  if (features.includes("bulk_chat")) await addJob(tx, { ...wake, run_at: now }, now);
   const account = await findAccount(tx, actor.account_id);
   await recordAudit(tx, actor, {
     at: now,

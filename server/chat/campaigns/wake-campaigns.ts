@@ -4,8 +4,8 @@ import { wakeSenders } from "../numbers/wake-senders.ts";
 
 /**
  * Runs the job chat.wake_campaigns: makes the account's running campaigns due, because they may wait
- * for the end of a quiet time that has changed. Every `work_at` changes, so that a sender that read
- * the old quiet time does not overwrite it.
+ * for the end of a quiet time that has changed, or for a feature that the account has again. Every `work_at`
+ * changes, so that a sender that read the old quiet time does not overwrite it.
  */
 export async function wakeCampaigns(
   app: App,

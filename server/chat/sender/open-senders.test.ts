@@ -19,7 +19,10 @@ import {
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import type { TestAccount } from "../../../test/support/account-factory.ts";
+import { setAccountFeatures } from "../../accounts/accounts/set-account-features.ts";
+import type { Feature } from "../../accounts/permissions.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
+import { acquireLease } from "../../engine/leases.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
@@ -314,6 +317,37 @@ test("what a hold stops waits, and goes on when it is lifted", async (t) => {
   await completed(id);
   assert.equal(provider.sent.length, 200);
   assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 200);
+});
+
+test("an account that loses the feature bulk_chat sends no further message until it has it again", async (t) => {
+  const { account, number, senders, campaign } = await open(t, { rate_per_second: 20 });
+  const id = await campaign(60);
+  await senders.startDue();
+  await eventually(() => provider.sent.length > 5);
+  const { account_id } = account;
+  const actor = { account_id, user_id: null, token_id: null, request_id: "req_test" };
+  const set = (features: readonly Feature[]) =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) => setAccountFeatures(tx, actor, features, api.clock.now()));
+  await set(["crm"]);
+  // The sender releases its lease, as for a held campaign.
+  await eventually(() => senders.handlesOf(account_id).length === 0);
+  const sent = provider.sent.length;
+  assert.deepEqual(await statesOf(id), { accepted: sent, queued: 60 - sent });
+  const lease = await acquireLease(api.app, account_id, `chat_sender:${number.id}`);
+  const claimed = await api.app.db.pool.query(
+    "select from record_and_claim_messages($1, $2, $3, '[]', $4, 10, 0, $5)",
+    [account_id, number.id, lease!.fence, id, api.clock.now()],
+  );
+  assert.equal(claimed.rows.length, 0);
+  await lease!.release();
+  await set(["bulk_chat"]);
+  const handlers = { "chat.wake_campaigns": wakeCampaigns };
+  await workJobs(api.app, handlers, new AbortController().signal);
+  await senders.startDue();
+  await completed(id);
+  assert.equal(provider.sent.length, 60);
 });
 
 test("a stop lets what is under way end and records it: nothing is unknown, nothing is sent again", async (t) => {

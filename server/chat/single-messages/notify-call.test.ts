@@ -175,6 +175,18 @@ test("sends nothing to a suppressed customer, or while the account is held or in
   await assertNothingSent(quiet);
 });
 
+test("sends nothing while the account lacks the feature bulk_chat", async (t) => {
+  const fixture = await noticing(t);
+  const { app, account } = fixture;
+  await app.db.query
+    .updateTable("accounts")
+    .set({ features: ["calls"] })
+    .where("account_id", "=", account.account_id)
+    .execute();
+  await notify(fixture);
+  assert.deepEqual(fixture.provider.sent, []);
+});
+
 test("sends nothing to a customer who is suppressed while the message waits for its credit", async (t) => {
   const fixture = await noticing(t);
   const { app, account, provider } = fixture;

@@ -40,6 +40,8 @@ async function sendNotice(
   const account = await readAccount(app, accountId);
   const { call_notice_chat_number_id: chat_number_id, call_notice_template_id: template_id } =
     account;
+  // The account may have lost it since.
+  if (!account.features.includes("bulk_chat")) return "the account lacks the feature bulk_chat";
   if (chat_number_id === null || template_id === null)
     return "the account names no template for it";
   if (quietUntil(account, now) !== null) return "the account is quiet";
@@ -70,6 +72,7 @@ function readAccount(app: App, accountId: number) {
   return app.db.query
     .selectFrom("accounts")
     .select([
+      "features",
       "time_zone",
       "chat_quiet_from",
       "chat_quiet_to",

@@ -96,7 +96,9 @@ const open_campaigns_statement = statement<CampaignState>(`
     (c.mm_lite->>'used')::boolean and (coalesce((c.mm_lite->>'required')::boolean, false) or exists (
       select from chat_templates t
       where t.account_id = $1 and t.id = c.template_id and t.category = 'MARKETING')) as marketing,
-    exists (select from accounts a where a.account_id = $1 and a.frozen_at is not null) or exists (
+    -- The account may have lost the feature since.
+    not exists (
+      select from accounts a where a.account_id = $1 and a.frozen_at is null and 'bulk_chat' = any (a.features)) or exists (
       select from chat_holds h where h.account_id = $1 and (
         (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
         or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
