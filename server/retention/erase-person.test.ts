@@ -566,6 +566,34 @@ test("a campaign named after a number is not created again, and an erased recipi
   assert.equal(retried.retried, 1);
 });
 
+test("a delivery status that is repeated after the erasure stores no message ID of the provider", async () => {
+  const mine = await account();
+  const { id: campaign_id, recipients } = await chatCampaign(mine, "accepted");
+  const failed_again = {
+    campaign_id,
+    id: recipients[0]!,
+    dispatches: 1,
+    state: "deferred",
+    provider_message_id: providerId(mine.account_id, recipients[0]!),
+    error_code: 131049,
+    error: "frequency_capped",
+    due_at: api.clock.now(),
+  };
+  const report = () =>
+    query("select from chat_move_recipients_json($1, 'inbound', $2, $3)", [
+      mine.account_id,
+      JSON.stringify([failed_again]),
+      api.clock.now(),
+    ]);
+  await report();
+  await post(mine, "/api/v1/erasures", { phone_number: number });
+  await work();
+  await report();
+  await work();
+  assert.deepEqual(await traces(mine), {});
+  await checkInvariants();
+});
+
 test("erasing a number of fewer than ten digits keeps rows of longer numbers that contain it", async () => {
   const owner = await account();
   const { account_id } = owner;
@@ -738,6 +766,12 @@ async function assertErased({ country_code, asked, phone: of }: (typeof people)[
     "suppressions.person_key",
     "suppressions.phone",
   ]);
+  const others = await query(
+    `select from idempotency_keys
+     where account_id = $1 and endpoint = 'sendChatAnswer' and response like '%"wamid.%'`,
+    [owner.account_id],
+  );
+  assert.equal(others.length, phoneSpellings(of).length);
   await checkInvariants();
 }
 

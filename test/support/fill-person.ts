@@ -30,6 +30,7 @@ export async function fillPerson(api: TestApi, owner: TestAccount, of: Identitie
   if (of.phone.length === of.country_code.length + 10) await fillCrm(place, of);
   await fillUploads(place, of);
   await fillChat(place, of);
+  await fillResponses(place, of);
   await fillInbox(place, of);
   await fillCalls(place, of);
   await fillVoice(place, of);
@@ -164,6 +165,26 @@ async function fillChat(place: Place, { phone, bsuid }: Identities): Promise<voi
       JSON.stringify(moves),
       api.clock.now(),
     ]);
+  }
+}
+
+/** Stores the responses to a test message and to an answer to the person, and to an answer to somebody else. */
+async function fillResponses(place: Place, { phone }: Identities): Promise<void> {
+  for (const [endpoint, to] of [
+    ["sendChatTest", phone],
+    ["sendChatAnswer", phone],
+    ["sendChatAnswer", somebody],
+  ] as const) {
+    const provider_message_id = wamid(to, unique("message"));
+    const sent = { message_id: unique("message"), outcome: "accepted", provider_message_id };
+    await insert(place, "idempotency_keys", {
+      endpoint,
+      key: unique("key"),
+      request_sha256: Buffer.alloc(32),
+      status: 200,
+      response: JSON.stringify({ ...sent, error: null, error_code: null }),
+      created_at: place.api.clock.now(),
+    });
   }
 }
 

@@ -30,8 +30,11 @@ const base64_characters = 9;
 
 /** Returns a message ID like WhatsApp's, which contains the recipient's number in base64. */
 export function wamid(phone: string, id: string | number): string {
-  const suffix = Buffer.from(`${id}`).toString("base64url");
-  return `wamid.HBgM${Buffer.from(phone.slice(0, base64_characters)).toString("base64")}${suffix}`;
+  const parts = [
+    `\x1c\x18${String.fromCharCode(phone.length)}${phone}`,
+    `\x15\x02\0\x11\x18${id}\0`,
+  ];
+  return `wamid.${Buffer.from(parts.join(""), "latin1").toString("base64")}`;
 }
 
 /**

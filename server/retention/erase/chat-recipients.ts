@@ -94,7 +94,8 @@ const findChatRecipients = statement<Page<RecipientRef>>(`
     (select json_build_array(p.campaign_id, p.id) from page p order by p.campaign_id desc, p.id desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
-// The provider's message id contains the number, too. Later delivery statuses refer to our own message id.
+// The provider's message id contains the number, too. Later delivery statuses refer to our own message id, and would
+// add the provider's where none is stored.
 const emptyRecipient = statement<{ is_open: boolean }>(`
   with found as materialized (
     select r.id, r.state in ('queued', 'deferred', 'dispatching', 'unknown') as is_open
@@ -103,8 +104,7 @@ const emptyRecipient = statement<{ is_open: boolean }>(`
     for no key update
   ), emptied as (
     update chat_recipients r set phone = '', bsuid = null, variables = null,
-      provider_message_id = case when r.provider_message_id is not null
-        then 'erased.' || r.campaign_id || '.' || r.id end
+      provider_message_id = 'erased.' || r.campaign_id || '.' || r.id
     from found f
     where r.account_id = $1 and r.campaign_id = $2 and r.id = f.id and not f.is_open
   )

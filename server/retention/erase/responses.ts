@@ -1,6 +1,7 @@
-// Responses that contain the number. Those stored with idempotency keys of leads, contacts, suppressions and group members
-// are deleted, so that a repeated request creates these again. All others stay without the number, which a campaign's name
-// may contain, so that no message or call is ever repeated. Those of receivers of callbacks are emptied.
+// Responses that contain the number, also within a provider's message ID. Those stored with idempotency keys of leads,
+// contacts, suppressions and group members are deleted, so that a repeated request creates these again. All others stay
+// without the number, which a campaign's name may contain, so that no message or call is ever repeated. Those of receivers
+// of callbacks are emptied.
 import { statement } from "../../lib/database/database.ts";
 import { change_rows, scan_rows, type Part } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
@@ -9,6 +10,8 @@ import { readPage, type Page } from "./read-page.ts";
 type At = { readonly key: StoredPlace } | { readonly attempt: AttemptPlace };
 
 type StoredPlace = readonly [endpoint: string, key: string];
+/** `message`: the encoded part of a message ID that may contain the number; null: the text contains it. */
+type FoundResponse = readonly [...place: StoredPlace, message: string | null];
 type AttemptPlace = readonly [delivery_id: number, id: number];
 
 /** The operations that answer with the record of a person. */
@@ -29,13 +32,21 @@ async function eraseStored({ app, person, write }: Parameters<Part>[0], at: Stor
   const { account_id, texts, pattern } = person;
   const values = [account_id, ...at, change_rows, texts, pattern];
   const { found, next } = await readPage(app, findStoredResponses, values, change_rows);
+  const isTheirs = openMessageMatch(pattern);
   return write(async (tx) => {
-    for (const place of found) {
-      if (of_persons.has(place[0])) await deleteResponse(tx, [account_id, ...place]);
-      else await redactResponse(tx, [account_id, ...place, pattern]);
+    for (const [endpoint, key, message] of found) {
+      if (message !== null && !isTheirs(message)) continue;
+      if (of_persons.has(endpoint)) await deleteResponse(tx, [account_id, endpoint, key]);
+      else await redactResponse(tx, [account_id, endpoint, key, pattern]);
     }
-    return { at: next === null ? { attempt: [0, 0] } : { key: next } };
+    return { at: next === null ? { attempt: [0, 0] } : { key: [next[0], next[1]] } };
   });
+}
+
+/** Returns whether a message ID of WhatsApp contains an identity: it is bytes in base64, of which some are the number. */
+function openMessageMatch(pattern: string): (message: string) => boolean {
+  const identities = new RegExp(pattern);
+  return (message) => identities.test(Buffer.from(message, "base64").toString("latin1"));
 }
 
 async function eraseReceived({ app, person, write }: Parameters<Part>[0], at: AttemptPlace) {
@@ -48,17 +59,19 @@ async function eraseReceived({ app, person, write }: Parameters<Part>[0], at: At
   });
 }
 
-const findStoredResponses = statement<Page<StoredPlace>>(`
+const findStoredResponses = statement<Page<FoundResponse>>(`
   with page as materialized (
-    select k.endpoint, k.key, k.response like any ($5::text[]) and k.response ~ $6 as is_theirs
+    select k.endpoint, k.key, k.response like any ($5::text[]) and k.response ~ $6 as is_theirs,
+      substring(k.response from '"provider_message_id":"wamid[.]([^"]+)"') as message
     from idempotency_keys k
     where k.account_id = $1 and (k.endpoint, k.key) > ($2, $3)
     order by k.endpoint, k.key limit $4
   )
   select
-    (select coalesce(json_agg(json_build_array(p.endpoint, p.key) order by p.endpoint, p.key), '[]')
-      from page p where p.is_theirs) as found,
-    (select json_build_array(p.endpoint, p.key) from page p
+    (select coalesce(json_agg(
+        json_build_array(p.endpoint, p.key, case when not p.is_theirs then p.message end) order by p.endpoint, p.key), '[]')
+      from page p where p.is_theirs or p.message is not null) as found,
+    (select json_build_array(p.endpoint, p.key, null) from page p
       order by p.endpoint desc, p.key desc limit 1) as last,
     (select count(*)::int from page) as rows`);
 
@@ -68,7 +81,8 @@ const deleteResponse = statement(
 
 // Replaced by a digit: the response is JSON, of which a number may be a value.
 const redactResponse = statement(`
-  update idempotency_keys set response = regexp_replace(response, $4, '0', 'g')
+  update idempotency_keys set response = regexp_replace(
+    regexp_replace(response, '"provider_message_id":"[^"]*"', '"provider_message_id":null', 'g'), $4, '0', 'g')
   where account_id = $1 and endpoint = $2 and key = $3`);
 
 const findReceivedResponses = statement<Page<AttemptPlace>>(`
