@@ -16,6 +16,8 @@ import {
   makeChatTemplate,
   makeSuppression,
 } from "../../../test/support/chat-factory.ts";
+import { stub_number } from "../../../test/support/provider-stub/settings.ts";
+import { startProviderStub } from "../../../test/support/provider-stub/start-provider-stub.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import type { TestAccount } from "../../../test/support/account-factory.ts";
@@ -23,6 +25,7 @@ import { setAccountFeatures } from "../../accounts/accounts/set-account-features
 import type { Feature } from "../../accounts/permissions.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { acquireLease } from "../../engine/leases.ts";
+import { openMetaDriver } from "../../drivers/chat/meta/open-meta-driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
@@ -514,6 +517,46 @@ test("a throttled message goes again as a new dispatch, after the whole number w
   assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.message_id)).size, 3);
   const gap = provider.sent.at(-1)!.at - provider.sent[0]!.at;
   assert.ok(gap >= 400, `${gap} ms`);
+});
+
+test("a pair limit with status 429 delays only its recipient, who fails after the last attempt, and the number sends on", async (t) => {
+  const stub = await startProviderStub();
+  const secrets = { access_token: "stub-token", app_secret: "s", verify_token: "v" };
+  const meta = openMetaDriver({ api_url: stub.api_url, ...secrets });
+  const { account, senders, campaign } = await open(t);
+  t.after(async () => {
+    await senders.stop();
+    await meta.close();
+    await stub.close();
+  });
+  provider.answer = (outgoing, signal) => meta.send(stub_number, outgoing, signal);
+  const limited = "919800000000";
+  stub.setErrors([{ kind: "throttle", code: 131056, to: limited }]);
+  const others = Array.from({ length: 20 }, (_, n) => ({ phone: String(919_800_000_001 + n) }));
+  const began_at = Date.now();
+  const id = await campaign([{ phone: limited }, ...others]);
+  await senders.startDue();
+  await eventually(async () => (await statesOf(id))["accepted"] === 20);
+  const theLimited = async () => (await recipientsOf(id)).find(({ phone }) => phone === limited)!;
+  const first = await theLimited();
+  assert.deepEqual([first.state, first.error, first.attempts], ["deferred", "pair_limited", 1]);
+  assert.ok(first.due_at!.getTime() >= began_at + 6_000);
+  const ofCampaign = [account.account_id, id];
+  await api.app.db.pool.query(
+    "update chat_recipients set attempts = 7, due_at = now() where account_id = $1 and campaign_id = $2 and state = 'deferred'",
+    ofCampaign,
+  );
+  await api.app.db.pool.query(
+    "update chat_campaigns set work_at = now() where account_id = $1 and id = $2",
+    ofCampaign,
+  );
+  await eventually(async () => {
+    await senders.startDue();
+    return (await stateOf(id)) === "completed";
+  });
+  const last = await theLimited();
+  assert.deepEqual([last.state, last.error, last.error_code], ["refused", "pair_limited", 131056]);
+  assert.equal(provider.sent.length, 22);
 });
 
 test("a number that the provider silences for an hour is held until then, also after a cancellation and for the next sender", async (t) => {

@@ -5,6 +5,11 @@ import { asCode, asRecord, type JsonRecord } from "./json.ts";
 
 /** Meta's codes for too many messages, calls of the app or calls on the business account. */
 const throttling_codes: ReadonlySet<number> = new Set([130429, 4, 80007]);
+/**
+ * Meta's codes for limits of one recipient, a restriction and a throughput upgrade, which may come with status 429. The
+ * code says what to do, the status does not.
+ */
+const codes_of_429: ReadonlySet<number> = new Set([131048, 131049, 131056, 131057, 131064]);
 const retry_after_max_seconds = 86_400;
 /**
  * Meta's codes for a failure of its own, which do not say whether the request had an effect. With 503 it had none:
@@ -21,15 +26,16 @@ export type GraphResponse = {
 };
 
 /**
- * Returns the body of a successful response. Throws ChatSendError: `throttled` for 429 and the codes above, `rejected`
- * for a Graph error of any status and for any other 4xx, and `unknown` for an undecided outcome: a 5xx or a redirect
- * without a Graph error, a 5xx with the code of an error of Meta's servers, 408, or a body that is not JSON.
+ * Returns the body of a successful response. Throws ChatSendError: `throttled` for the throttling codes and for 429 with
+ * any code but those above, `rejected` for a Graph error of any other status and for any other 4xx, and `unknown` for an
+ * undecided outcome: a 5xx or a redirect without a Graph error, a 5xx with the code of an error of Meta's servers, 408,
+ * or a body that is not JSON.
  */
 export function classifyResponse({ status, retry_after, text }: GraphResponse): JsonRecord {
   const body = parse(text);
   const error = asRecord(body?.["error"]);
   const code = codeOf(error);
-  if (status === 429 || (code !== null && throttling_codes.has(code))) {
+  if (isThrottling(status, code)) {
     const retry_after_ms = readRetryAfter(retry_after);
     throw new ChatSendError("throttled", withCode("Meta throttled the request", code), {
       ...(code === null ? {} : { code }),
@@ -53,6 +59,11 @@ export function classifyResponse({ status, retry_after, text }: GraphResponse): 
     `the provider returned HTTP status ${status} without a usable result`,
     isServerError ? { retry_after_ms: server_error_pause_ms } : {},
   );
+}
+
+function isThrottling(status: number, code: number | null): boolean {
+  if (code === null) return status === 429;
+  return throttling_codes.has(code) || (status === 429 && !codes_of_429.has(code));
 }
 
 /** Returns the error's code. 100 with subcode 33, an object that does not exist, is 33: the number was deleted. */

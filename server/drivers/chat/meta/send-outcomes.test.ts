@@ -66,6 +66,7 @@ const outcomes: readonly [
   ["status 500 without a Graph error", { kind: "plain_500" }, "unknown", null],
   ["429", { kind: "throttle" }, "throttled", 130_429],
   ["429 with a code that is not a throttling code", { kind: "throttle", code: 1 }, "throttled", 1],
+  ["429 with a pair limit", { kind: "throttle", code: 131_056 }, "rejected", 131_056],
   ["code 4", { kind: "refuse", code: 4 }, "throttled", 4],
   ["code 80007", { kind: "refuse", code: 80_007 }, "throttled", 80_007],
   ["an invalid token", { kind: "refuse", code: 190 }, "rejected", 190],
@@ -263,6 +264,9 @@ test("classifies a response by its status, code and form", () => {
   assert.equal(classify(429, "", "Wed, 21 Oct 2026 07:28:00 GMT"), "throttled");
   assert.equal(classify(429, "", "999999999"), "throttled 86400000");
   assert.equal(classify(400, '{"error":{"code":130429}}', "2"), "throttled 130429 2000");
+  for (const code of [131048, 131049, 131056, 131057, 131064])
+    assert.equal(classify(429, `{"error":{"code":${code}}}`, "2"), `rejected ${code}`);
+  assert.equal(classify(429, '{"error":{"code":2}}'), "throttled 2");
   assert.equal(classify(503, '{"error":{"code":131016}}'), "rejected 131016");
   assert.equal(classify(503, '{"error":{"code":2}}'), "rejected 2");
   assert.equal(classify(500, '{"error":{"code":2}}'), "unknown 2 5000");
