@@ -110,6 +110,12 @@ export const recipient_reasons: Readonly<Record<string, RecipientReason>> = {
     advice: "Sending continues by itself. If it fails, check the values of the variables.",
     retry: true,
   },
+  template_not_marketing: {
+    label: "Template no longer marketing",
+    text: "WhatsApp's marketing route takes marketing templates only, and WhatsApp gave the template another category.",
+    advice: "Sending continues by itself once the new category is known here. If it fails, retry.",
+    retry: true,
+  },
   template_unusable: {
     label: "Template unusable",
     text: "WhatsApp no longer accepts the template: it was deleted, disabled or rejected.",

@@ -1,12 +1,14 @@
-// The effects of a failed message beyond its recipient: holds, failed campaigns, opt-outs, the route.
+// The effects of a failed message beyond its recipient: holds, failed campaigns, opt-outs, the route, a sync.
 // The response of the provider and a delivery status have the same effects.
 import { sql } from "kysely";
+import type { ChatDriverName } from "../../drivers/chat/driver.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { identityOf } from "../../lib/bsuid.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
 import { hold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import type { Action } from "../messages/error-actions.ts";
+import { scheduleTemplateSync } from "../numbers/schedule-template-sync.ts";
 import { setTemplateStatus } from "../templates/set-template-status.ts";
 import { optOutAtProvider } from "./internal/opt-out-at-provider.ts";
 
@@ -23,6 +25,7 @@ export type FailureEffect =
     }
   | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
   | { readonly kind: "marketing_route"; readonly campaign_id: number }
+  | { readonly kind: "refresh_templates"; readonly chat_number_id: number }
   | { readonly kind: "suppress"; readonly phone: string; readonly chat_number_id: number };
 
 /** The message that failed. */
@@ -60,6 +63,7 @@ export function failureEffects(
     effects.push({ kind: "fail_campaign", campaign_id, failure: action.error });
   if (campaign_id !== null && action.marketing_route)
     effects.push({ kind: "marketing_route", campaign_id });
+  if (action.refresh_templates) effects.push({ kind: "refresh_templates", chat_number_id });
   if (action.suppress) effects.push({ kind: "suppress", phone, chat_number_id });
   return effects;
 }
@@ -88,6 +92,8 @@ export async function applyFailureEffect(
       return failCampaign(tx, account_id, effect.campaign_id, effect.failure, now);
     case "marketing_route":
       return useMarketingRoute(tx, account_id, effect.campaign_id);
+    case "refresh_templates":
+      return refreshTemplates(tx, account_id, effect.chat_number_id, now);
     case "suppress": {
       const { phone, chat_number_id } = effect;
       const reason = "The provider says that this customer opted out";
@@ -140,6 +146,22 @@ async function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number)
     .orderBy("o.id")
     .execute();
   return rows.map(({ id }) => id);
+}
+
+/** Many messages that fail one after the other cause one sync a minute. */
+const refresh_after_ms = 60_000;
+
+async function refreshTemplates(tx: Tx, accountId: number, numberId: number, now: Date) {
+  const business = await tx
+    .selectFrom("chat_numbers")
+    .select(["account_id", "driver", "business_account_id"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", numberId)
+    .executeTakeFirst();
+  if (!business) return;
+  const driver = business.driver as ChatDriverName;
+  const run_at = new Date(now.getTime() + refresh_after_ms);
+  await scheduleTemplateSync(tx, { ...business, driver }, now, run_at);
 }
 
 /** Stored, so that the next sender of the number takes the route too, even if our category of the template is old. */

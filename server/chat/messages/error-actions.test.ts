@@ -20,6 +20,7 @@ const final: readonly [string, readonly number[]][] = [
   ["experiment_group", [130472]],
   ["invalid_parameter", [132000, 132005, 132008, 132012, 131008, 131009, 100, 131051, 135000]],
   ["outside_window", [131047]],
+  ["provider_error", [134102]],
 ];
 for (const [word, codes] of final) {
   test(`${codes.join(", ")} fail the recipient permanently: ${word}`, () => {
@@ -139,6 +140,32 @@ test("an invalid parameter on the marketing route is retried three times after t
   }
   for (const action of [onRoute("marketing", 3), onRoute("standard", 0)])
     assert.deepEqual([action.state, action.error], ["refused", "invalid_parameter"]);
+});
+
+test("a template that the marketing route still prepares is retried three times after ten minutes", () => {
+  for (const attempt of [1, 2, 3]) {
+    const { state, error, after_ms, refresh_templates } = onCode(134101, attempt);
+    assert.deepEqual(
+      [state, error, refresh_templates],
+      ["deferred", "template_not_ready", undefined],
+    );
+    assert.ok(after_ms >= 600_000 && after_ms <= 660_000);
+  }
+  assert.deepEqual([onCode(134101, 4).state, errorName(134101)], ["refused", "template_not_ready"]);
+});
+
+test("a template that is not marketing is retried three times on the marketing route, with its category refreshed", () => {
+  for (const code of [131055, 134100]) {
+    for (const attempt of [1, 2, 3]) {
+      const { state, after_ms, refresh_templates } = onCode(code, attempt);
+      assert.deepEqual([state, refresh_templates], ["deferred", true]);
+      assert.ok(after_ms >= 600_000 && after_ms <= 660_000);
+    }
+    assert.deepEqual(
+      [onCode(code, 4).state, onCode(code, 4).error],
+      ["refused", "template_not_marketing"],
+    );
+  }
 });
 
 test("a throttled number pauses for the time the provider names, or about a second", () => {

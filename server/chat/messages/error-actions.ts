@@ -23,6 +23,8 @@ export type Action = {
   readonly suppress?: true;
   /** This campaign's messages must take the provider's marketing route. */
   readonly marketing_route?: true;
+  /** Our category of the template may be old. */
+  readonly refresh_templates?: true;
   /** The reason is this recipient's alone: the circuit breaker does not count the failure. */
   readonly recipient_side?: true;
 };
@@ -126,14 +128,29 @@ const retryMediaOnce: Rule = (attempt) =>
     ? { state: "refused", error: "media_failed", after_ms: 0 }
     : { state: "deferred", error: "media_failed", after_ms: 5 * second_ms };
 const not_ready_attempts_max = 3;
-/** The marketing route also reports an invalid parameter while it prepares a new or dormant template, up to 10 minutes. */
-const notReady: Rule = (attempt, random) =>
+/** The marketing route prepares a new or dormant template for up to 10 minutes. */
+const whilePreparing =
+  (final: Rule): Rule =>
+  (attempt, random) =>
+    attempt > not_ready_attempts_max
+      ? final(attempt, random)
+      : {
+          state: "deferred",
+          error: "template_not_ready",
+          after_ms: (10 + random) * minute_ms,
+        };
+const preparing = whilePreparing(refuse("template_not_ready"));
+/** Meanwhile, the route may also report an invalid parameter. */
+const invalidWhilePreparing = whilePreparing(wrongRow);
+/** The marketing route takes marketing templates only. Once we know the new category, the message takes the other one. */
+const otherCategory: Rule = (attempt, random) =>
   attempt > not_ready_attempts_max
-    ? wrongRow(attempt, random)
+    ? { state: "refused", error: "template_not_marketing", after_ms: 0 }
     : {
         state: "deferred",
-        error: "template_not_ready",
+        error: "template_not_marketing",
         after_ms: (10 + random) * minute_ms,
+        refresh_templates: true,
       };
 const otherRoute: Rule = (attempt) =>
   attempt >= 2
@@ -170,6 +187,10 @@ const rules: ReadonlyMap<number, Rule> = new Map<number, Rule>([
   [131053, retryMediaOnce],
   [131047, refuseRecipient("outside_window")],
   [131063, otherRoute],
+  [134101, preparing],
+  ...each([131055, 134100], otherCategory),
+  // The marketing route does not take this template, for a reason that Meta does not give.
+  [134102, refuse("provider_error")],
 ]);
 
 /**
@@ -224,7 +245,7 @@ export function decideAction(
     }
     case "rejected":
       if (failure.code === 131009 && route === "marketing")
-        return notReady(attempt("template_not_ready"), random);
+        return invalidWhilePreparing(attempt("template_not_ready"), random);
       return ruleOf(failure.code)(attempt(errorName(failure.code)), random);
   }
 }

@@ -14,6 +14,7 @@ export async function scheduleTemplateSync(
   tx: Tx,
   { account_id, driver, business_account_id }: BusinessAccount,
   now: Date,
+  run_at = now,
 ): Promise<void> {
   await addJob(
     tx,
@@ -21,7 +22,7 @@ export async function scheduleTemplateSync(
       account_id,
       kind: "chat.sync_templates",
       subject: `${driver}:${business_account_id}`,
-      run_at: now,
+      run_at,
       payload: { driver, business_account_id },
     },
     now,

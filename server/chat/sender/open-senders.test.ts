@@ -663,6 +663,49 @@ test("the next sender of a number keeps the marketing route that the provider re
   assert.deepEqual(body.mm_lite, { requested: false, used: true, reason: null });
 });
 
+test("a message that the marketing route refuses for its template's category goes out by the other route after a sync", async (t) => {
+  const { account, number, senders } = await open(t, { marketing_onboarded: true });
+  const template_id = await makeChatTemplate(api.app, account, number, { category: "MARKETING" });
+  const phones = [{ phone: "919800000001" }];
+  const id = await makeChatCampaign(api.app, account, number, template_id, phones);
+  const ofAccount = [account.account_id];
+  const { pool } = api.app.db;
+  await pool.query(
+    `update chat_campaigns set mm_lite = '{"requested": true, "used": true, "reason": null}' where account_id = $1`,
+    ofAccount,
+  );
+  provider.answer = async (outgoing) =>
+    outgoing.route === "marketing" ? rejected(134100)() : takeMessage(outgoing);
+  const asked_at = Date.now();
+  await senders.startDue();
+  const syncs = async () => {
+    const { rows } = await pool.query<{ run_at: Date }>(
+      "select run_at from jobs where account_id = $1 and kind = 'chat.sync_templates'",
+      ofAccount,
+    );
+    return rows;
+  };
+  await eventually(async () => (await syncs()).length > 0);
+  const [sync] = await syncs();
+  const wait_ms = sync!.run_at.getTime() - asked_at;
+  assert.ok(wait_ms >= 60_000 && wait_ms < 120_000, `${wait_ms} ms`);
+  const [deferred] = await recipientsOf(id);
+  assert.deepEqual([deferred!.state, deferred!.error], ["deferred", "template_not_marketing"]);
+  // As the sync does.
+  await pool.query(
+    "update chat_templates set category = 'UTILITY' where account_id = $1",
+    ofAccount,
+  );
+  await pool.query("update chat_recipients set due_at = now() where account_id = $1", ofAccount);
+  await pool.query("update chat_campaigns set work_at = now() where account_id = $1", ofAccount);
+  await eventually(async () => {
+    await senders.startDue();
+    return (await stateOf(id)) === "completed";
+  });
+  const routes = provider.sent.map(({ outgoing }) => outgoing.route);
+  assert.deepEqual(routes, ["marketing", "standard"]);
+});
+
 test("a campaign takes the marketing route only while its template is marketing, and waits for a template that is not ready there", async (t) => {
   const { account, number, senders } = await open(t, { marketing_onboarded: true });
   const template_id = await makeChatTemplate(api.app, account, number, { category: "MARKETING" });
