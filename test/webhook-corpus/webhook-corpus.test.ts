@@ -256,6 +256,19 @@ test("a webhook of unknown shape is kept, counted and read again by a version th
   assert.deepEqual(await reached("919800000602"), []);
 });
 
+test("a webhook with errors of the number itself has no events and is not kept as unread", async () => {
+  const { pool } = api.app.db;
+  const counts = async () => {
+    const { rows } = await pool.query<{ events: number; unread: number }>(
+      "select (select count(*)::int from events) as events, (select count(*)::int from chat_unread_webhooks) as unread",
+    );
+    return rows[0];
+  };
+  const before_it = await counts();
+  await receive("number-errors");
+  assert.deepEqual(await counts(), before_it);
+});
+
 test("a template event with an ID beyond 2^53, or a new ID, finds its template; an older one has no effect", async () => {
   const id = await makeChatTemplate(api.app, account, number, {
     driver: "whatsapp",

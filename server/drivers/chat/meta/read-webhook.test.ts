@@ -311,6 +311,7 @@ test("reports that a number may have another quality rating", () => {
 
 test("omits a field that concerns nothing here, and reports an unknown one as unread", () => {
   assert.deepEqual(read("calls", { metadata, calls: [{ id: "1" }] }), []);
+  assert.deepEqual(read("messages", { metadata, errors: [{ code: 130_429 }] }), []);
   assert.deepEqual(read("polls", { metadata }), [{ kind: "unread", reason: "field polls" }]);
   assert.deepEqual(read("messages", { metadata, polls: [] }), [
     { kind: "unread", reason: "messages.polls" },

@@ -41,6 +41,8 @@ const message_fields: ReadonlySet<string> = new Set([
   "messages",
   // Clicks on marketing messages.
   "user_actions",
+  // Errors of the number or the app, such as its throughput, which responses and statuses report, too.
+  "errors",
 ]);
 const unused_statuses: ReadonlySet<unknown> = new Set(["played", "deleted"]);
 
