@@ -132,8 +132,10 @@ async function refuseUsed(
   }
 }
 
-/** Providers report a missing object as an invalid parameter. */
+/** Codes of a missing object: an invalid parameter, or an ID that does not exist, such as a business account's. */
+const unknown_codes: ReadonlySet<number | null> = new Set([100, 33]);
+
 function ignoreUnknown(error: unknown): void {
-  if (error instanceof ChatSendError && error.failure === "rejected" && error.code === 100) return;
-  throw error;
+  const isRejected = error instanceof ChatSendError && error.failure === "rejected";
+  if (!isRejected || !unknown_codes.has(error.code)) throw error;
 }

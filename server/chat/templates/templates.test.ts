@@ -16,9 +16,11 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { startProviderStub } from "../../../test/support/provider-stub/start-provider-stub.ts";
 import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
+import { openMetaDriver } from "../../drivers/chat/meta/open-meta-driver.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 
 const provider = openScriptedProvider();
@@ -334,6 +336,23 @@ test("deletes a template that the provider does not know", async () => {
   assert.equal((await send("DELETE", `/${id2}`)).status, 422);
   provider.failure = null;
   assert.equal((await send("GET", `/${id2}`)).status, 200);
+});
+
+test("deletes a template of a business account that the provider does not know", async (t) => {
+  const stub = await startProviderStub();
+  const secrets = { access_token: "stub-token", app_secret: "s", verify_token: "v" };
+  const meta = openMetaDriver({ api_url: stub.api_url, ...secrets });
+  t.after(async () => {
+    provider.meanwhile = async () => {};
+    await meta.close();
+    await stub.close();
+  });
+  const name = newName();
+  const { body } = await add({ name, chat_number_id: number.id });
+  provider.meanwhile = () => meta.deleteTemplate("999999", name);
+  const deleted = await send("DELETE", `/${body.id}`);
+  assert.equal(deleted.status, 204, deleted.text);
+  assert.deepEqual(await rowsOf(name), []);
 });
 
 test("does not delete a template that an unfinished campaign or a flow uses", async () => {
