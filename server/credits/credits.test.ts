@@ -15,6 +15,7 @@ import { available_max, type CreditKind } from "./credit-schema.ts";
 import { availableCredits, findCredits, findReservation } from "./credits.ts";
 import { grantCredits } from "./grant-credits.ts";
 import { reserveCredits } from "./reserve-credits.ts";
+import { refundCredit, spendCredit } from "./spend-credit.ts";
 
 let database: TestDatabase;
 let db: Database;
@@ -254,6 +255,17 @@ test("a reservation is closed once, when no credit is left in it, and refunds ar
   assert.equal(await closedAt(), now.getTime());
   await settle(db.pool, [account_id, id], { refund: 2 });
   assert.deepEqual((await findCredits(db.query, account_id)).chat, { available: 5, reserved: 0 });
+});
+
+test("a credit that is refunded several times, also at the same time, is refunded once", async () => {
+  const account_id = await accountWith(5);
+  const of = { account_id, kind: "chat", subject: `test:${++subjects}` } as const;
+  const id = await db.query.transaction().execute((tx) => spendCredit(tx, of, now));
+  const refund = (by: Database) =>
+    by.query.transaction().execute((tx) => refundCredit(tx, account_id, id, now));
+  await Promise.all([refund(db), refund(other_process)]);
+  await refund(db);
+  assert.equal((await findCredits(db.query, account_id)).chat.available, 5);
 });
 
 test("the ledger invariants detect every kind of inconsistency", async () => {

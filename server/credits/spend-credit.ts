@@ -1,6 +1,6 @@
 // One credit for an operation within one request. It is spent before the operation, so that a crash cannot
 // keep it reserved forever, and refunded when the operation is known to have failed.
-import { statement, type Executor, type Tx } from "../lib/database/database.ts";
+import { statement, type Tx } from "../lib/database/database.ts";
 import { closeReservation } from "./close-reservation.ts";
 import type { CreditKind } from "./credit-schema.ts";
 import { reserveCredits } from "./reserve-credits.ts";
@@ -22,12 +22,22 @@ export async function spendCredit(
   return reservation_id;
 }
 
-/** Refunds the credit of spendCredit; must be called at most once. */
+const lockReservation = statement(`
+  select from credit_reservations where account_id = $1 and id = $2 for no key update`);
+const findRefund = statement(`
+  select from credit_transfers where account_id = $1 and reservation_id = $2 and type = 'refund'`);
+
+/**
+ * Refunds the credit of spendCredit. Refunding it again has no effect: when a connection breaks at the commit, the
+ * caller does not know whether it was refunded.
+ */
 export async function refundCredit(
-  db: Executor,
+  tx: Tx,
   accountId: number,
   reservationId: number,
   now: Date,
 ): Promise<void> {
-  await settle(db, [accountId, reservationId, 0, 1, now]);
+  await lockReservation(tx, [accountId, reservationId]);
+  const refunds = await findRefund(tx, [accountId, reservationId]);
+  if (refunds.length === 0) await settle(tx, [accountId, reservationId, 0, 1, now]);
 }

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
+import { startApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
   openChatFixture,
   startChatFixtureApi,
+  takeMessage,
   type ChatFixture,
   type ChatFixtureApi,
 } from "../../../test/support/chat-fixture.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { openInterruptibleProxy } from "../../../test/support/interruptible-proxy.ts";
 import { unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { suppress } from "../../audience/suppressions/suppress.ts";
@@ -53,6 +57,8 @@ const answer = (
   headers: Record<string, string> = {},
 ) =>
   api.send("POST", `/api/v1/chat/replies/${id}/answers`, { token: account.token, json, headers });
+
+type Listed = { readonly outcome: string };
 
 const credit = async ({ api, account }: ChatFixture): Promise<number> =>
   (await api.send("GET", "/api/v1/credits", account)).body.chat.available;
@@ -171,6 +177,58 @@ test("a repeated idempotency key sends one answer", async (t) => {
   assert.deepEqual([again.status, again.text], [200, first.text]);
   assert.equal(fixture.provider.sent.length, 1);
   assert.equal((await listed(fixture))[0].answers.length, 1);
+});
+
+/** Returns the fixture behind another API process, whose connections to the database the test cuts. */
+async function behindProxy(t: TestContext, fixture: ChatFixture) {
+  const address = new URL(fixture.api.database_url);
+  const proxy = await openInterruptibleProxy(Number(address.port));
+  Object.assign(address, { hostname: "127.0.0.1", port: String(proxy.port) });
+  const chatDrivers = { sandbox: shared.driver };
+  const api = await startApi({ databaseUrl: address.href, chatDrivers });
+  t.after(async () => {
+    proxy.restore();
+    await api.close();
+    await proxy.close();
+  });
+  return { proxy, other: { ...fixture, api } };
+}
+
+test("an answer that was sent is a 200 when the database fails meanwhile, and is recorded once it works again", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 1);
+  const { proxy, other } = await behindProxy(t, fixture);
+  fixture.provider.answer = async (outgoing) => {
+    proxy.cut();
+    return takeMessage(outgoing);
+  };
+  for (const headers of [{}, { "idempotency-key": unique("key") }] as const) {
+    const sent = await answer(other, id, undefined, headers);
+    assert.deepEqual([sent.status, sent.body?.outcome], [200, "accepted"], sent.text);
+    proxy.restore();
+  }
+  await eventually(async () =>
+    (await listed(fixture))[0].answers.every(({ outcome }: Listed) => outcome === "accepted"),
+  );
+  assert.equal(fixture.provider.sent.length, 2);
+  assert.equal(await credit(fixture), 99_998);
+});
+
+test("an answer that the provider rejects is refunded once the database works again", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 1);
+  const { proxy, other } = await behindProxy(t, fixture);
+  fixture.provider.answer = async () => {
+    proxy.cut();
+    throw new ChatSendError("rejected", "no", { code: 131_047 });
+  };
+  const failed = await answer(other, id);
+  assert.deepEqual([failed.status, failed.body?.outcome], [200, "failed"], failed.text);
+  assert.equal(await credit(fixture), 99_999);
+  proxy.restore();
+  await eventually(async () => (await credit(fixture)) === 100_000);
+  await eventually(async () => (await listed(fixture))[0].answers[0].outcome === "failed");
+  await checkLedger(fixture.app.db.pool);
 });
 
 test("another account's and erased replies are unknown, and an invalid text is 422", async (t) => {

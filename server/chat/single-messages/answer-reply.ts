@@ -53,7 +53,7 @@ export async function answerReply(
     sent_by,
     sent_at: now.toISOString(),
   };
-  const answer = await sendSingleMessage(app, {
+  return sendSingleMessage(app, {
     account_id,
     order: { chat_number_id, template_id: null, mm_lite: { used: false } },
     to,
@@ -78,10 +78,10 @@ export async function answerReply(
         detail: { message_id },
       });
     },
+    record: async ({ outcome, error }) => {
+      await settle(app.db.pool, [account_id, replyId, message_id, outcome, error]);
+    },
   });
-  const { outcome, error } = answer;
-  await settleAnswer(app.db.pool, [account_id, replyId, message_id, outcome, error]);
-  return answer;
 }
 
 type Found = {
@@ -147,10 +147,3 @@ const settle = statement(`
       order by at), '[]')
     from jsonb_array_elements(answers) with ordinality as e (a, at))
   where account_id = $1 and id = $2`);
-
-async function settleAnswer(
-  db: Executor,
-  values: readonly [number, number, string, string, string | null],
-): Promise<void> {
-  await settle(db, [...values]);
-}

@@ -24,6 +24,7 @@ import type { Caller } from "../../../accounts/caller.ts";
 import type { App } from "../../../engine/app.ts";
 import { route, type Access } from "../../route.ts";
 import { withContactNames } from "../shared/with-contact-names.ts";
+import { storeSent } from "../shared/store-sent.ts";
 import { sendExport } from "../shared/send-csv.ts";
 
 const seeReplies: Access = { features: ["bulk_chat"], anyOf: ["chat.read"] };
@@ -114,10 +115,11 @@ export const chatReplyRoutes = [
     params: closed({ id: pathId("Reply id") }),
     body: NewAnswer,
     success: { 200: TestMessageResponse },
-    handle: async ({ app, caller, actor, params, body, request, write }) => {
+    handle: async (context) => {
+      const { app, caller, actor, params, body, request } = context;
       const answerer = { account: caller.account, actor, key: request.keyed?.key ?? null };
       const answer = await answerReply(app, answerer, params.id, body.text);
-      return write(async () => answer);
+      return storeSent(context, answer);
     },
   }),
   route({

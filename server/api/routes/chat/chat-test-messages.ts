@@ -5,6 +5,7 @@ import {
 } from "../../../chat/single-messages/test-message-schema.ts";
 import type { RateLimit } from "../../checks/rate-limit.ts";
 import { route } from "../../route.ts";
+import { storeSent } from "../shared/store-sent.ts";
 
 /** Test messages bypass the number's send rate, so there may be few of them. */
 const rate_limit: RateLimit = {
@@ -24,10 +25,11 @@ export const chatTestMessageRoutes = [
     rate_limit,
     body: TestMessage,
     success: { 200: TestMessageResponse },
-    handle: async ({ app, caller, actor, body, request, write }) => {
+    handle: async (context) => {
+      const { app, caller, actor, body, request } = context;
       const tester = { account: caller.account, actor, key: request.keyed?.key ?? null };
       const answer = await sendTestMessage(app, tester, body);
-      return write(async () => answer);
+      return storeSent(context, answer);
     },
   }),
 ];

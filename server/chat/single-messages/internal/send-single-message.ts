@@ -24,6 +24,7 @@ import { decideAction } from "../../messages/error-actions.ts";
 import { holdsOf, type HoldReason } from "../../holds/holds.ts";
 import type { CampaignOrder } from "../../campaigns/validate-campaign.ts";
 import type { TestMessageResponse } from "../test-message-schema.ts";
+import { storeOutcome } from "./store-outcome.ts";
 
 /** Short, because a person may be waiting for the response. */
 const send_ms_max = 20_000;
@@ -48,12 +49,15 @@ export type SingleMessage = {
   readonly isSuppressed: (db: Executor) => Promise<boolean>;
   /** Runs in the transaction that reserves the credit, before the message is sent. */
   readonly note?: (tx: Tx) => Promise<void>;
+  /** Stores the outcome after the message was sent; may run twice. */
+  readonly record?: (answer: TestMessageResponse) => Promise<void>;
 };
 
 /**
  * Sends the message for one chat credit, which is refunded when the provider definitely rejected it or nothing was
  * sent. A failure has the same effects on others as a campaign's: holds and opt-outs. Errors, with nothing sent:
  * unavailable (no driver); conflict (held, suppressed, or already started under the same subject); insufficient-credit.
+ * Once it is sent, nothing throws: what could not be stored is retried in the background.
  */
 export async function sendSingleMessage(
   app: App,
@@ -64,12 +68,17 @@ export async function sendSingleMessage(
   await refuseHeld(app, single);
   const { reservation_id, checked_at } = await reserve(app, single);
   const { answer, effects } = await send(app, sender, single, checked_at);
-  if (answer.outcome === "failed")
-    await app.db.query.transaction().execute(async (tx) => {
+  const refund = () =>
+    app.db.query.transaction().execute(async (tx) => {
       const now = app.clock.now();
       for (const effect of effects) await applyFailureEffect(tx, account_id, effect, now);
       await refundCredit(tx, account_id, reservation_id, now);
     });
+  const about = { account_id, reservation_id, message_id: single.message_id };
+  await Promise.all([
+    answer.outcome === "failed" && storeOutcome(app, about, refund),
+    single.record && storeOutcome(app, about, () => single.record!(answer)),
+  ]);
   return answer;
 }
 
