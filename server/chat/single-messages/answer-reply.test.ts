@@ -179,6 +179,27 @@ test("a repeated idempotency key sends one answer", async (t) => {
   assert.equal((await listed(fixture))[0].answers.length, 1);
 });
 
+test("an answer that is repeated under its key while the first request runs is a 409, which says that it may have been sent", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 1);
+  const arrived = Promise.withResolvers<void>();
+  const response = Promise.withResolvers<void>();
+  fixture.provider.answer = async (outgoing) => {
+    arrived.resolve();
+    await response.promise;
+    return takeMessage(outgoing);
+  };
+  const headers = { "idempotency-key": unique("key") };
+  const first = answer(fixture, id, undefined, headers);
+  await arrived.promise;
+  const twin = await answer(fixture, id, undefined, headers);
+  response.resolve();
+  assert.equal((await first).status, 200);
+  assert.equal(twin.status, 409, twin.text);
+  assert.match(twin.body.detail, /may have been sent; check `answers` of the reply/);
+  assert.equal(fixture.provider.sent.length, 1);
+});
+
 /** Returns the fixture behind another API process, whose connections to the database the test cuts. */
 async function behindProxy(t: TestContext, fixture: ChatFixture) {
   const address = new URL(fixture.api.database_url);

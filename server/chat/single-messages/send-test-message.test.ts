@@ -203,6 +203,7 @@ test("a repeated idempotency key sends nothing again, even when the first respon
   await arrived.promise;
   const twin = await send();
   assert.equal(twin.status, 409, twin.text);
+  assert.match(twin.body.detail, /may have been sent; under a new key it may be sent twice/);
   answer.resolve();
   const replay = await first.then(() => send());
   assert.equal((await first).status, 200);

@@ -96,7 +96,7 @@ function reserve(app: App, single: SingleMessage) {
       if (await single.isSuppressed(tx)) throw new Refusal("conflict", "The person is suppressed");
       return { reservation_id, checked_at };
     })
-    .catch(refuseTwin);
+    .catch((error: unknown) => refuseTwin(error, single));
 }
 
 type Sender = { readonly driver: ChatDriver; readonly from: Parameters<ChatDriver["send"]>[0] };
@@ -137,14 +137,16 @@ const findAllowing = statement<{ scope: string; reason: string }>(`
   select scope, reason from chat_holds
   where account_id = $1 and scope = 'number' and subject_id = $2 and allows_answers`);
 
-/** Maps a second reservation of a subject to a conflict. */
-function refuseTwin(error: unknown): never {
-  if (violatesUnique(error, "credit_reservations_account_id_subject_key"))
-    throw new Refusal(
-      "conflict",
-      "This message was begun once before, under the same key; send another one with a new key",
-    );
-  throw error;
+/** Maps a second reservation of a subject to a conflict. The first request may be running, or its process was killed. */
+function refuseTwin(error: unknown, { is_answer = false }: SingleMessage): never {
+  if (!violatesUnique(error, "credit_reservations_account_id_subject_key")) throw error;
+  const advice = is_answer
+    ? "check `answers` of the reply before you send it under a new key"
+    : "under a new key it may be sent twice";
+  throw new Refusal(
+    "conflict",
+    `This message was begun before under the same key and may have been sent; ${advice}`,
+  );
 }
 
 /** Returns the answer, and the effects of a failure on others: holds and opt-outs. */
