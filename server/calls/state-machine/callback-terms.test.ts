@@ -43,7 +43,7 @@ test("names the customer's time zones that narrow the window, and the next time 
   const callTo = (contact_time_zones: readonly string[], settings = kolkata) =>
     callbackTerms(
       clock,
-      callValue({ settings, contact_time_zones, voice: { callbacks: 0 } as VoiceCall }),
+      callValue({ settings, contact_time_zones, voice: { callbacks: 0 } as VoiceCallPlan }),
     );
   const { briefing, refuse } = callTo(["America/New_York", "America/Toronto", "Asia/Kolkata"]);
   const window =
