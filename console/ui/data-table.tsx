@@ -1,5 +1,12 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import {
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import { Button } from "./button.tsx";
 
 export type Column<Row> = {
@@ -41,18 +48,7 @@ export function DataTable<Row>(props: Props<Row>) {
   const has_wide = props.columns.some(({ wide }) => wide);
   const columns = shows_all ? props.columns.map(narrow) : props.columns;
   const body = useRef<HTMLTableSectionElement>(null);
-  const [scrollMargin, setScrollMargin] = useState(0);
-  useLayoutEffect(() => {
-    const measure = () => {
-      const top = body.current?.getBoundingClientRect().top ?? 0;
-      setScrollMargin(Math.round(top + window.scrollY));
-    };
-    measure();
-    // What stands above the rows may grow.
-    const observer = new ResizeObserver(measure);
-    observer.observe(document.body);
-    return () => observer.disconnect();
-  }, [rows.length === 0]);
+  const scrollMargin = useTop(body, rows.length === 0);
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => row_px,
@@ -105,6 +101,22 @@ export function DataTable<Row>(props: Props<Row>) {
       {tryAgain && <NotLoaded onTryAgain={tryAgain} />}
     </div>
   );
+}
+
+/** Returns how many px from the top of the page the element begins, also after what stands above it has grown. */
+function useTop(element: RefObject<HTMLElement | null>, is_empty: boolean): number {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => {
+      const in_view = element.current?.getBoundingClientRect().top ?? 0;
+      setTop(Math.round(in_view + window.scrollY));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [element, is_empty]);
+  return top;
 }
 
 /** The end of the rows, after which there are more. The page has the reason. */

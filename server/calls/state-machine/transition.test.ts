@@ -394,7 +394,10 @@ test("a voicemail that answers for an agent never counts as one: it is hung up, 
 test("an agent's phone that is lost before it accepts is shown as not answered, and its call as lost", () => {
   for (const policy_applied of ["hangup", "retry_agent"] as const) {
     const run = asking("919811111111");
-    run.call = { ...run.call, click_to_call: { ...run.call.click_to_call, policy_applied, agent_retry_count: 3 } };
+    run.call = {
+      ...run.call,
+      click_to_call: { ...run.call.click_to_call, policy_applied, agent_retry_count: 3 },
+    };
     take(run, ended(1, "lost"), 10);
     assert.equal(run.call.legs[0]!.status, "no-answer");
     assert.equal(result(run), "failed lost node_lost system");
