@@ -65,8 +65,8 @@ export function contextFactory(
       reauthorize: () => reauthorize(app, request, route.access),
       write: (effect) => {
         const { plain, keyed } = transactions;
-        const begin = request.keyed ? keyed(caller.account.id) : plain;
-        return once(begin, route.multipart ? unlessFrozen(effect) : effect);
+        const begin = request.keyed ? keyed : plain;
+        return once(begin(caller.account.id), route.multipart ? unlessFrozen(effect) : effect);
       },
       writeWithClient: (statement_seconds, effect) =>
         once(transactions.long(caller.account.id, statement_seconds), unlessFrozen(effect)),

@@ -12,8 +12,9 @@ export type Begin<With extends unknown[]> = <Answer>(
 ) => Promise<Answer>;
 
 export type Transactions = {
-  readonly plain: Begin<[]>;
-  /** For a write that may wait for a request with the same key in another process. */
+  /** For a write that may wait for a row that another transaction holds; 503 when too many wait already. */
+  plain(accountId: number): Begin<[]>;
+  /** The same for a write that may also wait for a request with the same key in another process. */
   keyed(accountId: number): Begin<[]>;
   /**
    * For a write that may run long, with its connection for COPY; each of its statements may take
@@ -25,12 +26,14 @@ export type Transactions = {
 };
 
 /**
- * Keyed writes that hold a connection: one that waits for a hanging request in another process keeps it until
- * its time-out, and the others need connections meanwhile.
+ * Plain and keyed writes that hold a connection: one that waits for a lock, such as of a group into which a large file is
+ * imported, keeps it until its time-out. The other accounts, reads and leases need connections meanwhile.
  */
-const keyed_at_once_max = 6;
-const keyed_of_account_max = 4;
-const keyed_waiting_max = 1_000;
+const writes_at_once_max = 6;
+/** One fewer, so that plain writes do not wait for requests that hang in another process. */
+const keyed_at_once_max = 5;
+const writes_of_account_max = 4;
+const writes_of_account_waiting_max = 1_000;
 
 /** Each waiting write may hold a body of many megabytes. */
 const long_at_once_max = 2;
@@ -39,14 +42,18 @@ const long_of_account_waiting_max = 2;
 
 /** Opens the transactions of a process, with their limits. */
 export function openTransactions(db: Database): Transactions {
-  const keyedWrites = openShares(keyed_at_once_max, keyed_of_account_max, keyed_waiting_max);
+  const unlimited = Number.POSITIVE_INFINITY;
+  // First the account's share: its writes that wait for it must not hold a slot.
+  const shares = openShares(unlimited, writes_of_account_max, writes_of_account_waiting_max);
+  const keyedWrites = openSlots(keyed_at_once_max, unlimited);
+  const writes = openSlots(writes_at_once_max, unlimited);
   const longWrites = openSlots(long_at_once_max, long_waiting_max);
   // Only one write of an account runs or waits for a slot; its next ones wait behind it.
-  const accounts = openShares(Number.POSITIVE_INFINITY, 1, long_of_account_waiting_max);
-  const plain: Begin<[]> = (work) => db.query.transaction().execute(work);
+  const accounts = openShares(unlimited, 1, long_of_account_waiting_max);
+  const begin: Begin<[]> = (work) => writes.use(() => db.query.transaction().execute(work));
   return {
-    plain,
-    keyed: (accountId) => (work) => keyedWrites.use(accountId, () => plain(work)),
+    plain: (accountId) => (work) => shares.use(accountId, () => begin(work)),
+    keyed: (accountId) => (work) => shares.use(accountId, () => keyedWrites.use(() => begin(work))),
     long: (accountId, statement_seconds) => (work) =>
       accounts.use(accountId, () =>
         longWrites.use(() => clientTransaction(db, statement_seconds, work)),
