@@ -1,4 +1,5 @@
 // The queues of jobs, with the handler of each kind.
+import { clearGroup } from "./audience/groups/clear-group.ts";
 import { clearEndpoint } from "./callbacks/endpoints/clear-endpoint.ts";
 import { replayEvents } from "./callbacks/replays/replay-events.ts";
 import { endExpiredRestriction } from "./chat/inbound/end-restriction.ts";
@@ -64,6 +65,7 @@ export const job_queues: readonly JobQueue[] = [
       "crm.record_call": recordCallOutcome,
       "crm.record_missed_call": recordMissedCall,
       "callbacks.clear_endpoint": clearEndpoint,
+      "audience.clear_group": clearGroup,
       "callbacks.replay": replayEvents,
     },
   },

@@ -20,6 +20,7 @@ export const job_kinds = [
   "crm.record_missed_call",
   "callbacks.replay",
   "callbacks.clear_endpoint",
+  "audience.clear_group",
   "retention.erase_person",
 ] as const;
 export type JobKind = (typeof job_kinds)[number];

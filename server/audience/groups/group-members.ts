@@ -19,10 +19,12 @@ const nextMembers = statement<GroupMember & { phone_key: string }>(`
   select phone_key, phone, case when name is null then variables
     else jsonb_build_object('name', name) || variables end as variables
   from group_members
-  where account_id = $1 and group_id = $2 and phone_key > $3 order by phone_key limit $4`);
+  where account_id = $1 and group_id = $2 and phone_key > $3
+    and exists (select from groups where account_id = $1 and id = $2 and deleted_at is null)
+  order by phone_key limit $4`);
 
 /**
- * Yields all members in batches of at most 5,000, ordered by phone key; none for an unknown group. Each batch
+ * Yields all members in batches of at most 5,000, ordered by phone key; none for an unknown or deleted group. Each batch
  * is its own statement: on a pool, concurrent additions and removals may or may not be included, and no
  * phone occurs twice. Must not run on a connection that executes a COPY.
  */

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import pg from "pg";
+import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import {
   makeAccount,
@@ -8,9 +12,12 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { clearGroup } from "./clear-group.ts";
 import { openGroupMembers, type GroupMember } from "./group-members.ts";
 import { findGroup } from "./groups.ts";
 
+const never = new AbortController().signal;
 let api: TestApi;
 let account: TestAccount;
 
@@ -416,6 +423,69 @@ test("a group deleted while members are added deletes them or refuses them", asy
     assert.ok([200, 404].includes(added.status), added.text);
     assert.deepEqual(await readBatches(id), []);
   }
+});
+
+test("a group of any size is deleted at once and its name is free; its members are deleted in batches", async () => {
+  const of = await makeAccount(api.app);
+  const { account_id } = of;
+  const name = unique("group");
+  const make = () => request("POST", "", { name }, of);
+  const [id, kept] = [(await make()).body.id as number, await makeGroup(of)];
+  const db = api.app.db.query;
+  await sql`
+    insert into group_members (account_id, group_id, phone_key, phone, name, created_at)
+    select ${account_id}, case when n > 100 then ${id}::bigint else ${kept} end, phone, phone, 'Member', now()
+    from generate_series(1, 4600) n, concat('91', 9000000000 + n) phone`.execute(db);
+  const count = async () => {
+    const { rows } = await sql<{ counts: string }>`
+      select concat_ws(' ', (select count(*) from groups where account_id = ${account_id}),
+        (select count(*) from group_members where account_id = ${account_id})) as counts`.execute(
+      db,
+    );
+    return rows[0]!.counts;
+  };
+  // A locked member stands for members that take longer to delete than a request may.
+  const reading = new pg.Client({ connectionString: api.database_url });
+  await reading.connect();
+  try {
+    await reading.query("begin");
+    await reading.query("select from group_members where group_id = $1 limit 1 for share", [id]);
+    assert.equal((await request("DELETE", `/${id}`, undefined, of)).status, 204);
+  } finally {
+    await reading.end();
+  }
+  const again = await make();
+  assert.equal(again.status, 201);
+  const listed = (await request("GET", "", undefined, of)).body.data as Answer["body"][];
+  assert.deepEqual(
+    listed.map((group) => group.id),
+    [again.body.id, kept],
+  );
+  const gone = await Promise.all([
+    request("GET", `/${id}`, undefined, of),
+    request("PATCH", `/${id}`, { name: "Again" }, of),
+    request("DELETE", `/${id}`, undefined, of),
+    request("GET", `/${id}/members`, undefined, of),
+    addMembers(id, [{ phone_number: "9876543210" }], of),
+  ]);
+  for (const answer of gone) assertProblem(answer, 404, "not-found");
+  assert.deepEqual(await readBatches(id, of), []);
+  for (const q of ["Member", "9000004600", "0004600"]) {
+    const { data } = (await api.send("GET", `/api/v1/people?q=${q}`, { token: of.token })).body;
+    const phones = data.map((person: Answer["body"]) => person.phone_number);
+    assert.ok(!phones.includes("919000004600"), q);
+  }
+
+  const clear = (subject: number, ms_max: number) =>
+    clearGroup(api.app, { account_id, subject: String(subject) }, never, ms_max);
+  await clear(kept, 1_000_000);
+  assert.ok((await clear(id, -1))?.again_at);
+  assert.equal(await count(), "3 4600");
+  await eventually(async () => {
+    await workJobs(api.app, { "audience.clear_group": clearGroup }, never);
+    return (await count()) === "2 100";
+  });
+  await clear(id, 1_000_000);
 });
 
 test("a repeated idempotency key returns the same response and adds nothing twice", async () => {

@@ -41,6 +41,7 @@ export async function requireGroup(
     .select("id")
     .where("account_id", "=", accountId)
     .where("id", "=", groupId)
+    .where("deleted_at", "is", null)
     .executeTakeFirst();
   if (!group) throw notFound();
 }
@@ -65,7 +66,8 @@ function groupRows(db: Kysely<DB>, accountId: number) {
         .end()
         .as("members_count"),
     )
-    .where("account_id", "=", accountId);
+    .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null);
 }
 
 function groupResponse(row: {

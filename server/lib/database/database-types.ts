@@ -738,6 +738,7 @@ export interface GroupMembers {
 export interface Groups {
   account_id: number;
   created_at: Date;
+  deleted_at: Date | null;
   id: Generated<number>;
   members_count: Generated<number>;
   members_counted_at: Date | null;

@@ -68,9 +68,12 @@ const inNewestCampaigns = (spellings: string) => `
 /** Expects $1 account, $2 the phone. */
 const messages_by_phone = `with ${newest_campaigns} ${inNewestCampaigns("array[$2::text]")}`;
 
+/** Expects $1 account. */
+const newest_groups = `
+  select g.id from groups g where g.account_id = $1 and g.deleted_at is null order by g.id desc limit ${groups_max}`;
 /** Expects $1 account, $2 the phone. */
 const members_by_phone = `
-  select m.phone from (select g.id from groups g where g.account_id = $1 order by g.id desc limit ${groups_max}) g
+  select m.phone from (${newest_groups}) g
   join group_members m on m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key($2)
   limit 1`;
 
@@ -87,8 +90,9 @@ const inCrm = (table: "leads" | "contacts", condition: string): Search => [
 const inGroups = (condition: string): Search => [
   "groups",
   `select t.phone from (
-    select t.id, t.phone, t.name from group_members t
+    select t.id, t.phone, t.name, t.group_id from group_members t
     where t.account_id = $1 order by t.id desc limit ${searched_rows}) t
+  join groups g on g.account_id = $1 and g.id = t.group_id and g.deleted_at is null
   where ${condition}
   order by t.id desc limit ${matching_rows}`,
 ];
@@ -161,8 +165,7 @@ const describe_people = `
       and c.phone = right(p.phone, 10) and c.phone_e164 = '+' || p.phone
     where w.account_id = $1 and w.active order by c.id desc limit 1) c on true
   left join lateral (
-    select m.name, true as found from (
-      select g.id from groups g where g.account_id = $1 order by g.id desc limit ${groups_max}) g
+    select m.name, true as found from (${newest_groups}) g
     join group_members m on m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key(p.phone)
     order by m.name is null, m.id desc limit 1) m on true`;
 

@@ -230,7 +230,9 @@ const groups = source(
   "groups",
   `select m.id, m.created_at as at, ${microseconds("m.created_at")}, 'joined' as event, json_build_object(
     'group_id', g.id, 'group_name', g.name, 'name', m.name) as data
-  from (select g.id, g.name from groups g where g.account_id = $1 order by g.id desc limit ${groups_max}) g
+  from (
+    select g.id, g.name from groups g where g.account_id = $1 and g.deleted_at is null
+    order by g.id desc limit ${groups_max}) g
   cross join lateral (
     select m.id, m.created_at, m.name from group_members m
     where m.account_id = $1 and m.group_id = g.id and m.phone_key = phone_key($2)

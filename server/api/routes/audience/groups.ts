@@ -18,6 +18,7 @@ import { findGroup, listGroups } from "../../../audience/groups/groups.ts";
 import { importGroupMembers } from "../../../audience/groups/import-group-members.ts";
 import { removeGroupMember } from "../../../audience/groups/remove-group-member.ts";
 import { updateGroup } from "../../../audience/groups/update-group.ts";
+import { notifyJob } from "../../../engine/add-job.ts";
 import { notFound } from "../../../lib/errors.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { readPhoneQuery } from "../shared/phone-query.ts";
@@ -96,6 +97,7 @@ export const groupRoutes = [
     success: { 204: Type.Null() },
     handle: async ({ app, actor, params, write }) => {
       await write((tx) => deleteGroup(tx, actor, params.id, app.clock.now()));
+      notifyJob(app, actor.account_id);
     },
   }),
   route({

@@ -21,6 +21,7 @@ export async function touchGroup(
     })
     .where("account_id", "=", accountId)
     .where("id", "=", groupId)
+    .where("deleted_at", "is", null)
     .returning("id")
     .executeTakeFirst();
   if (!group) throw notFound();
