@@ -9,6 +9,7 @@ declare
   v_phones text[];
   v_alias text;
   v_since timestamptz;
+  v_until timestamptz;
   v_quarter timestamptz;
   v_data json;
 begin
@@ -32,6 +33,8 @@ begin
         v_phones := v_phones || phone_spellings(v_alias);
       end loop;
       v_since := v_r.at - interval '24 hours';
+      -- The provider's clock and ours may differ.
+      v_until := v_r.at + interval '1 minute';
       select m.campaign_id, m.id into v_reply.campaign_id, v_reply.recipient_id
       from (
         select m.campaign_id, m.id, m.state, m.accepted_at from chat_recipients m
@@ -40,7 +43,8 @@ begin
         select m.campaign_id, m.id, m.state, m.accepted_at from chat_recipients m
         where m.account_id = p_account_id and m.bsuid = v_r.bsuid) m
       join chat_campaigns c on c.account_id = p_account_id and c.id = m.campaign_id
-      where m.state in ('accepted', 'sent', 'delivered', 'read') and m.accepted_at > v_since and c.chat_number_id = p_number_id
+      where m.state in ('accepted', 'sent', 'delivered', 'read') and m.accepted_at > v_since
+        and m.accepted_at <= v_until and c.chat_number_id = p_number_id
       order by m.accepted_at desc limit 1;
     end if;
     insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, bsuid, type, text, payload,

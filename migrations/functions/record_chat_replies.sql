@@ -1,6 +1,6 @@
 -- Records replies once each, with the recipient they answer: the one named by the reply, else the last
--- message from this number to that person, in any spelling of the phone or an alias, or by BSUID, within a day. A reply
--- can be applied before the delivery status of its message.
+-- message from this number to that person, in any spelling of the phone or an alias, or by BSUID, within the day before
+-- the reply. A reply can be applied before the delivery status of its message, or after later messages.
 -- Counts them for reports and records their events. Returns the new ones.
 create or replace function record_chat_replies(p_account_id bigint, p_number_id bigint, p_replies json)
 returns setof chat_replies
@@ -40,7 +40,8 @@ begin
       join chat_campaigns c on c.account_id = p_account_id and c.id = m.campaign_id
       where named.id is null
         and m.state in ('accepted', 'sent', 'delivered', 'read') and m.accepted_at > r.at - interval '24 hours'
-        and c.chat_number_id = p_number_id
+        -- The provider's clock and ours may differ.
+        and m.accepted_at <= r.at + interval '1 minute' and c.chat_number_id = p_number_id
       order by m.accepted_at desc
       limit 1) latest on true
     order by r.provider_message_id

@@ -14,6 +14,7 @@ import {
   openTestWhatsapp,
   preferenceHook,
   statusHook,
+  type TestMessage,
   type TestStatus,
 } from "../../../test/support/chat-webhooks.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
@@ -98,6 +99,10 @@ const statusOf = (
   ...(status === "failed" ? { code: 131026 } : {}),
   ...more,
 });
+
+/** A message to the number now, by the clock that records when messages are accepted. */
+const replyHook = (reply: Omit<TestMessage, "at">) =>
+  messageHook(number, [{ ...reply, at: api.clock.now() }]);
 
 const take = (body: string) => api.app.webhookReceiver.take("whatsapp", body);
 const apply = () => applyWebhooks(api.app, new AbortController().signal);
@@ -444,7 +449,7 @@ test("a reply is kept once, with the recipient whose message it answers", async 
   const named = messageHook(number, [
     { id: unique("in"), from, text: "yes", answers: statusOf(recipient, "sent").id },
   ]);
-  const plain = messageHook(number, [{ id: unique("in"), from, text: "and \u0000 more \ud800" }]);
+  const plain = replyHook({ id: unique("in"), from, text: "and \u0000 more \ud800" });
   const wrong = messageHook(number, [
     { id: unique("in"), from: String(++phones), text: "who are you?", answers: "wamid.other" },
   ]);
@@ -526,10 +531,27 @@ test("a reply that names no message is linked to the latest of the day from that
   assert.equal((await repliesOf(from))[0]?.recipient_id, null);
 });
 
+test("a reply that is applied late is linked to no message that was sent after it", async () => {
+  const [earlier, later] = (await makeRecipients(["accepted", "accepted"])) as [
+    Recipient,
+    Recipient,
+  ];
+  const from = earlier.phone;
+  const at = api.clock.now();
+  await api.app.db.pool.query(
+    `update chat_recipients set phone = $3,
+       accepted_at = $5::timestamptz + case when id = $4 then interval '1 hour' else interval '-1 hour' end
+     where account_id = $1 and campaign_id = $2`,
+    [account.account_id, earlier.campaign_id, from, later.id, at],
+  );
+  await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "yes", at }]));
+  assert.equal((await repliesOf(from))[0]?.recipient_id, earlier.id);
+});
+
 test("a reply that is applied before the delivery status of its message is linked to it", async () => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
   const from = recipient.phone;
-  await takeAndApply(messageHook(number, [{ id: unique("in"), from, text: "yes" }]));
+  await takeAndApply(replyHook({ id: unique("in"), from, text: "yes" }));
   assert.equal((await repliesOf(from))[0]?.recipient_id, recipient.id);
 });
 
@@ -537,7 +559,7 @@ test("a stop word, in any case and with space around, suppresses the phone once,
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
   const from = recipient.phone;
   await takeAndApply(statusHook(number, [statusOf(recipient, "delivered")]));
-  const stop = messageHook(number, [{ id: unique("in"), from, text: "  sToP \n" }]);
+  const stop = replyHook({ id: unique("in"), from, text: "  sToP \n" });
   await takeAndApply(stop, stop);
   assert.deepEqual(await suppressionsOf(from), [
     { channel: "chat", scope: "all", source: "reply", expires_at: null },
