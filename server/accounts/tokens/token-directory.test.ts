@@ -122,6 +122,21 @@ test("guesses at the tokens of others push no known token out, and cost no look-
   });
 });
 
+test("a revoked token is refused after five seconds in a process that no notification reaches", async (t) => {
+  const silent = { send: () => {}, on: () => {}, close: async () => {} };
+  const directory = openTokenDirectory({ ...api.app, notifications: silent });
+  let now_ms = performance.now();
+  t.mock.method(performance, "now", () => now_ms);
+  const token = await makeToken(api.app, account);
+  assert.ok(await directory.find(token));
+  await api.app.db.pool.query(
+    "update tokens set revoked_at = now() where account_id = $1 and id = $2",
+    [account.account_id, token.split("_")[2]],
+  );
+  now_ms += 5_001;
+  assert.equal(await directory.find(token), null);
+});
+
 test("concurrent requests with one new token cost one look-up", async () => {
   const token = await makeToken(api.app, account);
   await whileTokensAreLocked(async (waiting) => {
