@@ -317,6 +317,16 @@ const work = async () => {
   const handlers = { "chat.sync_templates": syncTemplatesDaily };
   await workJobs(api.app, handlers, new AbortController().signal);
 };
+const schedule = async () => {
+  const { business_account_id } = number;
+  const business = {
+    account_id: account.account_id,
+    driver: "whatsapp",
+    business_account_id,
+  } as const;
+  const now = api.app.clock.now();
+  await api.app.db.query.transaction().execute((tx) => scheduleTemplateSync(tx, business, now));
+};
 const runAt = async (business: string) => {
   const job = await api.app.db.query
     .selectFrom("jobs")
@@ -333,8 +343,6 @@ test("the daily sync stores the quality rating of each number and whether it may
     provider.number = described;
     api.clock.release();
   });
-  const { account_id } = account;
-  const { business_account_id } = number;
   const states = async () => {
     const { body } = await api.send("GET", "/api/v1/chat/numbers", { token: account.token });
     return body.data.map(({ quality, marketing_onboarded }: Record<string, unknown>) => [
@@ -343,9 +351,7 @@ test("the daily sync stores the quality rating of each number and whether it may
     ]);
   };
   api.clock.set("2026-06-01T00:00:00Z");
-  const business = { account_id, driver: "whatsapp", business_account_id } as const;
-  const now = api.app.clock.now();
-  await api.app.db.query.transaction().execute((tx) => scheduleTemplateSync(tx, business, now));
+  await schedule();
   await work();
   assert.deepEqual(await states(), [["YELLOW", true]]);
   provider.number = { ...described, quality: "RED", marketing_onboarded: false };
@@ -399,3 +405,33 @@ test("templates sync on creation of a number and then daily, every ten minutes w
   await work();
   assert.equal(await runAt(business_account_id), undefined);
 });
+
+for (const [status, list, dated_ms] of [
+  ["PAUSED", "the provider's list is later than its webhook", 0],
+  ["PENDING", "the provider's clock is ahead of ours", 60_000],
+] as const)
+  test(`a template that was ${status} and is approved again releases its campaigns within ten minutes, also when ${list}`, async (t) => {
+    t.after(() => api.clock.release());
+    api.clock.set("2026-07-01T00:00:00Z");
+    const template = atProvider();
+    provider.templates = [template];
+    await sync();
+    const { id } = (await stored())[0]!;
+    const year = await makeResting(id);
+    await setStatus(id, { status, at: api.app.clock.now() });
+    api.clock.set("2026-07-01T03:00:00Z");
+    const now = api.app.clock.now();
+    await setStatus(id, { status: "APPROVED", at: new Date(now.getTime() + dated_ms) });
+    const { business_account_id } = number;
+    await schedule();
+    provider.templates = [{ ...template, status }];
+    await work();
+    assert.equal((await holds()).length, 1);
+    assert.equal(await runAt(business_account_id), "2026-07-01T03:10:00.000Z");
+    provider.templates = [template];
+    api.clock.set("2026-07-01T03:10:00Z");
+    await work();
+    assert.deepEqual(await holds(), []);
+    assert.notEqual(await year(), 2099);
+    assert.equal(await runAt(business_account_id), "2026-07-02T03:10:00.000Z");
+  });

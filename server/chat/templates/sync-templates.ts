@@ -78,8 +78,8 @@ const again_ms = 86_400_000;
 const after_refusal_ms = 3_600_000;
 /** Campaigns may wait for the content of an approved template. */
 const after_outage_ms = 60_000;
-/** While campaigns wait for a review: the provider's list may be later than its webhook. */
-const review_ms = 600_000;
+/** While campaigns wait for an approval: the provider's list may be later than its webhook. */
+const approval_ms = 600_000;
 const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown"]);
 
 /** Runs the daily job of a business account and its numbers, which ends with the account's last number there. */
@@ -99,14 +99,16 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
     app.log.warn({ err, account_id }, "the templates of a business account could not be fetched");
     return later(outages.has(err.failure) ? after_outage_ms : after_refusal_ms);
   }
-  return later((await awaitsReview(app, business)) ? review_ms : again_ms);
+  return later((await awaitsApproval(app, business)) ? approval_ms : again_ms);
 };
 
-/** Returns whether a template that is held is in review. */
-async function awaitsReview(app: App, business: BusinessAccount): Promise<boolean> {
+const final_statuses: ReadonlySet<string> = new Set(["DISABLED", "REJECTED"]);
+
+/** Returns whether a held template may be approved without a further webhook, or is approved by the webhook alone. */
+async function awaitsApproval(app: App, business: BusinessAccount): Promise<boolean> {
   const held = await readHeld(app, business.account_id);
   const known = held.size > 0 ? await readKnown(app, business) : [];
-  return known.some(({ id, status }) => status === "PENDING" && held.has(id));
+  return known.some(({ id, status }) => held.has(id) && !final_statuses.has(status));
 }
 
 async function hasNumber(app: App, business: BusinessAccount): Promise<boolean> {
