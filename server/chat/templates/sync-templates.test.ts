@@ -313,9 +313,9 @@ test("a sync changes nothing when the provider does not respond", async () => {
   );
 });
 
-const work = async () => {
+const work = async (app = api.app) => {
   const handlers = { "chat.sync_templates": syncTemplatesDaily };
-  await workJobs(api.app, handlers, new AbortController().signal);
+  await workJobs(app, handlers, new AbortController().signal);
 };
 const schedule = async () => {
   const { business_account_id } = number;
@@ -435,3 +435,27 @@ for (const [status, list, dated_ms] of [
     assert.notEqual(await year(), 2099);
     assert.equal(await runAt(business_account_id), "2026-07-02T03:10:00.000Z");
   });
+
+test("a sync that the provider throttles runs again after a minute or the provider's pause, and one without a credential after an hour while a template is held", async (t) => {
+  t.after(() => api.clock.release());
+  api.clock.set("2026-08-01T00:00:00Z");
+  const { business_account_id } = number;
+  await schedule();
+  for (const [retry_after_ms, again_at] of [
+    [30_000, "2026-08-01T00:01:00.000Z"],
+    [120_000, "2026-08-01T00:03:00.000Z"],
+  ] as const) {
+    provider.failure = new ChatSendError("throttled", "too many requests", { retry_after_ms });
+    await work();
+    assert.equal(await runAt(business_account_id), again_at);
+    api.clock.set(again_at);
+  }
+  const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
+  const app = { ...api.app, chatDrivers: {} };
+  await work(app);
+  assert.equal(await runAt(business_account_id), "2026-08-02T00:03:00.000Z");
+  await setStatus(template_id, { status: "PENDING" });
+  api.clock.set("2026-08-02T00:03:00Z");
+  await work(app);
+  assert.equal(await runAt(business_account_id), "2026-08-02T01:03:00.000Z");
+});

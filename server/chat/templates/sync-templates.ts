@@ -80,7 +80,7 @@ const after_refusal_ms = 3_600_000;
 const after_outage_ms = 60_000;
 /** While campaigns wait for an approval: the provider's list may be later than its webhook. */
 const approval_ms = 600_000;
-const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown"]);
+const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown", "throttled"]);
 
 /** Runs the daily job of a business account and its numbers, which ends with the account's last number there. */
 export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload }) => {
@@ -90,14 +90,16 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
   if (!(await hasNumber(app, business))) return undefined;
   const later = (ms: number) => ({ again_at: new Date(app.clock.now().getTime() + ms) });
   const driver = await findChatDriver(app, name, account_id);
-  if (!driver) return later(again_ms);
+  // Without a credential at the moment.
+  if (!driver) return later((await awaitsApproval(app, business)) ? after_refusal_ms : again_ms);
   try {
     await syncTemplates(app, driver, business);
     await refreshNumbers(app, driver, business);
   } catch (err) {
     if (!(err instanceof ChatSendError)) throw err;
     app.log.warn({ err, account_id }, "the templates of a business account could not be fetched");
-    return later(outages.has(err.failure) ? after_outage_ms : after_refusal_ms);
+    if (!outages.has(err.failure)) return later(after_refusal_ms);
+    return later(Math.max(after_outage_ms, err.retry_after_ms ?? 0));
   }
   return later((await awaitsApproval(app, business)) ? approval_ms : again_ms);
 };
