@@ -26,7 +26,8 @@ export async function insertRecipients(
 
 /**
  * Deletes recipients known by a BSUID whose phone, by a webhook's link, is another recipient's or an earlier BSUID's.
- * Returns how many. Uses hash joins, for the reason below.
+ * Returns how many. Each BSUID is a lookup, because the account may have many links; the recipients are hash joined, for
+ * the reason below.
  */
 export async function removeLinkedDuplicates(
   tx: Tx,
@@ -34,15 +35,20 @@ export async function removeLinkedDuplicates(
 ): Promise<number> {
   await setJoins(tx, "off");
   const removed = await sql`
+    with linked as materialized (
+      select r.id, (
+        select b.phone_key from person_bsuids b
+        where b.account_id = ${account_id} and b.bsuid = r.bsuid) as phone_key
+      from chat_recipients r
+      where r.account_id = ${account_id} and r.campaign_id = ${campaign_id} and r.bsuid is not null
+    )
     delete from chat_recipients d
     using (
-      select r.id, p.id is not null or row_number() over (partition by b.phone_key order by r.id) > 1 as is_duplicate
-      from chat_recipients r
-      join person_bsuids b
-        on b.account_id = ${account_id} and b.bsuid = r.bsuid and b.phone_key is not null
+      select r.id, p.id is not null or row_number() over (partition by r.phone_key order by r.id) > 1 as is_duplicate
+      from linked r
       left join chat_recipients p on p.account_id = ${account_id} and p.campaign_id = ${campaign_id}
-        and phone_key(p.phone) = b.phone_key
-      where r.account_id = ${account_id} and r.campaign_id = ${campaign_id} and r.bsuid is not null
+        and phone_key(p.phone) = r.phone_key
+      where r.phone_key is not null
     ) l
     where d.account_id = ${account_id} and d.campaign_id = ${campaign_id} and d.id = l.id
       and l.is_duplicate`.execute(tx);
