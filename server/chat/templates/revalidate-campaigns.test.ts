@@ -27,7 +27,7 @@ import { default_settings } from "../../worker.ts";
 import { startCampaign } from "../campaigns/start-campaign.ts";
 import { applyWebhooks } from "../inbound/apply-webhooks.ts";
 import { openSenders } from "../sender/open-senders.ts";
-import { setTemplateStatus } from "./set-template-status.ts";
+import { setTemplateStatus, type TemplateChange } from "./set-template-status.ts";
 import { syncTemplatesDaily } from "./sync-templates.ts";
 
 const provider = openScriptedProvider();
@@ -269,6 +269,47 @@ test("a campaign that starts while its template is approved again is not held", 
   });
   await starting;
   assert.deepEqual(await statusOf(id), ["running", null, []]);
+});
+
+test("an approval locks its campaigns in the order of their IDs, so that it cannot deadlock", async () => {
+  await sync();
+  const first = await create();
+  const second = await create();
+  const template_id = await templateId();
+  const { account_id } = account;
+  const { query } = api.app.db;
+  const now = api.app.clock.now();
+  const key = { account_id, template_id };
+  const set = (change: TemplateChange) =>
+    query.transaction().execute((tx) => setTemplateStatus(tx, key, change, now));
+  await set({ status: "PAUSED" });
+  await query
+    .insertInto("chat_holds")
+    .values({
+      account_id,
+      scope: "campaign",
+      subject_id: second,
+      reason: "template_changed",
+      set_at: now,
+    })
+    .execute();
+  const { approving } = await query.transaction().execute(async (tx) => {
+    const lock = (id: number) =>
+      tx
+        .selectFrom("chat_campaigns")
+        .select("id")
+        .where("account_id", "=", account_id)
+        .where("id", "=", id)
+        .forNoKeyUpdate()
+        .execute();
+    await lock(first);
+    const waiting = set({ status: "APPROVED", asked_at: now });
+    await awaitsLock(query);
+    await lock(second);
+    return { approving: waiting };
+  });
+  await approving;
+  for (const id of [first, second]) assert.deepEqual(await statusOf(id), ["running", null, []]);
 });
 
 test("a template with a part that campaigns cannot fill is listed with it, and refused with the reason", async () => {

@@ -58,20 +58,29 @@ export async function revalidateCampaigns(
 
 /**
  * Does the same for the campaigns of one template, which the transaction has locked. Returns the numbers to notify on
- * `chat_work` after the commit.
+ * `chat_work` after the commit. Locks the template's open campaigns if one of them changes.
  */
 export async function revalidateCampaignsOf(
   tx: Tx,
   { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
   now: Date,
 ): Promise<readonly number[]> {
+  const campaigns = await plannedOfTemplate(tx, [account_id, template_id]);
+  const changed = campaigns.filter((one) => (mismatchOf(one, now) !== null) !== one.is_held);
+  if (changed.length === 0) return [];
+  // In the order of IDs, and also those that stay: the caller may lift the template's hold next.
+  await lockOpenCampaigns(tx, [account_id, template_id]);
   const woken: number[] = [];
-  for (const one of await plannedOfTemplate(tx, [account_id, template_id])) {
-    if ((mismatchOf(one, now) !== null) === one.is_held) continue;
-    woken.push(...(await revalidateCampaign(tx, { account_id, id: one.campaign_id }, now)));
-  }
+  for (const { campaign_id: id } of changed)
+    woken.push(...(await revalidateCampaign(tx, { account_id, id }, now)));
   return woken;
 }
+
+const lockOpenCampaigns = statement(`
+  select from chat_campaigns c
+  where c.account_id = $1 and c.template_id = $2 and c.finished_at is null and c.state in ('scheduled', 'running')
+  order by c.id
+  for no key update`);
 
 type Key = { readonly account_id: number; readonly id: number };
 
