@@ -760,6 +760,75 @@ test("a restriction that a message noticed first ends when it expires; it allows
   assert.deepEqual(await holds(), [{ ends_at: null, allows_answers: false }]);
 });
 
+for (const [ending, code] of [
+  ["expires", 131031],
+  ["is lifted by the provider", 368],
+] as const)
+  test(`a hold that a message sets with ${code} after a lift by hand ends when the restriction ${ending}`, async () => {
+    const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+    const post = (value: object) => takeAndApply(changeHook(restricted, "account_update", value));
+    const ends_at = await restrict(restricted);
+    await liftByHand(restricted);
+    assert.deepEqual(await endsOf(restricted), []);
+    await refuseMessage(restricted, code);
+    assert.deepEqual(await endsOf(restricted), [ends_at]);
+    if (ending === "expires") {
+      api.clock.set(ends_at);
+      await endRestrictions();
+    } else await post({ event: "DISABLED_UPDATE", ban_info: { waba_ban_state: "REINSTATE" } });
+    assert.deepEqual(await endsOf(restricted), []);
+  });
+
+test("a message that is refused shortly after a restriction has expired holds the number for five minutes, and an hour after it until the hold is lifted", async () => {
+  const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const ended_at = await restrict(restricted);
+  const at = (after_ms: number) => new Date(ended_at.getTime() + after_ms);
+  api.clock.set(ended_at);
+  await endRestrictions();
+  assert.deepEqual(await endsOf(restricted), []);
+  await refuseMessage(restricted, 131031);
+  assert.deepEqual(await endsOf(restricted), [at(300_000)]);
+  api.clock.set(at(300_000));
+  await endRestrictions();
+  assert.deepEqual(await endsOf(restricted), []);
+  api.clock.set(at(3_601_000));
+  await refuseMessage(restricted, 131031);
+  assert.deepEqual(await endsOf(restricted), [null]);
+});
+
+/** Restricts the business account of the number for an hour, and returns the end. */
+async function restrict(of: TestChatNumber): Promise<Date> {
+  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
+  const value = { event: "ACCOUNT_RESTRICTION", restriction_info };
+  await takeAndApply(changeHook(of, "account_update", value));
+  return new Date(expiration * 1_000);
+}
+
+async function liftByHand(of: TestChatNumber): Promise<void> {
+  const json = { scope: "number", subject_id: of.id, reason: "sender_restricted" };
+  const { status } = await api.send("POST", "/api/v1/chat/holds/lift", {
+    token: account.token,
+    json,
+  });
+  assert.equal(status, 204);
+}
+
+async function endRestrictions(): Promise<void> {
+  const handlers = { "chat.end_restriction": endExpiredRestriction };
+  await workJobs(api.app, handlers, new AbortController().signal);
+}
+
+async function endsOf(of: TestChatNumber): Promise<(Date | null)[]> {
+  const holds = await api.app.db.query
+    .selectFrom("chat_holds")
+    .select("ends_at")
+    .where("account_id", "=", account.account_id)
+    .where("subject_id", "=", of.id)
+    .execute();
+  return holds.map(({ ends_at }) => ends_at);
+}
+
 /** Applies the effects of a message of the number that the provider refused with the code. */
 async function refuseMessage(from: TestChatNumber, code: number): Promise<void> {
   const error = new ChatSendError("rejected", "no", { code });

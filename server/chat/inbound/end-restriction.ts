@@ -3,6 +3,7 @@ import type { JobHandler } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { liftHold } from "../holds/holds.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
+import { restriction_details } from "./failure-effects.ts";
 
 /** The job chat.end_restriction of a number: lifts the hold when the last reported restriction has ended. */
 export const endExpiredRestriction: JobHandler = async (app, { account_id, subject }) => {
@@ -27,7 +28,7 @@ export const endExpiredRestriction: JobHandler = async (app, { account_id, subje
   return undefined;
 };
 
-/** Lifts the number's hold, unless an error of a message set it. Returns the numbers to notify after the commit. */
+/** Lifts the number's hold, unless its reason is neither a restriction nor a ban. Returns the numbers to notify after the commit. */
 export async function endRestriction(
   tx: Tx,
   { account_id, chat_number_id }: { readonly account_id: number; readonly chat_number_id: number },
@@ -47,6 +48,8 @@ export async function endRestriction(
     .where("subject_id", "=", chat_number_id)
     .where("reason", "=", held.reason)
     .executeTakeFirst();
-  if (!hold?.detail?.startsWith("account_update")) return [];
+  const detail = hold?.detail ?? "";
+  // The next message after a lift by hand sets the hold again, with a detail of its own.
+  if (!detail.startsWith("account_update") && !restriction_details.includes(detail)) return [];
   return (await liftHold(tx, held, now)).number_ids;
 }

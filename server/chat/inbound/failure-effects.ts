@@ -44,6 +44,13 @@ export function failureDetail(code: number): string {
   return `The provider returned error ${code}`;
 }
 
+/** The details of holds that a message set because its business account is banned or restricted. */
+export const restriction_details: readonly string[] = [368, 131031].map(failureDetail);
+
+/** How long the provider may apply a restriction after its end by our clock. */
+const late_restriction_ms = 3_600_000;
+const retry_restricted_ms = 300_000;
+
 /** Returns the effects of a failure. */
 export function failureEffects(
   { campaign_id, template_id, chat_number_id, phone, code }: FailedMessage,
@@ -121,8 +128,21 @@ async function holdBack(
     if (ends_at) await scheduleEnd(tx, account_id, subject_id, ends_at, now);
     return;
   }
-  for (const id of await numbersOfSameAccount(tx, account_id, subject_id))
-    await hold(tx, { account_id, scope: "number", subject_id: id, reason, detail }, now);
+  const isRestriction = detail !== null && restriction_details.includes(detail);
+  for (const { id, restricted_until } of await numbersOfSameAccount(tx, account_id, subject_id)) {
+    const end = isRestriction ? restrictionEnd(restricted_until, now) : null;
+    const held = { account_id, scope: "number", subject_id: id, reason, detail } as const;
+    await hold(tx, { ...held, ends_at: end }, now);
+    if (end === null) continue;
+    const job = { account_id, kind: "chat.end_restriction", subject: String(id) } as const;
+    await addJob(tx, { ...job, run_at: end }, now);
+  }
+}
+
+/** The end of the reported restriction, or a retry if it has just ended; null if none explains the refusal. */
+function restrictionEnd(until: Date | null, now: Date): Date | null {
+  if (until === null || now.getTime() - until.getTime() > late_restriction_ms) return null;
+  return until > now ? until : wholeSecond(now.getTime() + retry_restricted_ms);
 }
 
 function scheduleEnd(tx: Tx, account_id: number, numberId: number, run_at: Date, now: Date) {
@@ -131,8 +151,8 @@ function scheduleEnd(tx: Tx, account_id: number, numberId: number, run_at: Date,
 }
 
 /** Returns the account's numbers of the same business account and driver, in the order of locks. */
-async function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number) {
-  const rows = await tx
+function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number) {
+  return tx
     .selectFrom("chat_numbers as n")
     .innerJoin("chat_numbers as o", (on) =>
       on
@@ -140,12 +160,11 @@ async function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number)
         .onRef("o.driver", "=", "n.driver")
         .onRef("o.business_account_id", "=", "n.business_account_id"),
     )
-    .select("o.id")
+    .select(["o.id", "o.restricted_until"])
     .where("n.account_id", "=", accountId)
     .where("n.id", "=", numberId)
     .orderBy("o.id")
     .execute();
-  return rows.map(({ id }) => id);
 }
 
 /** Many messages that fail one after the other cause one sync a minute. */

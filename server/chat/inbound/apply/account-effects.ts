@@ -7,7 +7,7 @@ import { hold } from "../../holds/holds.ts";
 import { scheduleTemplateSync } from "../../numbers/schedule-template-sync.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { endRestriction } from "../end-restriction.ts";
-import { failureDetail } from "../failure-effects.ts";
+import { restriction_details } from "../failure-effects.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
 import type { EffectContext } from "./effect-context.ts";
 import type { SideEffect } from "./sort-webhooks.ts";
@@ -101,7 +101,7 @@ export async function applyStanding(
     const held = { account_id, scope: "number", subject_id: id } as const;
     const ends = until === null ? {} : { ends_at: until };
     const isNew = await hold(tx, { ...held, reason: "sender_restricted", detail, ...ends }, now);
-    await completeHold(tx, [account_id, id, detail, until, refusals, may_answer, isNew]);
+    await completeHold(tx, [account_id, id, detail, until, restriction_details, may_answer, isNew]);
     if (until === null) continue;
     await addJob(
       tx,
@@ -111,10 +111,7 @@ export async function applyStanding(
   }
 }
 
-/** The details of holds that a message set because of the ban or restriction that a webhook reports. */
-const refusals = [368, 131031].map(failureDetail);
-
-// Without the webhook's detail, neither its end nor a reinstatement would lift a hold that a message set. Of several
+// A hold that a message set takes the webhook's detail and end, so that a ban is known by its detail. Of several
 // restrictions and bans, each must allow answers.
 const completeHold = statement(`
   update chat_holds set
