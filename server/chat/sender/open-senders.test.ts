@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
@@ -706,12 +706,19 @@ test("a message that the marketing route refuses for its template's category goe
   assert.deepEqual(routes, ["marketing", "standard"]);
 });
 
-test("a campaign takes the marketing route only while its template is marketing, and waits for a template that is not ready there", async (t) => {
+async function takesMarketingRouteOnlyWhileAllowed(
+  t: TestContext,
+  ends: "template" | "number",
+): Promise<void> {
   const { account, number, senders } = await open(t, { marketing_onboarded: true });
   const template_id = await makeChatTemplate(api.app, account, number, { category: "MARKETING" });
   const phones = [{ phone: "919800000001" }];
   const id = await makeChatCampaign(api.app, account, number, template_id, phones);
-  const set = (table: "chat_campaigns" | "chat_templates", of: number, values: object) =>
+  const set = (
+    table: "chat_campaigns" | "chat_templates" | "chat_numbers",
+    of: number,
+    values: object,
+  ) =>
     api.app.db.query
       .updateTable(table)
       .set(values as never)
@@ -727,7 +734,8 @@ test("a campaign takes the marketing route only while its template is marketing,
   assert.deepEqual(routes(), ["marketing"]);
   assert.equal((await recipientsOf(id))[0]!.error, "template_not_ready");
   provider.answer = takeMessage;
-  await set("chat_templates", template_id, { category: "UTILITY" });
+  if (ends === "template") await set("chat_templates", template_id, { category: "UTILITY" });
+  else await set("chat_numbers", number.id, { marketing_onboarded: false });
   await api.app.db.query
     .updateTable("chat_recipients")
     .set({ due_at: api.app.clock.now() })
@@ -740,7 +748,14 @@ test("a campaign takes the marketing route only while its template is marketing,
     return (await stateOf(id)) === "completed";
   });
   assert.deepEqual(routes(), ["marketing", "standard"]);
-});
+}
+
+for (const [ends, condition] of [
+  ["template", "its template is marketing"],
+  ["number", "its number may use it"],
+] as const)
+  test(`a campaign takes the marketing route only while ${condition}, and waits for a template that is not ready there`, (t) =>
+    takesMarketingRouteOnlyWhileAllowed(t, ends));
 
 const wakesAtOnce = (what: string, changed: object) =>
   test(`a quiet time that is ${what} wakes the campaigns that waited for its end`, async (t) => {

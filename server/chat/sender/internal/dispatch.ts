@@ -135,7 +135,8 @@ async function send(sender: Sender, marked: Marked, within: Within): Promise<Out
   });
   const rendered = renderMessage(campaign.plan, marked.variables, message_id);
   if ("missing" in rendered) return { state: "refused", error: "missing_variable" };
-  const isMarketing = campaign.marketing_required || campaign.latest.marketing;
+  const isMarketing =
+    number.marketing_onboarded && (campaign.marketing_required || campaign.latest.marketing);
   const route = isMarketing ? "marketing" : "standard";
   try {
     const { provider_message_id, wa_id } = await driver.send(
