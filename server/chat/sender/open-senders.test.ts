@@ -639,8 +639,8 @@ test("a throttling that is extended ends at the later time", async (t) => {
   assert.equal(rows.length, 0);
 });
 
-test("the next sender of a number keeps the marketing route that the provider required", async (t) => {
-  const { senders, campaign, ask } = await open(t, { marketing_onboarded: true });
+async function keepsRequiredRoute(t: TestContext, stored_by: "this" | "earlier"): Promise<void> {
+  const { account, senders, campaign, ask } = await open(t, { marketing_onboarded: true });
   provider.answer = async ({ route }) => {
     if (route === "standard") return rejected(131063)();
     throw new ChatSendError("unreachable", "no network");
@@ -650,6 +650,13 @@ test("the next sender of a number keeps the marketing route that the provider re
   const routes = () => provider.sent.map(({ outgoing }) => outgoing.route);
   await eventually(() => routes().includes("marketing"));
   await senders.stop();
+  if (stored_by === "earlier")
+    await api.app.db.query
+      .updateTable("chat_campaigns")
+      .set({ mm_lite: JSON.stringify({ requested: false, used: true, reason: null }) })
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", id)
+      .execute();
   const first = provider.sent.length;
   provider.answer = takeMessage;
   const next = openSenders(api.app, default_settings);
@@ -661,7 +668,14 @@ test("the next sender of a number keeps the marketing route that the provider re
   assert.deepEqual(routes().slice(first), ["marketing"]);
   const { body } = await ask("GET", `/${id}`);
   assert.deepEqual(body.mm_lite, { requested: false, used: true, reason: null });
-});
+}
+
+for (const [stored_by, version] of [
+  ["this", ""],
+  ["earlier", ", also where an earlier version stored it"],
+] as const)
+  test(`the next sender of a number keeps the marketing route that the provider required${version}`, (t) =>
+    keepsRequiredRoute(t, stored_by));
 
 test("a message that the marketing route refuses for its template's category goes out by the other route after a sync", async (t) => {
   const { account, number, senders } = await open(t, { marketing_onboarded: true });

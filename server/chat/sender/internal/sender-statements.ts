@@ -93,9 +93,11 @@ export type CampaignState = {
 const open_campaigns_statement = statement<CampaignState>(`
   select c.id as campaign_id, c.template_id, c.work_at,
     -- The route takes marketing templates only, and a category may change after the campaign's creation.
-    (c.mm_lite->>'used')::boolean and (coalesce((c.mm_lite->>'required')::boolean, false) or exists (
-      select from chat_templates t
-      where t.account_id = $1 and t.id = c.template_id and t.category = 'MARKETING')) as marketing,
+    -- Earlier versions stored a route that the provider requires as used without a request.
+    (c.mm_lite->>'used')::boolean and (
+      coalesce((c.mm_lite->>'required')::boolean, not (c.mm_lite->>'requested')::boolean) or exists (
+        select from chat_templates t
+        where t.account_id = $1 and t.id = c.template_id and t.category = 'MARKETING')) as marketing,
     -- The account may have lost the feature since.
     not exists (
       select from accounts a where a.account_id = $1 and a.frozen_at is null and 'bulk_chat' = any (a.features)) or exists (
