@@ -13,6 +13,9 @@ import { makeCallingAccount, makeSandboxTrunk } from "./support/telephony-factor
 import { makeVoiceCampaign } from "./support/voice-factory.ts";
 import { openSandboxVoiceDriver } from "../server/drivers/voice/sandbox/open-sandbox-driver.ts";
 import { addJob, job_kinds } from "../server/engine/add-job.ts";
+import { dueNumbers, urgentNumbers } from "../server/chat/inbound/apply/inbox.ts";
+import { completeVoiceCampaigns } from "../server/voice/campaigns/complete-voice-campaigns.ts";
+import { synthesizeScripts } from "../server/voice/campaigns/synthesize-scripts.ts";
 import { startWorker, type BackgroundWork } from "../server/worker.ts";
 
 /** The target for one process: docs/decisions/2026-11-25-one-poll-for-all-loops.md. */
@@ -90,11 +93,22 @@ test("what waits in a frozen account keeps no worker busy", async (t) => {
   for (const text of [
     "update callback_endpoints set work_at = $2 where account_id = $1",
     `insert into chat_inbox (account_id, chat_number_id, driver, body, received_at, due_at)
-     values ($1, ${number.id}, 'sandbox', '[{}]', $2, $2)`,
+     values ($1, ${number.id}, 'sandbox', '[{}]', $2, '-infinity')`,
     `insert into leases (account_id, name, holder, fence, expires_at)
      values ($1, 'chat_sender:${number.id}', gen_random_uuid(), 1, $2::timestamptz - interval '1 s')`,
+    `insert into lead_imports (account_id, workspace_id, created_by, file_name, column_map, header, state, total_rows,
+       created_at)
+     values ($1, ${frozen.workspace_id}, ${frozen.owner_id}, 'leads.csv', '{}', '{phone}', 'processing', 1, $2)`,
   ])
     await app.db.pool.query(text, [account_id, now]);
+  await makeVoiceCampaign(app, frozen, {
+    campaign: { call_type: "obd_smartvoice", trunk_id },
+    recipients: [{ state: "synthesizing", variables: '{"name":"Ann"}' }],
+  });
+  await makeVoiceCampaign(app, frozen, {
+    campaign: { trunk_id, state: "cancelled" },
+    recipients: [],
+  });
   for (const kind of job_kinds)
     await addJob(app.db.query, { account_id, kind, subject: "0", run_at: now }, now);
   const texts = query.mock.calls.map(({ arguments: [sent] }) => (sent as { text?: string }).text);
@@ -109,9 +123,17 @@ test("what waits in a frozen account keeps no worker busy", async (t) => {
   };
   // The worker relays the events first.
   await eventually(async () => (await found()) === 0);
+  // Nor does a loop that other work has woken find any of it.
+  const going = new AbortController().signal;
+  const synthesize = t.mock.method(app.speech, "synthesize");
+  assert.equal(await synthesizeScripts(app, going), 0);
+  assert.equal(synthesize.mock.callCount(), 0);
+  assert.equal(await completeVoiceCampaigns(app), 0);
+  assert.deepEqual([await dueNumbers(app), await urgentNumbers(app)], [[], []]);
   await client.query("begin");
   await client.query("update accounts set frozen_at = null where account_id = $1", [account_id]);
-  assert.ok((await found()) > job_kinds.length, "all of it is due");
+  // The sender's number twice, for its campaign and its lease.
+  assert.equal(await found(), job_kinds.length + 7, "all of it is due");
   await client.query("rollback");
   for (const table of ["jobs", "chat_inbox", "leases", "chat_campaigns", "callback_endpoints"])
     await app.db.pool.query(`delete from ${table} where account_id = $1`, [account_id]);

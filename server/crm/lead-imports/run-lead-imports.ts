@@ -34,7 +34,9 @@ type Row = { row_number: number; cells: string[] };
 type Reject = { row_number: number; errors: FieldError[] };
 
 /** When imports are open: see poll-work.ts. */
-export const open_imports = ["from lead_imports where state = 'processing' order by account_id"];
+export const open_imports = [
+  `from lead_imports i where i.state = 'processing' and ${isUnfrozen("i")} order by i.account_id`,
+];
 
 /**
  * Runs one iteration: a batch of each account's oldest open imports that no other worker has. Returns how

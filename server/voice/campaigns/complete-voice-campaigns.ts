@@ -1,12 +1,14 @@
 // A campaign ends when it has no recipient that is synthesizing, waiting or calling. Only the recipients
 // decide, never an empty result of a search for work.
 import type { App } from "../../engine/app.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement } from "../../lib/database/database.ts";
 
 /** When campaigns may end: see poll-work.ts. */
 export const open_campaigns = [
-  `from voice_campaigns
-   where finished_at is null and state in ('running', 'cancelled', 'failed') order by account_id`,
+  `from voice_campaigns v
+   where v.finished_at is null and v.state in ('running', 'cancelled', 'failed') and ${isUnfrozen("v")}
+   order by v.account_id`,
 ];
 
 /**
@@ -43,7 +45,7 @@ const done = `v.finished_at is null and v.state in ('running', 'cancelled', 'fai
   and ${hasNone("calling")} and ${hasNone("waiting")} and ${hasNone("synthesizing")}`;
 
 const findDone = statement<{ account_id: number; id: number }>(
-  `select v.account_id, v.id from voice_campaigns v where ${done} order by v.account_id, v.id`,
+  `select v.account_id, v.id from voice_campaigns v where ${done} and ${isUnfrozen("v")} order by v.account_id, v.id`,
 );
 
 // A statement that waits for the lock looks for recipients as of before: it does not see those that a retry has

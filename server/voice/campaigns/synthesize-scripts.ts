@@ -7,6 +7,7 @@ import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
 import type { App } from "../../engine/app.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { countMovedRecipients } from "./count-moved-recipients.ts";
@@ -18,10 +19,10 @@ const early_ms = 600_000;
 
 /** When scripts may have to be synthesized: see poll-work.ts. */
 export const open_scripts = [
-  `from voice_campaigns
-   where finished_at is null and call_type = 'obd_smartvoice' and (state = 'running'
-     or state = 'scheduled' and scheduled_at <= $1::timestamptz + interval '${early_ms} ms')
-   order by account_id`,
+  `from voice_campaigns v
+   where v.finished_at is null and v.call_type = 'obd_smartvoice' and (v.state = 'running'
+     or v.state = 'scheduled' and v.scheduled_at <= $1::timestamptz + interval '${early_ms} ms') and ${isUnfrozen("v")}
+   order by v.account_id`,
 ];
 
 const batch_rows = 8;
@@ -168,7 +169,7 @@ const findCampaignsToSynthesize = statement<Campaign>(`
   select v.account_id, v.id, v.trunk_id, v.is_test, v.plan
   from voice_campaigns v
   where v.finished_at is null and v.call_type = 'obd_smartvoice'
-    and (v.state = 'running' or (v.state = 'scheduled' and v.scheduled_at <= $2))
+    and (v.state = 'running' or (v.state = 'scheduled' and v.scheduled_at <= $2)) and ${isUnfrozen("v")}
     and exists (
       select from voice_recipients r
       where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'synthesizing')

@@ -1,6 +1,7 @@
 // Reads chat_inbox: the numbers with due webhooks, and the next batch of a number.
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
+import { isUnfrozen } from "../../../engine/poll-work.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { parseJson } from "../../../lib/json-body.ts";
 
@@ -21,14 +22,15 @@ const batch_rows_max = 200;
 const batch_bytes_max = 2_000_000;
 
 /**
- * Returns all numbers with due webhooks: one index scan, which is short without a backlog. The first number of each
- * account comes before the second of any; among these, those with urgent webhooks first, then the longest waiting.
+ * Returns all numbers with due webhooks, but for those of frozen accounts: one index scan, which is short without a
+ * backlog. The first number of each account comes before the second of any; among these, those with urgent webhooks
+ * first, then the longest waiting.
  */
 export async function dueNumbers(app: App): Promise<InboxNumber[]> {
   return findDue(app.db.pool, [app.clock.now()]);
 }
 
-/** Returns the numbers with urgent webhooks, such as opt-outs; takes milliseconds also beside a million others. */
+/** As dueNumbers, for urgent webhooks alone, such as opt-outs; takes milliseconds also beside a million others. */
 export async function urgentNumbers(app: App): Promise<InboxNumber[]> {
   return findUrgent(app.db.pool, []);
 }
@@ -54,12 +56,13 @@ const findDue = statement<InboxNumber>(`
       row_number() over (partition by account_id order by min(due_at)) as place
     from chat_inbox where due_at <= $1 group by account_id, chat_number_id
   ) due
+  where ${isUnfrozen("due")}
   order by place, due_at, account_id`);
 
 // Not the statement above with another time: a plan for any time reads the whole table.
-const findUrgent = statement<InboxNumber>(
-  "select distinct account_id, chat_number_id from chat_inbox where due_at = '-infinity'",
-);
+const findUrgent = statement<InboxNumber>(`
+  select distinct i.account_id, i.chat_number_id from chat_inbox i
+  where i.due_at = '-infinity' and ${isUnfrozen("i")}`);
 
 type DueRow = Omit<StoredWebhooks, "body"> & { readonly body: string; readonly due_rows: number };
 
