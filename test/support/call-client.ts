@@ -1,6 +1,7 @@
 // Submits calls as an account over the API and reads their call records.
 import { openNodeLeaders, type LeaderTimes } from "../../server/calls/leader/open-node-leaders.ts";
 import type { App } from "../../server/engine/app.ts";
+import type { LeaseTimes } from "../../server/engine/leases.ts";
 import { runLoop } from "../../server/engine/run-loop.ts";
 import { default_settings } from "../../server/worker.ts";
 import type { Answer, TestApi } from "./api.ts";
@@ -73,8 +74,9 @@ export async function openCallClient(
 export function leadNodes(
   app: App,
   times: LeaderTimes = default_settings.leaders,
+  leases: LeaseTimes = default_settings.leases,
 ): { stop(): Promise<void> } {
-  const leaders = openNodeLeaders(app, times, default_settings.leases);
+  const leaders = openNodeLeaders(app, times, leases);
   const loop = runLoop(app, {
     name: "voice-nodes",
     poll_ms: 50,

@@ -10,6 +10,7 @@ import { lease_times, type LeaseTimes } from "../../engine/leases.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { LeaderTimes } from "./node/leader.ts";
 import { leadNode, type LeaderHandle } from "./node/lead-node.ts";
+import { openLastWords } from "./node/open-last-words.ts";
 
 export type { LeaderTimes } from "./node/leader.ts";
 
@@ -51,12 +52,13 @@ export function openNodeLeaders(
   times: LeaderTimes,
   leases: LeaseTimes = lease_times,
 ): NodeLeaders {
+  const lastWords = openLastWords();
   const leaders = openLeasedWorkers<LeaderHandle>(app, {
     role: "voice_node",
     times: leases,
     findDue: () => findNodes(app.db.pool, [Object.keys(app.voiceDrivers)]),
     async work(lease, node_id, { stopping, onOpen }) {
-      const outcome = await leadNode(app, { lease, node_id, times, stopping }, onOpen);
+      const outcome = await leadNode(app, { lease, node_id, times, lastWords, stopping }, onOpen);
       if (outcome !== "replaced") return;
       // Waits as long as a lease before it reconnects, because that would disconnect the other process.
       const signal = AbortSignal.any([stopping, lease.lost]);
@@ -79,5 +81,12 @@ export function openNodeLeaders(
   app.notifications.on("call_command", (subject) => {
     for (const handle of handlesOf(Number(subject))) handle.notifyCommand();
   });
-  return leaders;
+  return {
+    ...leaders,
+    async stop() {
+      await leaders.stop();
+      // The leases are released: other processes do not wait for this.
+      await lastWords.close();
+    },
+  };
 }

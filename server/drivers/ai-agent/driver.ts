@@ -80,6 +80,8 @@ export type AiAgentSession = {
   digit(digit: string): void;
   /** The caller said this, and is understood without speech recognition: a caller who types. */
   utterance(text: string): void;
+  /** Resolves when no further event is emitted. */
+  readonly ended: Promise<void>;
   /** Ends the conversation, stops playback at once and emits no further event; the media stays open. */
   close(): Promise<void>;
 };

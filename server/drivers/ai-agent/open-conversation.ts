@@ -15,6 +15,8 @@ const check_ms_min = 10;
 
 export type Conversation = {
   readonly isOver: () => boolean;
+  /** Resolves when the conversation is over. */
+  readonly ended: Promise<void>;
   /** Whether the caller has hung up, so that only an opt-out is still emitted. */
   readonly isHungUp: () => boolean;
   /** Emits that the first audio is queued; later calls are ignored. */
@@ -57,6 +59,7 @@ export function isLast({ name }: AiAgentTool): boolean {
 export function openConversation(parts: ConversationParts): Conversation {
   const { plan, media, timers, onEvent } = parts;
   const pending = new Set<() => void>();
+  const ended = Promise.withResolvers<void>();
   let isOver = false;
   let isHungUp = false;
   let isAudible = false;
@@ -77,6 +80,7 @@ export function openConversation(parts: ConversationParts): Conversation {
   const stop = () => {
     if (isOver) return;
     isOver = true;
+    ended.resolve();
     for (const cancel of pending) cancel();
     media.flush();
     parts.stopped();
@@ -98,6 +102,7 @@ export function openConversation(parts: ConversationParts): Conversation {
   void media.closed.then(hangUp, hangUp);
   return {
     isOver: () => isOver,
+    ended: ended.promise,
     isHungUp: () => isHungUp,
     audible() {
       if (!isAudible) emit({ type: "audible" }, false);

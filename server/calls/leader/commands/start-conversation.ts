@@ -70,6 +70,7 @@ async function converse(
       leader.dispatch(live, { type: "conversation_ended", reason: event.reason, at });
     else leader.dispatch(live, { ...event, at });
   });
+  leader.lastWords.add(agent.ended);
   conversation.press = (digit) => agent.digit(digit);
   for (const digit of keys) agent.digit(digit);
   const close = () => {
@@ -87,14 +88,15 @@ function isOptOut(event: AiAgentEvent): boolean {
   return event.type === "tool" && event.tool.name === "opt_out";
 }
 
-/** Records an opt-out, also one that is understood only after the call has ended. */
+/** Records an opt-out, also one that is understood or can be stored only after the call has ended. */
 function optOut(leader: Leader, live: LiveCall): void {
   const { app } = leader;
   leader.dispatch(live, { type: "tool", tool: { name: "opt_out" }, at: app.clock.now() });
-  live.pending = recordIfLate(leader, live, live.pending).catch((err: unknown) => {
+  const recorded = recordIfLate(leader, live, live.pending).catch((err: unknown) => {
     const { account_id, id: call_id } = live.call;
     app.log.error({ err, account_id, call_id }, "could not record an opt-out");
   });
+  leader.lastWords.add(recorded);
 }
 
 async function recordIfLate(leader: Leader, live: LiveCall, handled: Promise<void>): Promise<void> {

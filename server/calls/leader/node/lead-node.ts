@@ -15,6 +15,7 @@ import { recordDisconnection } from "./leader-statements.ts";
 import { readNodeState, type NodeLimits } from "./node-state.ts";
 import { openNodeWork, type NodeWork } from "./node-work.ts";
 import { openLegRate } from "./leg-rate.ts";
+import type { LastWords } from "./open-last-words.ts";
 import { openSerializeAgentChoice } from "../events/serialize-agent-choice.ts";
 import { openTransitionCommits } from "../events/commit-transitions.ts";
 
@@ -31,6 +32,7 @@ export type Leading = {
   readonly lease: Lease;
   readonly node_id: number;
   readonly times: LeaderTimes;
+  readonly lastWords: LastWords;
   readonly stopping: AbortSignal;
 };
 
@@ -88,7 +90,7 @@ type OpenLeading = Omit<Leading, "stopping"> & {
 
 async function openLeader(
   app: App,
-  { lease, node_id, times, limits, over, onReplaced }: OpenLeading,
+  { lease, node_id, times, lastWords, limits, over, onReplaced }: OpenLeading,
 ): Promise<{ leader: Leader; work: NodeWork }> {
   const node = await findVoiceNode(app, node_id);
   // A previous node leader that was killed left the node recorded as connected.
@@ -114,6 +116,7 @@ async function openLeader(
     commitTransition: openTransitionCommits(app, lease),
     breaker: openCircuitBreaker(),
     gate: openContentGate(() => performance.now()),
+    lastWords,
     prepared_texts: new LRUCache({ max: 20_000, ttl: 3_600_000 }),
     commands: new Map(),
     trunks: new Map(limits.trunks.map((trunk) => [trunk.id, trunk])),

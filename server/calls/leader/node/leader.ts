@@ -10,6 +10,7 @@ import type { CircuitBreaker } from "../dialer/circuit-breaker.ts";
 import type { ContentGate } from "../dialer/content-gate.ts";
 import type { NodeLimits, NodeTrunk } from "./node-state.ts";
 import type { LegRate } from "./leg-rate.ts";
+import type { LastWords } from "./open-last-words.ts";
 import type { SerializeAgentChoice } from "../events/serialize-agent-choice.ts";
 import type { CommitTransition } from "../events/commit-transitions.ts";
 
@@ -87,6 +88,7 @@ export type Leader = {
   readonly commitTransition: CommitTransition;
   readonly breaker: CircuitBreaker;
   readonly gate: ContentGate;
+  readonly lastWords: LastWords;
   /** Texts whose audio was found or synthesized a short time ago. */
   readonly prepared_texts: LRUCache<string, true>;
   /** Users' commands by ID whose events were dispatched; true: the event was handled, and the command can be deleted. */

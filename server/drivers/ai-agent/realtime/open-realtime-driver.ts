@@ -151,6 +151,7 @@ function converse(
     utterance(text) {
       if (!conversation.isOver() && text.trim() !== "") handleUtterance(realtime, text.trim());
     },
+    ended: conversation.ended,
     async close() {
       conversation.stop();
       await session.close();

@@ -84,6 +84,7 @@ export function openScriptedSession(parts: SessionParts): AiAgentSession {
       dialog.handleSpeechStart();
       dialog.handleTranscript(text.trim());
     },
+    ended: conversation.ended,
     close: async () => conversation.stop(),
   };
 }
