@@ -1,4 +1,5 @@
--- Reserves more credit for a call in progress; returns false and changes nothing when there is not enough.
+-- Reserves more credit for a call in progress; returns false and changes nothing when there is not enough. For the
+-- previous version: unlike reserve_call_credit, it must not be repeated.
 create or replace function top_up_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_amount int, p_now timestamptz
 ) returns boolean

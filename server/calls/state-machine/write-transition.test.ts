@@ -10,6 +10,7 @@ import { cloneDatabase, type TestDatabase } from "../../../test/support/database
 import { isLeaseLost } from "../../engine/leases.ts";
 import { openDatabase, type Database } from "../../lib/database/database.ts";
 import { openLog } from "../../lib/log.ts";
+import { reserveCredit } from "../leader/node/leader-statements.ts";
 import type { Call, Line } from "./call.ts";
 import type { CallEvent, Transition } from "./events-and-commands.ts";
 import { writeTransition } from "./write-transition.ts";
@@ -266,14 +267,20 @@ test("does not bill or report what the account cannot pay: the call costs what w
 
 test("settles credit that was reserved during the call with the rest", async () => {
   const call = await live(await claimed(10), ...placing);
-  await db.pool.query("select top_up_call($1, $2, $3, 3, $4)", [
-    call.account_id,
-    call.id,
-    fence,
-    noon,
-  ]);
+  await reserveCredit(db.pool, call, fence, 3, noon);
   await live(call, ...talk(90).slice(placing.length));
   assert.deepEqual(await bill(call), { left: 6, reserved: 5, captured: 4, released: 1, open: 0 });
+});
+
+test("reserves a pulse once although the first answer of the database is lost, also when it takes the last credit", async () => {
+  const call = await live(await claimed(3), ...placing);
+  const paid = { left: 0, reserved: 3, captured: 0, released: 0, open: 1 };
+  for (let attempt = 0; attempt < 2; attempt++) {
+    assert.equal(await reserveCredit(db.pool, call, fence, 1, noon), true);
+    assert.deepEqual(await bill(call), paid);
+  }
+  assert.equal(await reserveCredit(db.pool, { ...call, reserved: 3 }, fence, 1, noon), false);
+  assert.deepEqual(await bill(call), paid);
 });
 
 test("ends a blocked call uncharged, and does not release another call's customer", async () => {

@@ -18,9 +18,13 @@ test("reserves credit for a conversation again once the database recovers", asyn
   await setCalling(app, account, { call_pulse_seconds: 1 });
   const campaign = await fixture.call({ to_number: "9800777900", from_number: "101" });
   const record = await fixture.awaitCall(campaign, "in-progress");
-  await app.db.pool.query(`alter function top_up_call(${args}) rename to top_up_call_later`);
+  await app.db.pool.query(
+    `alter function reserve_call_credit(${args}) rename to reserve_call_credit_later`,
+  );
   await eventually(() => Date.now() - Date.parse(record.answered_at) > 1_500);
-  await app.db.pool.query(`alter function top_up_call_later(${args}) rename to top_up_call`);
+  await app.db.pool.query(
+    `alter function reserve_call_credit_later(${args}) rename to reserve_call_credit`,
+  );
   await eventually(async () => {
     const { reserved } = await app.db.query
       .selectFrom("calls")

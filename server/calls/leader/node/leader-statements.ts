@@ -208,17 +208,23 @@ export async function isCampaignOpen(
   return row!.open;
 }
 
-const topUpCall = statement<{ done: boolean }>("select top_up_call($1, $2, $3, $4, $5) as done");
+const reserveCallCredit = statement<{ done: boolean }>(
+  "select reserve_call_credit($1, $2, $3, $4, $5) as done",
+);
 
-/** Reserves credit for the call; false if insufficient. Fails with TL001 if another leader owns the call. */
+/**
+ * Reserves this much more credit than `call.reserved`; false if insufficient. May be repeated. Fails with TL001 if another
+ * leader owns the call.
+ */
 export async function reserveCredit(
   db: Executor,
-  call: Pick<Call, "account_id" | "id">,
+  call: Pick<Call, "account_id" | "id" | "reserved">,
   fence: number,
   amount: number,
   now: Date,
 ): Promise<boolean> {
-  const [answer] = await topUpCall(db, [call.account_id, call.id, fence, amount, now]);
+  const { account_id, id, reserved } = call;
+  const [answer] = await reserveCallCredit(db, [account_id, id, fence, reserved + amount, now]);
   return answer!.done;
 }
 
