@@ -102,6 +102,7 @@ async function fillOthers(api: TestApi, owner: TestAccount, made: Made): Promise
   await insert("chat_inbox", { chat_number_id: 1, driver: "whatsapp", body: "[]", ...arrived });
   await insert("away_agents", { number: "9800000003", since: at });
   await insert("live_customers", { phone_key: "919800000009", call_id });
+  await insert("refused_calls", { node_id: 1, channel: "1764300000.7", recorded_at: at });
   const requested = { requested_by: user_id, created_at: at };
   await insert("call_commands", { call_id, node_id: 1, kind: "hangup", ...requested });
   await insert("voice_holds", {

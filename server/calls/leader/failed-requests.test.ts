@@ -4,11 +4,14 @@ import { after, before, test } from "node:test";
 import { leadNodes } from "../../../test/support/call-client.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import { eventually } from "../../../test/support/eventually.ts";
+import { makePhoneNumber } from "../../../test/support/telephony-factory.ts";
 import { VoiceError, type VoiceDriver, type VoiceEvent } from "../../drivers/voice/driver.ts";
 import { default_settings } from "../../worker.ts";
 
 let fixture: CallFixture;
 let leaders: { stop(): Promise<void> };
+const hour_ms = 3_600_000;
+const times = { ...default_settings.leaders, reconcile_ms: hour_ms, missing_ms: hour_ms };
 /** The requests whose next one fails. */
 const failing = new Set<string>();
 /** The legs whose hang-up reached the switch. */
@@ -19,6 +22,8 @@ let refused: string | null = null;
 let beforeAgentDial = async () => {};
 let agentIsDialed = async () => {};
 let beforeAnswer = async () => {};
+/** Delays refusals. */
+let beforeRefusal = async () => {};
 /** Delays the responses to snapshots. */
 let isListed = async () => {};
 
@@ -50,6 +55,7 @@ function failingSwitch(driver: VoiceDriver): VoiceDriver {
         },
         async refuse(channel) {
           refused = channel;
+          await beforeRefusal();
           failOnce("refuse");
           await session.refuse(channel);
         },
@@ -67,8 +73,6 @@ function failingSwitch(driver: VoiceDriver): VoiceDriver {
 
 before(async () => {
   fixture = await openCallFixture({ through: failingSwitch });
-  const hour_ms = 3_600_000;
-  const times = { ...default_settings.leaders, reconcile_ms: hour_ms, missing_ms: hour_ms };
   leaders = leadNodes(fixture.app, times);
 });
 after(async () => {
@@ -139,18 +143,43 @@ test("dials the customer at once although the agent was dialed while a reconcili
   await fixture.awaitCall(campaign, "completed");
 });
 
+/** Calls a number; resolves when the call is over. */
+function callIn(to: string): Promise<void> {
+  const id = fixture.node_id;
+  const node = { id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+  return fixture.sandbox.receiveCall(node, { endpoint: "sandbox", from: "+919812345678", to });
+}
+
 test("refuses an incoming call soon after its refusal failed", async () => {
   failing.add("refuse");
-  const node = {
-    id: fixture.node_id,
-    name: "sandbox",
-    ari: null,
-    cdr_path: null,
-    sounds_dir: null,
-  };
-  const call = { endpoint: "sandbox", from: "+919812345678", to: "8999999999" };
   let isOver = false;
-  void fixture.sandbox.receiveCall(node, call).then(() => (isOver = true));
+  void callIn("8999999999").then(() => (isOver = true));
   await eventually(() => isOver);
   assert.equal(failing.size, 0);
+});
+
+test("reports an incoming call as missed once, also if the next node leader refuses it", async () => {
+  const { query } = fixture.app.db;
+  const number = "918000000199";
+  await makePhoneNumber(fixture.app, fixture.account, number);
+  const missed = async () => {
+    const events = query.selectFrom("events").select("id").where("type", "=", "call.missed");
+    return (await events.execute()).length;
+  };
+  const stopped = Promise.withResolvers<void>();
+  beforeRefusal = () => stopped.promise;
+  const over = callIn(number);
+  await eventually(async () => (await missed()) === 1);
+  await leaders.stop();
+  beforeRefusal = async () => {};
+  stopped.resolve();
+  refused = null;
+  leaders = leadNodes(fixture.app, times);
+  await over;
+  assert.equal(await missed(), 1);
+  // The switch no longer has it.
+  await eventually(async () => {
+    const rows = await query.selectFrom("refused_calls").select("channel").execute();
+    return rows.length === 0;
+  });
 });

@@ -909,6 +909,13 @@ export interface RateWindows {
   endpoint: string;
 }
 
+export interface RefusedCalls {
+  account_id: number;
+  channel: string;
+  node_id: number;
+  recorded_at: Date;
+}
+
 export interface RetentionPositions {
   account_id: number;
   at: Date | null;
@@ -1319,6 +1326,7 @@ export interface DB {
   phone_numbers: PhoneNumbers;
   picklist_options: PicklistOptions;
   rate_windows: RateWindows;
+  refused_calls: RefusedCalls;
   retention_positions: RetentionPositions;
   roles: Roles;
   saved_views: SavedViews;

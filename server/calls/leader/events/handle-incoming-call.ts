@@ -9,8 +9,10 @@ import { promptTexts } from "../../state-machine/prompt-texts.ts";
 import { prepareTexts } from "../commands/prepare-content.ts";
 import { hasPlace, serializeClaim, trackCall } from "../dialer/place-calls.ts";
 import {
+  addRefusedCall,
   beginIncomingCall,
   findCalledNumber,
+  removeRefusedCall,
   type CalledNumber,
 } from "../node/incoming-statements.ts";
 import type { NodeTrunk } from "../node/node-state.ts";
@@ -24,22 +26,31 @@ const reconcile_ms = 500;
 /** The number that was called, and the trunk of its account over which the call came. */
 type Called = CalledNumber & { readonly trunk: NodeTrunk };
 
-/** Answers the call, or records it as missed and refuses it, also if recording fails. */
+/** Answers the call, or records it as missed, once, and refuses it, also if recording fails. */
 export async function handleIncomingCall(leader: Leader, incoming: IncomingCall): Promise<void> {
   if (!leader.lease.mayProceed()) return;
+  const { app, node_id } = leader;
+  const { channel } = incoming;
+  let account_id: number | null = null;
   try {
     const called = await findCalled(leader, incoming);
     if (called && (await answer(leader, incoming, called))) return;
-    if (leader.lease.mayProceed()) await recordRefused(leader, incoming, called);
+    if (leader.lease.mayProceed()) account_id = await recordRefused(leader, incoming, called);
   } catch (err) {
-    leader.app.log.error({ err }, "could not answer or record an incoming call");
+    app.log.error({ err }, "could not answer or record an incoming call");
   }
   try {
-    if (leader.lease.mayProceed()) await leader.session.refuse(incoming.channel);
+    if (!leader.lease.mayProceed()) return;
+    await leader.session.refuse(channel);
   } catch (err) {
-    leader.app.log.warn({ err }, "could not refuse an incoming call; refusing it again");
-    leader.reconcileIn(reconcile_ms);
+    app.log.warn({ err }, "could not refuse an incoming call; refusing it again");
+    return leader.reconcileIn(reconcile_ms);
   }
+  if (account_id === null) return;
+  // If this fails, a later refusal deletes the row.
+  await removeRefusedCall(app.db.pool, { account_id, node_id, channel }, app.clock.now()).catch(
+    () => {},
+  );
 }
 
 /**
@@ -101,32 +112,36 @@ async function answer(leader: Leader, incoming: IncomingCall, called: Called): P
 
 /**
  * Records the refused call for the account of the number, else for the only account that uses the trunk's endpoint.
- * A number of no account on an endpoint of several accounts does not show which one is called.
+ * A number of no account on an endpoint of several accounts does not show which one is called. A call that a previous
+ * node leader has recorded is not recorded again. Returns the account; null without one.
  */
 async function recordRefused(
   leader: Leader,
   incoming: IncomingCall,
   called: Called | null,
-): Promise<void> {
-  const { app, trunks } = leader;
+): Promise<number | null> {
+  const { app, node_id, trunks } = leader;
   const [trunk, ...others] = [...trunks.values()].filter(
     ({ endpoint }) => endpoint === incoming.endpoint,
   );
   const only = trunk?.only_account_id ?? null;
   const isShared = others.some(({ only_account_id }) => only_account_id !== only);
   const account_id = called?.account_id ?? (isShared ? null : only);
-  if (!trunk || account_id === null)
-    return app.log.info({ subject_id: trunk?.id ?? null }, "incoming call of no account refused");
+  if (!trunk || account_id === null) {
+    app.log.info({ subject_id: trunk?.id ?? null }, "incoming call of no account refused");
+    return null;
+  }
   const now = app.clock.now();
   const phone = readPersonPhone(incoming.from, await findCountryCode(leader, account_id));
-  const { to: called_number, channel: subject } = incoming;
+  const { to: called_number, channel } = incoming;
   const trunk_id = called?.trunk.id ?? trunk.id;
-  await app.db.query
-    .transaction()
-    .execute((tx) =>
-      recordMissedCall(tx, { account_id, phone, called_number, trunk_id, subject }, now),
-    );
+  const missed = { account_id, phone, called_number, trunk_id, subject: channel };
+  await app.db.query.transaction().execute(async (tx) => {
+    if (await addRefusedCall(tx, { account_id, node_id, channel }, now))
+      await recordMissedCall(tx, missed, now);
+  });
   notifyJob(app, account_id);
+  return account_id;
 }
 
 async function findCountryCode({ app }: Leader, accountId: number): Promise<string> {

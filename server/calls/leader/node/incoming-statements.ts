@@ -19,6 +19,42 @@ export const findCalledNumber = statement<CalledNumber>(
   "select account_id, country_code, number, content from find_called_number($1)",
 );
 
+const insertRefused = statement(`
+  insert into refused_calls (account_id, node_id, channel, recorded_at) values ($1, $2, $3, $4)
+  on conflict do nothing returning 1`);
+
+/** A refused call of an account, by its name at the switch. */
+export type RefusedCall = {
+  readonly account_id: number;
+  readonly node_id: number;
+  readonly channel: string;
+};
+
+/** Stores that the call is recorded as missed; false if that is stored already. */
+export async function addRefusedCall(
+  db: Executor,
+  { account_id, node_id, channel }: RefusedCall,
+  now: Date,
+): Promise<boolean> {
+  return (await insertRefused(db, [account_id, node_id, channel, now])).length > 0;
+}
+
+const deleteRefused = statement(`
+  delete from refused_calls
+  where account_id = $1 and node_id = $2 and (channel = $3 or recorded_at < $4)`);
+
+/** How long a call is kept that ended before its node leader could refuse it. */
+const kept_ms = 86_400_000;
+
+/** Deletes a call that the switch has refused, and those of the node that were recorded a day ago or earlier. */
+export async function removeRefusedCall(
+  db: Executor,
+  { account_id, node_id, channel }: RefusedCall,
+  now: Date,
+): Promise<void> {
+  await deleteRefused(db, [account_id, node_id, channel, new Date(now.getTime() - kept_ms)]);
+}
+
 const beginCall = statement<{ call: unknown }>(
   "select begin_incoming_call($1, $2, $3, $4, $5, $6, $7, $8, $9) as call",
 );
