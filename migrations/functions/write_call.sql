@@ -2,6 +2,7 @@
 -- never goes back. When the call ends, frees its customer and settles its credit: captures the cost, or what was
 -- reserved when the balance cannot cover the rest, and releases what is left.
 -- p_durable: wait for the disk; needed only when the transition starts or ends something.
+-- An opt-out stays: it may have been recorded without the leader (record-late-opt-out.ts).
 -- Returns false when this transition was already written, because its first acknowledgement was lost.
 create or replace function write_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
@@ -77,7 +78,7 @@ begin
     talk_seconds = v_new.talk_seconds, billed_seconds = v_new.billed_seconds, cost = v_new.cost,
     recording_state = v_new.recording_state, retry_at = v_new.retry_at, steps = v_new.steps,
     position = v_new.position, collected = v_new.collected, lead_fields = v_new.lead_fields,
-    callback_at = v_new.callback_at, opted_out = v_new.opted_out, abandoned = v_new.abandoned,
+    callback_at = v_new.callback_at, opted_out = c.opted_out or v_new.opted_out, abandoned = v_new.abandoned,
     seen_at = v_new.seen_at
   where c.account_id = p_account_id and c.id = p_call_id;
   return true;

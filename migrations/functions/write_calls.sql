@@ -62,7 +62,7 @@ begin
     ring_seconds = n.ring_seconds, talk_seconds = n.talk_seconds, billed_seconds = n.billed_seconds,
     cost = n.cost, recording_state = n.recording_state, retry_at = n.retry_at, steps = n.steps,
     position = n.position, collected = n.collected, lead_fields = n.lead_fields,
-    callback_at = n.callback_at, opted_out = n.opted_out, abandoned = n.abandoned,
+    callback_at = n.callback_at, opted_out = c.opted_out or n.opted_out, abandoned = n.abandoned,
     seen_at = n.seen_at
   from unnest(v_new) n
   where c.account_id = p_account_id and c.id = any (v_written) and n.id = c.id;

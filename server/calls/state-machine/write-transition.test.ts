@@ -13,7 +13,7 @@ import { openLog } from "../../lib/log.ts";
 import { reserveCredit } from "../leader/node/leader-statements.ts";
 import type { Call, Line } from "./call.ts";
 import type { CallEvent, Transition } from "./events-and-commands.ts";
-import { writeTransition } from "./write-transition.ts";
+import { writeTransition, writeTransitions } from "./write-transition.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");
 const at = (seconds: number) => new Date(noon.getTime() + seconds * 1_000);
@@ -281,6 +281,23 @@ test("reserves a pulse once although the first answer of the database is lost, a
   }
   assert.equal(await reserveCredit(db.pool, { ...call, reserved: 3 }, fence, 1, noon), false);
   assert.deepEqual(await bill(call), paid);
+});
+
+test("keeps an opt-out that was recorded without the call's node leader", async () => {
+  const call = await live(await claimed(), ...placing);
+  const { account_id, id } = call;
+  await db.query
+    .updateTable("calls")
+    .set({ opted_out: true })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute();
+  const rung = next(call, { type: "ringing", leg: 1 }, 5);
+  const written = await writeTransitions(db.pool, fence, [{ before: call, next: rung }]);
+  assert.equal(written.get(id), true);
+  assert.equal((await storedCall({ db }, account_id, id)).opted_out, true);
+  await live(rung.call, ...talk(90).slice(placing.length));
+  assert.equal((await storedCall({ db }, account_id, id)).opted_out, true);
 });
 
 test("ends a blocked call uncharged, and does not release another call's customer", async () => {
