@@ -917,7 +917,7 @@ test("the erasure of an agent cancels the agent's queued retries and blocks thei
   const canceled = { status: "canceled", from_number: "" };
   assert.deepEqual(calls, [canceled, canceled]);
   const added = await query<{ phone: string }>(
-    "select phone, source, channel from suppressions where account_id = $1 order by phone",
+    "select phone, source, channel from suppressions where account_id = $1 order by id",
     [account_id],
   );
   const block = { source: "auto_block", channel: "voice" };

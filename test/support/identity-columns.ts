@@ -135,6 +135,7 @@ const impersonal: Columns = {
   saved_views: "columns page",
   schema_functions: "checksum name",
   sign_in_links: "origin secret_sha256",
+  refused_calls: "channel",
   suppressions: "channel scope source",
   tokens: "address allowed_addresses kind scopes secret_sha256",
   trunks: "agent_numbers caller_ids destinations endpoint name number_format number_prefix",

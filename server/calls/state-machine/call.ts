@@ -161,7 +161,7 @@ export type Call = {
   /** How many earlier attempts of a click-to-call were blocked at night, before any leg. Not stored. */
   readonly unplaced_attempts: number;
   readonly legs: readonly Leg[];
-  /** A voice call's terms ask for nothing, because its plan covers it. */
+  /** Defaults in a voice call, which follows its plan instead. */
   readonly click_to_call: ClickToCallTerms;
   readonly settings: CallSettings;
 };

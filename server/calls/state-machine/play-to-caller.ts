@@ -42,7 +42,7 @@ export function stopPlaying(call: Call): Command[] {
   return isPlaying ? [{ type: "stop_playing", leg: callerOf(call) }] : [];
 }
 
-/** Returns the recipient's leg, which is live during any event of the conversation. */
+/** Returns the customer's leg, which is live during any event of the conversation. */
 export function callerOf(call: Call): number {
   const caller = liveLegs(call).find(({ role }) => role === "customer");
   if (!caller) throw new Error(`call ${call.id} has no live leg of its recipient`);

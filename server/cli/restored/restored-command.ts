@@ -201,10 +201,13 @@ const dropNotifications = statement<{ campaign_id: number }>(`
   delete from jobs where account_id = $1 and kind = 'chat.notify_call'
   returning (payload ->> 'campaign_id')::bigint as campaign_id`);
 
-// A retry of the call would send one again if the lost database has the credit reservation that prevents it.
+// A retry of the call would send it again: the reservation that prevents this may be among what was lost. A call that had
+// ended without being placed may have been retried in the lost time.
 const stopNotifications = statement(`
-  update click_to_calls set enable_chat = false
-  where account_id = $1 and campaign_id = any ($2::bigint[]) and enable_chat`);
+  update click_to_calls p set enable_chat = false
+  where p.account_id = $1 and p.enable_chat and (p.campaign_id = any ($2::bigint[]) or not exists (
+    select from calls c where c.account_id = $1 and c.campaign_id = p.campaign_id
+      and (c.initiated_at is not null or c.stage <> 'ended')))`);
 
 function describe(lost: { since: string; until: string }, held: Held): string {
   return [

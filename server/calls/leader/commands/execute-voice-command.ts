@@ -9,7 +9,7 @@ import { playInOrder } from "./play-in-order.ts";
 import { startConversation } from "./start-conversation.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 
-/** Executes a command; never waits for the recipient. */
+/** Executes a command; never waits for the customer. */
 export async function executeVoiceCommand(
   leader: Leader,
   live: LiveCall,

@@ -5,7 +5,8 @@ import type { Call } from "../../state-machine/call.ts";
 const window = 30;
 const failures_max = 20;
 
-/** Dispositions that the trunk causes rather than the recipient: of many numbers, `invalid` is the trunk's format. */
+/** Dispositions that the trunk causes rather than the recipient: `invalid` for many
+ * numbers means that the trunk's number format is wrong. */
 const failures: ReadonlySet<string> = new Set([
   "invalid",
   "congestion",

@@ -27,9 +27,6 @@ export function openSerializeAgentChoice(): SerializeAgentChoice {
 function choosesFromGroup({ call, request }: Pick<Transition, "call" | "request">): boolean {
   if (request?.type === "choose_transfer_agent") return "agent_group_id" in request.to;
   if (request?.type !== "choose_agents") return false;
-  const { legs, click_to_call } = call;
-  return (
-    (legs.length === 0 ? click_to_call.from_group_id : click_to_call.agent_not_pick_group_id) !==
-    null
-  );
+  const { legs, click_to_call: terms } = call;
+  return (legs.length === 0 ? terms.from_group_id : terms.agent_not_pick_group_id) !== null;
 }

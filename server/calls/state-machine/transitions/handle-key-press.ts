@@ -1,4 +1,4 @@
-// Handles key presses: transfers of a click-to-call, and keys in a campaign's menu.
+// Handles key presses: transfers of a click-to-call, and keys in a voice call's menu.
 import type { Call, Line } from "../call.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { handleCallerKey } from "./handle-voice-event.ts";

@@ -90,7 +90,7 @@ function abandonDial(call: Call, at: Date): Transition {
   return endCall(call, at, { ...outcome, status: "failed", disposition: "failed" });
 }
 
-/** Starts AMD, or the content if AMD is off, after the recipient's leg was answered. */
+/** Starts AMD, or the content if AMD is off, after the customer's leg was answered. */
 export function afterRecipientAnswered(
   call: Call,
   leg: Leg,
