@@ -40,7 +40,7 @@ export type FailedMessage = {
 };
 
 /** Returns the detail of a hold that a message with this error set. */
-export function failureDetail(code: number): string {
+function failureDetail(code: number): string {
   return `The provider returned error ${code}`;
 }
 

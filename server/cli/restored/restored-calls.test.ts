@@ -163,8 +163,8 @@ test("a retry of a call whose chat notification may have been sent in the lost t
       assert.equal(answer.status, 201, answer.text);
       await eventually(async () => (await placed()) !== null);
     }
-    const before = [false, true, true, false];
-    assert.deepEqual(await placed(), [...before, ...Array.from({ length: 5 }, () => true)]);
+    const at_restore = [false, true, true, false];
+    assert.deepEqual(await placed(), [...at_restore, ...Array.from({ length: 5 }, () => true)]);
   } finally {
     await leaders.stop();
   }

@@ -51,7 +51,7 @@ test("removes the linked duplicates of a few recipients without reading the acco
   const rows = await rowsRead(api.app, async (app) => {
     const tx = app.db.query as Tx;
     const recipients = of.map((phone) => ({ phone, variables: null }));
-    await insertRecipients(tx, key, recipients as never);
+    await insertRecipients(tx, key, recipients);
     removed = await removeLinkedDuplicates(tx, key);
     const found = await tx
       .selectFrom("chat_recipients")
