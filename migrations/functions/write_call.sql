@@ -14,6 +14,7 @@ declare
   v_new calls;
   v_ends boolean;
   v_pulses int;
+  v_other bigint;
 begin
   if not p_durable then
     perform set_config('synchronous_commit', 'off', true);
@@ -67,6 +68,20 @@ begin
   if v_ends then
     delete from live_customers p
       where p.account_id = p_account_id and p.phone_key = phone_key(v_new.to_phone) and p.call_id = p_call_id;
+    -- An incoming call took the customer over from a call to them that may last longer. One that is locked is not waited
+    -- for: it may wait for the balance.
+    if found and v_new.direction = 'inbound' then
+      select c.id into v_other from calls c
+        where c.account_id = p_account_id and c.to_phone = any (phone_spellings(v_new.to_phone))
+          and c.queued_at > p_now - interval '31 days' and c.stage not in ('queued', 'ended') and c.id <> p_call_id
+        order by c.queued_at desc limit 1
+        for share skip locked;
+      if v_other is not null then
+        insert into live_customers (account_id, phone_key, call_id)
+          values (p_account_id, phone_key(v_new.to_phone), v_other)
+          on conflict do nothing;
+      end if;
+    end if;
   end if;
 
   update calls c set

@@ -108,6 +108,18 @@ test("does not count a leg that was never dialed toward the limit of a day", asy
   assert.equal(ended_reason, "calls_per_customer_day");
 });
 
+test("counts a call that was scheduled more than a month before toward the limit of a day", async () => {
+  const client = await openClient(1);
+  const place = () => client.call({ to_number: "9804777404", from_number: "101" });
+  await client.awaitCall(await place(), "failed");
+  await fixture.app.db.pool.query(
+    "update calls set queued_at = queued_at - interval '40 days' where account_id = $1",
+    [client.account.account_id],
+  );
+  const { ended_reason } = await client.awaitCall(await place(), "canceled");
+  assert.equal(ended_reason, "calls_per_customer_day");
+});
+
 test("calls a recipient who was on another call a minute later", async () => {
   const client = await openClient();
   const talking = await client.call({ to_number: "9801777900", from_number: "101" });
@@ -123,11 +135,11 @@ test("calls a recipient who was on another call a minute later", async () => {
   await ended(client, path);
 });
 
-test("does not call a customer who called in during our call to them, until that call has ended", async () => {
+/** Lets a customer call in during our call to them, hangs one of both up, and launches calls to them. */
+async function endsOneOfBoth(phone: string, called: string, isFirst: "outbound" | "inbound") {
   const { app, sandbox, node_id } = fixture;
   const client = await openClient();
   // Talks until another party hangs up.
-  const [phone, called] = ["919806777900", "918000000900"];
   await makePhoneNumber(app, client.account, called);
   const agent_group_id = await makeAgentGroup(app, client.account, ["103"]);
   await client.ask("PATCH", `/api/v1/phone-numbers/${called}`, { agent_group_id });
@@ -142,17 +154,30 @@ test("does not call a customer who called in during our call to them, until that
     inbound = body.data[0]?.call_id ?? 0;
     return inbound > 0;
   });
-  await hangUp(call_id);
-  await client.awaitCall(outbound, "completed");
+  const inOrder = isFirst === "outbound" ? [call_id, inbound] : [inbound, call_id];
+  const hasEnded = async (id: number) => {
+    await hangUp(id);
+    await eventually(async () => {
+      const { body } = await client.ask("GET", `/api/v1/calls/${id}`);
+      return body.status === "completed";
+    });
+  };
+  await hasEnded(inOrder[0]!);
 
   const path = await launch(client, phone);
   assert.equal((await deferred(client, path)).attempts, 0);
-  await hangUp(inbound);
+  await hasEnded(inOrder[1]!);
   await over;
   fixture.api.clock.advance(60_000);
   await eventually(async () => (await recipientOf(client, path)).attempts === 1);
   await ended(client, path);
-});
+}
+
+test("does not call a customer who called in during our call to them, until that call has ended", () =>
+  endsOneOfBoth("919806777900", "918000000900", "outbound"));
+
+test("does not call a customer whose own call ended during our call to them, until ours has ended", () =>
+  endsOneOfBoth("919805777900", "918000000901", "inbound"));
 
 test("skips a recipient who was called as often as the account allows in a day, with the reason, and calls them a day later", async () => {
   const client = await openClient(2);
