@@ -132,3 +132,21 @@ test("a dialog with unsaved changes asks before Escape closes it; one without cl
   await expect(option).toBeHidden();
   expect(problems).toEqual([]);
 });
+
+test("an option that is renamed keeps that it has no color", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/settings/lead-fields");
+  const sources = page.getByRole("list", { name: "Sources" });
+  await sources.getByRole("button", { name: "Edit Referral" }).click();
+  await page.getByLabel("Label").fill("Recommended");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(sources).toContainText("Recommended");
+  const answer = await fetch(`${service.url}/api/v1/crm/workspaces/1/picklists`, {
+    headers: { authorization: `Bearer ${service.demo.tokens["account"]}` },
+  });
+  const { source } = (await answer.json()) as { source: { label: string; color: string | null }[] };
+  expect(source.find(({ label }) => label === "Recommended")?.color).toBeNull();
+});

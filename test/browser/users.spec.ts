@@ -108,3 +108,32 @@ test("a user who is saved keeps the address that somebody else has changed, also
   await page.reload();
   await expect(row).toContainText("uma.last@demo.example");
 });
+
+test("a role that is renamed keeps the permissions that somebody else has changed meanwhile", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const send = async (method: string, path: string, json?: object) => {
+    const answer = await fetch(`${service.url}/api/v1/roles${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        ...(json ? { "content-type": "application/json" } : {}),
+      },
+      ...(json ? { body: JSON.stringify(json) } : {}),
+    });
+    return (await answer.json()) as { id: number; permissions: string[] };
+  };
+  const permissions = ["calls.read", "calls.export"];
+  const { id } = await send("POST", "", { name: "Exporters", permissions });
+  await openPage("/settings/users");
+  await page.getByRole("button", { name: "Edit Exporters" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("checkbox").first()).toBeVisible();
+  await send("PATCH", `/${id}`, { permissions: ["calls.read"] });
+  await dialog.getByLabel("Name").fill("Listeners");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("button", { name: "Edit Listeners" })).toBeVisible();
+  expect((await send("GET", `/${id}`)).permissions).toEqual(["calls.read"]);
+});

@@ -11,11 +11,16 @@ const open_statuses: ReadonlySet<string> = new Set(["running", "scheduled", "pau
 
 /** Pause, resume and cancel, as far as they apply now. */
 export function CampaignControls({ campaign }: { readonly campaign: CampaignDetail }) {
-  const { id, status, holds, pending_count } = campaign;
+  const { id, status, holds, counts } = campaign;
   const may = useMay("chat.campaigns.manage");
   const change = useMutation({ mutationFn: (run: (id: number) => Promise<void>) => run(id) });
   if (!may || !open_statuses.has(status)) return null;
   const canResume = holds.some(({ reason }) => reason === "manual" || reason === "error_threshold");
+  const unsent = formatCount(counts.queued + counts.deferred);
+  const unknown =
+    counts.unknown > 0
+      ? ` ${formatCount(counts.unknown)} of unknown outcome may have arrived already.`
+      : "";
   return (
     <div className="flex flex-col items-end gap-2">
       <div className="flex flex-wrap gap-2">
@@ -35,7 +40,7 @@ export function CampaignControls({ campaign }: { readonly campaign: CampaignDeta
         )}
         <ConfirmDialog
           title="Cancel this campaign?"
-          text={`${formatCount(pending_count)} messages will not be sent, and their credit is released. This cannot be undone.`}
+          text={`${unsent} messages will not be sent, and their credit is released.${unknown} This cannot be undone.`}
           action="Cancel the campaign"
           trigger={<Button>Cancel</Button>}
           act={() => cancelCampaign(id)}

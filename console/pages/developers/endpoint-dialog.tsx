@@ -10,6 +10,7 @@ import { CopyField } from "../../ui/copy-field.tsx";
 import { CheckList } from "../../ui/check-list.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { changedParts } from "../../ui/form-fields.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
@@ -39,17 +40,33 @@ export function EndpointDialog({
 
 type Values = { url: string; description: string; all: boolean; types: string[] };
 
+/** The order in which types are ticked does not count as a change. */
+const jsonOf = ({ url, description, all, types }: Values) => ({
+  url,
+  description,
+  types: all ? null : types.toSorted(),
+});
+
+const valuesOf = (endpoint: Endpoint | null): Values => ({
+  url: endpoint?.url ?? "",
+  description: endpoint?.description ?? "",
+  all: !endpoint || endpoint.types === null,
+  types: endpoint?.types ?? [],
+});
+
 /** Returns the secret of a new endpoint; null where its first answer was lost: the endpoint's page shows it. */
 async function saveEndpoint(
   endpoint: Endpoint | null,
-  values: Values,
+  { shown, values }: { readonly shown: Values; readonly values: Values },
   key: string,
 ): Promise<string | null> {
-  const { url, description, all, types } = values;
-  const json = { url, description, types: all ? null : types };
+  const json = jsonOf(values);
   if (endpoint) {
     const params = { path: { id: endpoint.id } };
-    await api.PATCH("/api/v1/callbacks/endpoints/{id}", { params, body: json });
+    // Only what changed, so that nobody else's change is undone.
+    const changed = changedParts(jsonOf(shown), json);
+    if (Object.keys(changed).length > 0)
+      await api.PATCH("/api/v1/callbacks/endpoints/{id}", { params, body: changed });
     return null;
   }
   const params = keyed(key);
@@ -64,17 +81,15 @@ function EndpointForm({
   readonly onDone: () => void;
 }) {
   const { register, handleSubmit, setError, watch, formState } = useForm<Values>({
-    defaultValues: {
-      url: endpoint?.url ?? "",
-      description: endpoint?.description ?? "",
-      all: !endpoint || endpoint.types === null,
-      types: endpoint?.types ?? [],
-    },
+    defaultValues: valuesOf(endpoint),
   });
   const [formError, setFormError] = useState<Error | null>(null);
   const write = useKeyedWrite();
   const save = useMutation({
-    mutationFn: (values: Values) => write(values, (key) => saveEndpoint(endpoint, values, key)),
+    mutationFn: (values: Values) => {
+      const shown = formState.defaultValues as Values;
+      return write(values, (key) => saveEndpoint(endpoint, { shown, values }, key));
+    },
     onMutate: () => setFormError(null),
     onSuccess: async (secret) => {
       await queryClient.invalidateQueries({ queryKey: ["callback-endpoints"] });

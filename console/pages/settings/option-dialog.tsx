@@ -9,6 +9,7 @@ import {
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { changedParts } from "../../ui/form-fields.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
@@ -48,8 +49,11 @@ function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => 
   const submit = form.handleSubmit(async ({ label, color, isDefault }) => {
     setError(null);
     const given = { label, color, ...(may_be_default && isDefault ? { isDefault } : {}) };
+    // Only what changed: an option may have no color, which the field cannot show.
+    const changed = changedParts({ ...form.formState.defaultValues }, given);
     try {
-      await (option ? changeOption(place, option.id, given) : addOption(place, given));
+      if (!option) await addOption(place, given);
+      else if (Object.keys(changed).length > 0) await changeOption(place, option.id, changed);
       onDone();
     } catch (caught) {
       setError(showFieldErrors(caught as Error, ["label", "color", "isDefault"], form.setError));

@@ -7,6 +7,7 @@ import { permissionsQuery, type Permissions, type Role } from "../../api/users.t
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { changedParts } from "../../ui/form-fields.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
@@ -36,6 +37,9 @@ export function RoleDialog({
 
 type Values = { name: string; permissions: Permissions };
 
+/** The order in which permissions are ticked does not count as a change. */
+const jsonOf = ({ name, permissions }: Values) => ({ name, permissions: permissions.toSorted() });
+
 function RoleForm({ role, onDone }: { readonly role: Role | null; readonly onDone: () => void }) {
   const { data: known = [], error } = useQuery(permissionsQuery);
   const { register, handleSubmit, setError, formState } = useForm<Values>({
@@ -46,10 +50,13 @@ function RoleForm({ role, onDone }: { readonly role: Role | null; readonly onDon
   });
   const [formError, setFormError] = useState<Error | null>(null);
   const save = useMutation({
-    mutationFn: async (json: Values) => {
-      await (role
-        ? api.PATCH("/api/v1/roles/{id}", { params: { path: { id: role.id } }, body: json })
-        : api.POST("/api/v1/roles", { body: json }));
+    mutationFn: async (values: Values) => {
+      const json = jsonOf(values);
+      // Only what changed, so that nobody else's change is undone.
+      const changed = changedParts(jsonOf(formState.defaultValues as Values), json);
+      if (!role) await api.POST("/api/v1/roles", { body: json });
+      else if (Object.keys(changed).length > 0)
+        await api.PATCH("/api/v1/roles/{id}", { params: { path: { id: role.id } }, body: changed });
       await queryClient.invalidateQueries({ queryKey: ["roles"] });
     },
     onSuccess: onDone,

@@ -15,7 +15,7 @@ const open_statuses: ReadonlySet<string> = new Set(["running", "scheduled", "pau
 
 /** Pause, resume and cancel, as far as they apply now. */
 export function VoiceControls({ campaign }: { readonly campaign: VoiceCampaign }) {
-  const { campaign_id: id, status, holds, pending } = campaign;
+  const { campaign_id: id, status, holds, pending, in_progress } = campaign;
   const may = useMay("voice.campaigns.manage");
   const change = useMutation({ mutationFn: (run: (id: number) => Promise<void>) => run(id) });
   if (!may || !open_statuses.has(status)) return null;
@@ -38,7 +38,7 @@ export function VoiceControls({ campaign }: { readonly campaign: VoiceCampaign }
         )}
         <ConfirmDialog
           title="Cancel this campaign?"
-          text={`${formatCount(pending)} people will not be called. Calls in progress continue. This cannot be undone.`}
+          text={`${formatCount(pending - in_progress)} people will not be called. Calls in progress continue. This cannot be undone.`}
           action="Cancel the campaign"
           trigger={<Button>Cancel</Button>}
           act={() => cancelVoiceCampaign(id)}
