@@ -113,6 +113,7 @@ export const statement_exceptions: readonly Exception[] = [
     rule: "correlated-account",
     reason: in_poll,
   },
+  { in: "server/chat/inbound/apply/inbox.ts", rule: "correlated-account", reason: in_poll },
   { in: "server/engine/poll-work.ts", rule: "correlated-account", reason: in_poll },
   { in: "server/engine/work-jobs.ts", rule: "correlated-account", reason: in_poll },
   {

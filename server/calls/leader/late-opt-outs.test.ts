@@ -83,10 +83,10 @@ const callOf = ({ id }: { id: number }) =>
 
 /** Calls the phone and waits until the AI agent has greeted it. */
 async function talk(phone: string): Promise<{ id: number }> {
-  const before = stub.connections.length;
+  const earlier = stub.connections.length;
   const campaign = await launch(phone);
   await eventually(async () => (await callOf(campaign))?.stage === "talking");
-  await eventually(() => stub.connections.length > before && stub.last().items.size === 1);
+  await eventually(() => stub.connections.length > earlier && stub.last().items.size === 1);
   return campaign;
 }
 

@@ -1,26 +1,23 @@
 import { statement, type Executor } from "../../lib/database/database.ts";
+import { phoneKey, phoneSpellings } from "../../lib/phone-key.ts";
 import type { BsuidLink } from "../../audience/suppressions/link-bsuids.ts";
 import { moveRecipients, type Moved } from "./move-recipients.ts";
 import type { RecipientState } from "./recipient-states.ts";
 
 type Address = {
+  readonly campaign_id: number;
   readonly id: number;
   readonly state: RecipientState;
   readonly dispatches: number;
 };
-type Pair = { readonly campaign_id: number; readonly bsuid: Address; readonly phone: Address };
 
-const findPairs = statement<Pair>(`
-  select b.campaign_id, json_build_object('id', b.id, 'state', b.state, 'dispatches', b.dispatches) as bsuid,
-    json_build_object('id', p.id, 'state', p.state, 'dispatches', p.dispatches) as phone
-  from unnest($2::text[], $3::text[]) l (bsuid, phone)
-  cross join lateral (
-    select r.campaign_id, r.id, r.state, r.dispatches from chat_recipients r
-    where r.account_id = $1 and r.bsuid = l.bsuid) b
-  cross join lateral (
-    select r.id, r.state, r.dispatches from chat_recipients r
-    where r.account_id = $1 and r.campaign_id = b.campaign_id and r.phone = any (phone_spellings(l.phone))) p
-  where b.state in ('queued', 'deferred') or p.state in ('queued', 'deferred')`);
+const findByBsuid = statement<Address & { readonly bsuid: string }>(`
+  select campaign_id, id, state, dispatches, bsuid from chat_recipients
+  where account_id = $1 and bsuid = any ($2::text[])`);
+
+const findByPhone = statement<Address & { readonly phone: string }>(`
+  select campaign_id, id, state, dispatches, phone from chat_recipients
+  where account_id = $1 and campaign_id = any ($2::bigint[]) and phone = any ($3::text[])`);
 
 const waiting: ReadonlySet<RecipientState> = new Set(["queued", "deferred"]);
 const without_message: ReadonlySet<RecipientState> = new Set([
@@ -40,22 +37,25 @@ export async function skipSecondAddresses(
   links: readonly BsuidLink[],
   now: Date,
 ): Promise<Moved[]> {
-  const pairs = await findPairs(db, [
-    accountId,
-    links.map(({ bsuid }) => bsuid),
-    links.map(({ phone }) => phone),
-  ]);
-  const moves = pairs.flatMap((pair) => {
-    const second = secondOf(pair);
-    if (!second) return [];
-    const { id, dispatches } = second;
-    const { campaign_id } = pair;
-    return [{ campaign_id, id, dispatches, state: "skipped", error: "duplicate" } as const];
-  });
+  const by_bsuid = await findByBsuid(db, [accountId, links.map(({ bsuid }) => bsuid)]);
+  if (by_bsuid.length === 0) return [];
+  const campaigns = by_bsuid.map(({ campaign_id }) => campaign_id);
+  const spellings = links.flatMap(({ phone }) => phoneSpellings(phone));
+  const by_phone = await findByPhone(db, [accountId, [...new Set(campaigns)], spellings]);
+  const keyOf = new Map(links.map(({ bsuid, phone }) => [bsuid, phoneKey(phone)]));
+  const moves = by_bsuid.flatMap((bsuid) =>
+    by_phone
+      .filter(({ campaign_id }) => campaign_id === bsuid.campaign_id)
+      .filter(({ phone }) => phoneKey(phone) === keyOf.get(bsuid.bsuid))
+      .flatMap((phone) => secondOf(bsuid, phone) ?? [])
+      .map(({ campaign_id, id, dispatches }) => {
+        return { campaign_id, id, dispatches, state: "skipped", error: "duplicate" } as const;
+      }),
+  );
   return moves.length === 0 ? [] : moveRecipients(db, accountId, moves, now);
 }
 
-function secondOf({ bsuid, phone }: Pair): Address | null {
+function secondOf(bsuid: Address, phone: Address): Address | null {
   if (waiting.has(bsuid.state)) return without_message.has(phone.state) ? null : bsuid;
-  return without_message.has(bsuid.state) ? null : phone;
+  return waiting.has(phone.state) && !without_message.has(bsuid.state) ? phone : null;
 }

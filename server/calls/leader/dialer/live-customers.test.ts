@@ -162,11 +162,11 @@ async function endsOneOfBoth(phone: string, called: string, isFirst: "outbound" 
       return body.status === "completed";
     });
   };
-  await hasEnded(inOrder[0]!);
+  await hasEnded(inOrder[0]);
 
   const path = await launch(client, phone);
   assert.equal((await deferred(client, path)).attempts, 0);
-  await hasEnded(inOrder[1]!);
+  await hasEnded(inOrder[1]);
   await over;
   fixture.api.clock.advance(60_000);
   await eventually(async () => (await recipientOf(client, path)).attempts === 1);
