@@ -28,7 +28,7 @@ export const recipient_reasons: Readonly<Record<string, RecipientReason>> = {
   },
   duplicate: {
     label: "Same person twice",
-    text: "The campaign has this person under a phone number and a WhatsApp user ID. One message was sent to the other of both.",
+    text: "The campaign lists this person under a phone number and a WhatsApp user ID. Only one of them is used.",
     advice: null,
     retry: false,
   },
@@ -113,7 +113,8 @@ export const recipient_reasons: Readonly<Record<string, RecipientReason>> = {
   template_not_marketing: {
     label: "Template no longer marketing",
     text: "WhatsApp's marketing route takes marketing templates only, and WhatsApp gave the template another category.",
-    advice: "Sending continues by itself once the new category is known here. If it fails, retry.",
+    advice:
+      "Sending continues by itself once the new category is known here, unless WhatsApp required the route. If it fails, retry.",
     retry: true,
   },
   template_unusable: {

@@ -54,7 +54,10 @@ export function ApiForm({
       const changed = changedParts(jsonOf(initial, fields), json);
       return write(json, (key) => send(json, changed, key));
     },
-    onMutate: () => setFormError(null),
+    onMutate: () => {
+      setFormError(null);
+      setIsSaved(false);
+    },
     onSuccess: () => {
       // Before a navigation, which would ask about the changes of this form otherwise.
       flushSync(() => setIsSaved(true));

@@ -69,11 +69,12 @@ begin
     delete from live_customers p
       where p.account_id = p_account_id and p.phone_key = phone_key(v_new.to_phone) and p.call_id = p_call_id;
     -- An incoming call took the customer over from a call to them that may last longer. One that is locked is not waited
-    -- for: it may wait for the balance.
+    -- for, because it may wait for the balance: its customer is then not protected.
     if found and v_new.direction = 'inbound' then
       select c.id into v_other from calls c
         where c.account_id = p_account_id and c.to_phone = any (phone_spellings(v_new.to_phone))
-          and c.queued_at > p_now - interval '31 days' and c.stage not in ('queued', 'ended') and c.id <> p_call_id
+          and (c.queued_at > p_now - interval '32 days' or c.due_at - c.queued_at > interval '30 days')
+          and c.stage not in ('queued', 'ended') and c.id <> p_call_id
         order by c.queued_at desc limit 1
         for share skip locked;
       if v_other is not null then

@@ -182,6 +182,24 @@ test("a day is folded once all its calls have ended, and read from its calls unt
   await checkCallReports(api.app.db.pool);
 });
 
+test("a day with a call that has not ended is passed over without counting the others again", async () => {
+  const account = await newAccount("UTC");
+  const queued_at = new Date("2026-03-10T12:00:00Z");
+  await makeCall(api.app, account, { call: { queued_at } });
+  await makeCall(api.app, account, { call: { stage: "ended", status: "busy", queued_at } });
+  await foldCalls(api.app, account.account_id, going);
+  const writer = await api.app.db.pool.connect();
+  try {
+    await writer.query("begin");
+    // Whoever writes counts waits for it.
+    await writer.query("lock table call_report_days, call_report_counts in share mode");
+    assert.equal(await foldCalls(api.app, account.account_id, going), 0);
+  } finally {
+    await writer.query("rollback");
+    writer.release();
+  }
+});
+
 test("an erasure and retention unfold the days of the calls that they change", async () => {
   const account = await newAccount("UTC");
   const { account_id, token } = account;

@@ -164,23 +164,34 @@ function testAgentGroup(
 
 test("to_group_id is the ID of a group of the account, as text", async () => {
   const { app } = calls.api;
+  const now = app.clock.now();
   const makeGroup = async ({ account_id }: { account_id: number }) => {
-    const created_at = app.clock.now();
     const { id } = await app.db.query
       .insertInto("groups")
-      .values({ account_id, name: unique("group"), created_at, updated_at: created_at })
+      .values({ account_id, name: unique("group"), created_at: now, updated_at: now })
       .returning("id")
       .executeTakeFirstOrThrow();
     return id;
   };
   const group_id = await makeGroup(calls.account);
   const foreign = await makeGroup(await makeAccount(app));
+  // Its members are still being deleted.
+  const deleted = await makeGroup(calls.account);
+  const { query } = app.db;
+  await query.updateTable("groups").set({ deleted_at: now }).where("id", "=", deleted).execute();
   assert.equal(
     (await calls.submitValid({ to_group_id: String(group_id) })).request.to_group_id,
     group_id,
   );
   assert.equal((await calls.submitValid({ to_group_id: "" })).request.to_group_id, null);
-  await assertRefused("to_group_id", [String(foreign), "0", group_id, "x", "9".repeat(19)]);
+  await assertRefused("to_group_id", [
+    String(foreign),
+    String(deleted),
+    "0",
+    group_id,
+    "x",
+    "9".repeat(19),
+  ]);
 });
 
 test("agent_not_pick_policy is applied if it has the group that it needs, and an unknown name means the default", async () => {

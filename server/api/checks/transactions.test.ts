@@ -56,3 +56,41 @@ test("writes of an account that wait for a locked row delay no other account's r
     await lease!.release();
   }
 });
+
+test("a write that has waited for more than five seconds is refused, and not applied after its client may have repeated it", async (t) => {
+  const account = await makeAccount(api.app);
+  const groups = "/api/v1/groups";
+  const { token, account_id } = account;
+  const { id } = (await api.send("POST", groups, { token, json: { name: "Import" } })).body;
+  const importing = new pg.Client({ connectionString: api.database_url });
+  await importing.connect();
+  try {
+    await importing.query("begin");
+    await importing.query("select from groups where id = $1 for update", [id]);
+    const answers = Array.from({ length: 10 }, (_, at) =>
+      api.send("POST", `${groups}/${id}/members`, {
+        token,
+        json: { members: [{ phone_number: `987654320${at}` }] },
+      }),
+    );
+    await eventually(async () => {
+      await importing.query("select pg_stat_clear_snapshot()");
+      const { rows } = await importing.query<{ waiting: number }>(
+        `select count(*)::int as waiting from pg_stat_activity
+         where wait_event_type = 'Lock' and datname = current_database()`,
+      );
+      return rows[0]!.waiting >= 4;
+    });
+    const now = performance.now.bind(performance);
+    t.mock.method(performance, "now", () => now() + 6_000);
+    await importing.query("rollback");
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.deepEqual(statuses.toSorted(), [200, 200, 200, 200, 503, 503, 503, 503, 503, 503]);
+  } finally {
+    await importing.end();
+  }
+  const members = await api.app.db.pool.query("select from group_members where account_id = $1", [
+    account_id,
+  ]);
+  assert.equal(members.rowCount, 4);
+});

@@ -1,8 +1,9 @@
-// Opens the transactions of requests' writes. Each kind has its own limit of connections, so that writes that
-// hang or run long do not exhaust the connections of the others.
+// Opens the transactions of requests' writes, with limits of connections, so that writes that hang or run long do not
+// exhaust the connections of the others.
 import type pg from "pg";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import type { Database, Tx } from "../../lib/database/database.ts";
+import { unavailable } from "../../lib/errors.ts";
 import { openShares } from "../../lib/shares.ts";
 import { openSlots } from "../../lib/slots.ts";
 
@@ -27,13 +28,15 @@ export type Transactions = {
 
 /**
  * Plain and keyed writes that hold a connection: one that waits for a lock, such as of a group into which a large file is
- * imported, keeps it until its time-out. The other accounts, reads and leases need connections meanwhile.
+ * imported, keeps it until its time-out. Reads, leases and other accounts need connections meanwhile.
  */
 const writes_at_once_max = 6;
 /** One fewer, so that plain writes do not wait for requests that hang in another process. */
 const keyed_at_once_max = 5;
 const writes_of_account_max = 4;
 const writes_of_account_waiting_max = 1_000;
+/** A client that has waited longer may have repeated its write. */
+const waited_ms_max = 5_000;
 
 /** Each waiting write may hold a body of many megabytes. */
 const long_at_once_max = 2;
@@ -50,14 +53,29 @@ export function openTransactions(db: Database): Transactions {
   const longWrites = openSlots(long_at_once_max, long_waiting_max);
   // Only one write of an account runs or waits for a slot; its next ones wait behind it.
   const accounts = openShares(unlimited, 1, long_of_account_waiting_max);
-  const begin: Begin<[]> = (work) => writes.use(() => db.query.transaction().execute(work));
+  const begin: Begin<[]> = (work) => db.query.transaction().execute(work);
   return {
-    plain: (accountId) => (work) => shares.use(accountId, () => begin(work)),
-    keyed: (accountId) => (work) => shares.use(accountId, () => keyedWrites.use(() => begin(work))),
+    plain: (accountId) => (work) => {
+      const run = unlessLate(() => begin(work));
+      return shares.use(accountId, () => writes.use(run));
+    },
+    keyed: (accountId) => (work) => {
+      const run = unlessLate(() => begin(work));
+      return shares.use(accountId, () => keyedWrites.use(() => writes.use(run)));
+    },
     long: (accountId, statement_seconds) => (work) =>
       accounts.use(accountId, () =>
         longWrites.use(() => clientTransaction(db, statement_seconds, work)),
       ),
     file: (statement_seconds) => (work) => clientTransaction(db, statement_seconds, work),
+  };
+}
+
+/** Refuses a write that has waited too long (503); those behind it are refused as soon as one ends. */
+function unlessLate<Answer>(write: () => Promise<Answer>): () => Promise<Answer> {
+  const until_ms = performance.now() + waited_ms_max;
+  return () => {
+    if (performance.now() > until_ms) throw unavailable(new Error("waited too long for a slot"));
+    return write();
   };
 }

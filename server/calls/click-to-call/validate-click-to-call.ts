@@ -135,15 +135,15 @@ type References = CallingWindow &
     readonly trunks: readonly TrunkOnNode[];
   };
 
-const isGroup = (table: "agent_groups" | "groups", id: string) =>
-  `coalesce((select g.id = ${id} from ${table} g where g.account_id = $1 and g.id = ${id}), ${id}::bigint is null)`;
+const isGroup = (table: "agent_groups" | "groups", id: string, condition = "true") =>
+  `coalesce((select ${condition} from ${table} g where g.account_id = $1 and g.id = ${id}), ${id}::bigint is null)`;
 
 const findReferences = statement<References>(`
   select a.time_zone, a.night_calling, a.calling_from, a.calling_to, a.country_code,
     a.call_destinations_allowed as destinations_allowed, a.call_destinations as destinations,
     ${isGroup("agent_groups", "$2")} as knows_agent_not_pick_group,
     ${isGroup("agent_groups", "$3")} as knows_from_group,
-    ${isGroup("groups", "$4")} as knows_to_group,
+    ${isGroup("groups", "$4", "g.deleted_at is null")} as knows_to_group,
     exists (
       select from extensions e where e.account_id = $1 and e.extension = $5) as knows_extension,
     ${isAgentNumber("$1", "$8")} as knows_agent_number,

@@ -476,17 +476,22 @@ test("a reply is kept once, with the recipient whose message it answers", async 
 });
 
 test("a person who is in a running campaign by phone and by BSUID gets one message once a webhook links both", async () => {
-  const made = [
-    await makeRecipients(["accepted", "queued"]),
-    await makeRecipients(["queued", "accepted"]),
-    await makeRecipients(["queued", "queued"]),
-    await makeRecipients(["refused", "queued"]),
-  ];
-  const linked = made.map(([phone, other]) => ({
-    phone: phone!,
-    other: other!,
-    bsuid: unique("IN."),
-  }));
+  const made = await Promise.all(
+    (
+      [
+        ["accepted", "queued"],
+        ["queued", "accepted"],
+        ["queued", "queued"],
+        ["refused", "queued"],
+        ["queued", "queued", "queued"],
+        ["queued", "accepted", "accepted"],
+      ] as const
+    ).map(makeRecipients),
+  );
+  // The first by phone, the others by BSUID.
+  const linked = made.flatMap(([phone, ...others]) =>
+    others.map((other) => ({ phone: phone!, other, bsuid: unique("IN.") })),
+  );
   for (const { other, bsuid } of linked)
     await api.app.db.pool.query(
       "update chat_recipients set phone = null, bsuid = $4 where account_id = $1 and campaign_id = $2 and id = $3",
@@ -507,8 +512,8 @@ test("a person who is in a running campaign by phone and by BSUID gets one messa
   };
   await takeAndApply(changeHook(number, "messages", value));
   const states = await Promise.all(
-    linked.map(async ({ phone }) =>
-      (await recipientsOf(phone.campaign_id)).map(({ state, error }) => error ?? state),
+    made.map(async ([phone]) =>
+      (await recipientsOf(phone!.campaign_id)).map(({ state, error }) => error ?? state),
     ),
   );
   assert.deepEqual(states, [
@@ -516,6 +521,8 @@ test("a person who is in a running campaign by phone and by BSUID gets one messa
     ["duplicate", "accepted"],
     ["queued", "duplicate"],
     ["refused", "queued"],
+    ["queued", "duplicate", "duplicate"],
+    ["duplicate", "accepted", "accepted"],
   ]);
   await checkLedger(api.app.db.pool);
 });

@@ -28,7 +28,7 @@ export const endExpiredRestriction: JobHandler = async (app, { account_id, subje
   return undefined;
 };
 
-/** Lifts the number's hold, unless its reason is neither a restriction nor a ban. Returns the numbers to notify after the commit. */
+/** Lifts the number's hold if a restriction or ban set it. Returns the numbers to notify after the commit. */
 export async function endRestriction(
   tx: Tx,
   { account_id, chat_number_id }: { readonly account_id: number; readonly chat_number_id: number },

@@ -142,7 +142,8 @@ const whilePreparing =
 const preparing = whilePreparing(refuse("template_not_ready"));
 /** Meanwhile, the route may also report an invalid parameter. */
 const invalidWhilePreparing = whilePreparing(wrongRow);
-/** The marketing route takes marketing templates only. Once we know the new category, the message takes the other one. */
+/** The marketing route takes marketing templates only. Once we know the new category, the message takes the
+ * other one, unless the provider required this one. */
 const otherCategory: Rule = (attempt, random) =>
   attempt > not_ready_attempts_max
     ? { state: "refused", error: "template_not_marketing", after_ms: 0 }
@@ -189,8 +190,6 @@ const rules: ReadonlyMap<number, Rule> = new Map<number, Rule>([
   [131063, otherRoute],
   [134101, preparing],
   ...each([131055, 134100], otherCategory),
-  // The marketing route does not take this template, for a reason that Meta does not give.
-  [134102, refuse("provider_error")],
 ]);
 
 /**

@@ -11,9 +11,11 @@ type Address = {
   readonly dispatches: number;
 };
 
+// Campaigns that have ended send nothing more.
 const findByBsuid = statement<Address & { readonly bsuid: string }>(`
-  select campaign_id, id, state, dispatches, bsuid from chat_recipients
-  where account_id = $1 and bsuid = any ($2::text[])`);
+  select r.campaign_id, r.id, r.state, r.dispatches, r.bsuid from chat_recipients r
+  join chat_campaigns c on c.account_id = $1 and c.id = r.campaign_id and c.finished_at is null
+  where r.account_id = $1 and r.bsuid = any ($2::text[])`);
 
 const findByPhone = statement<Address & { readonly phone: string }>(`
   select campaign_id, id, state, dispatches, phone from chat_recipients
@@ -28,8 +30,9 @@ const without_message: ReadonlySet<RecipientState> = new Set([
 ]);
 
 /**
- * Skips recipients whose person is in the same campaign under another address, which new links show: the BSUID waits no
- * longer if the phone waits or has the message, and the reverse. Returns which were skipped.
+ * Skips recipients whose person is in the same campaign under another address, which new links show: of each person's
+ * addresses that wait, all if another has or may have the message, else all but one, preferably the phone. Returns which
+ * were skipped. Does not see a campaign whose creation has not committed.
  */
 export async function skipSecondAddresses(
   db: Executor,
@@ -39,23 +42,27 @@ export async function skipSecondAddresses(
 ): Promise<Moved[]> {
   const by_bsuid = await findByBsuid(db, [accountId, links.map(({ bsuid }) => bsuid)]);
   if (by_bsuid.length === 0) return [];
-  const campaigns = by_bsuid.map(({ campaign_id }) => campaign_id);
+  const campaigns = new Set(by_bsuid.map(({ campaign_id }) => campaign_id));
   const spellings = links.flatMap(({ phone }) => phoneSpellings(phone));
-  const by_phone = await findByPhone(db, [accountId, [...new Set(campaigns)], spellings]);
-  const keyOf = new Map(links.map(({ bsuid, phone }) => [bsuid, phoneKey(phone)]));
-  const moves = by_bsuid.flatMap((bsuid) =>
-    by_phone
-      .filter(({ campaign_id }) => campaign_id === bsuid.campaign_id)
-      .filter(({ phone }) => phoneKey(phone) === keyOf.get(bsuid.bsuid))
-      .flatMap((phone) => secondOf(bsuid, phone) ?? [])
-      .map(({ campaign_id, id, dispatches }) => {
-        return { campaign_id, id, dispatches, state: "skipped", error: "duplicate" } as const;
-      }),
-  );
+  const by_phone = await findByPhone(db, [accountId, [...campaigns], spellings]);
+  const keys = new Map(links.map(({ bsuid, phone }) => [bsuid, phoneKey(phone)]));
+  const addresses = [
+    ...by_phone.map((address) => ({ ...address, key: phoneKey(address.phone) })),
+    ...by_bsuid.map((address) => ({ ...address, key: keys.get(address.bsuid) })),
+  ];
+  const people = Map.groupBy(addresses, ({ campaign_id, key }) => `${campaign_id}:${key}`);
+  const moves = [...people.values()]
+    .flatMap(secondAddresses)
+    .map(
+      ({ campaign_id, id, dispatches }) =>
+        ({ campaign_id, id, dispatches, state: "skipped", error: "duplicate" }) as const,
+    );
   return moves.length === 0 ? [] : moveRecipients(db, accountId, moves, now);
 }
 
-function secondOf(bsuid: Address, phone: Address): Address | null {
-  if (waiting.has(bsuid.state)) return without_message.has(phone.state) ? null : bsuid;
-  return waiting.has(phone.state) && !without_message.has(bsuid.state) ? phone : null;
+/** Returns which of a person's addresses in a campaign are to be skipped. */
+function secondAddresses(addresses: readonly Address[]): readonly Address[] {
+  const waits = addresses.filter(({ state }) => waiting.has(state));
+  const others = addresses.filter(({ state }) => !waiting.has(state));
+  return others.some(({ state }) => !without_message.has(state)) ? waits : waits.slice(1);
 }

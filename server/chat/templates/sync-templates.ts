@@ -78,7 +78,7 @@ const again_ms = 86_400_000;
 const after_refusal_ms = 3_600_000;
 /** Campaigns may wait for the content of an approved template. */
 const after_outage_ms = 60_000;
-/** While campaigns wait for an approval: the provider's list may be later than its webhook. */
+/** While a template is held: the provider's list may be later than its webhook. */
 const approval_ms = 600_000;
 const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown", "throttled"]);
 
@@ -106,7 +106,7 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
 
 const final_statuses: ReadonlySet<string> = new Set(["DISABLED", "REJECTED"]);
 
-/** Returns whether a held template may be approved without a further webhook, or is approved by the webhook alone. */
+/** Returns whether a held template is neither rejected nor disabled, so that a fetch may release it. */
 async function awaitsApproval(app: App, business: BusinessAccount): Promise<boolean> {
   const held = await readHeld(app, business.account_id);
   const known = held.size > 0 ? await readKnown(app, business) : [];

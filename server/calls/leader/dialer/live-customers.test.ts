@@ -136,7 +136,11 @@ test("calls a recipient who was on another call a minute later", async () => {
 });
 
 /** Lets a customer call in during our call to them, hangs one of both up, and launches calls to them. */
-async function endsOneOfBoth(phone: string, called: string, isFirst: "outbound" | "inbound") {
+async function endsOneOfBoth(
+  phone: string,
+  called: string,
+  { isFirst, scheduled_days = 0 }: { isFirst: "outbound" | "inbound"; scheduled_days?: number },
+) {
   const { app, sandbox, node_id } = fixture;
   const client = await openClient();
   // Talks until another party hangs up.
@@ -154,6 +158,10 @@ async function endsOneOfBoth(phone: string, called: string, isFirst: "outbound" 
     inbound = body.data[0]?.call_id ?? 0;
     return inbound > 0;
   });
+  await app.db.pool.query(
+    "update calls set queued_at = queued_at - $3 * interval '1 day' where account_id = $1 and id = $2",
+    [client.account.account_id, call_id, scheduled_days],
+  );
   const inOrder = isFirst === "outbound" ? [call_id, inbound] : [inbound, call_id];
   const hasEnded = async (id: number) => {
     await hangUp(id);
@@ -174,10 +182,13 @@ async function endsOneOfBoth(phone: string, called: string, isFirst: "outbound" 
 }
 
 test("does not call a customer who called in during our call to them, until that call has ended", () =>
-  endsOneOfBoth("919806777900", "918000000900", "outbound"));
+  endsOneOfBoth("919806777900", "918000000900", { isFirst: "outbound" }));
 
 test("does not call a customer whose own call ended during our call to them, until ours has ended", () =>
-  endsOneOfBoth("919805777900", "918000000901", "inbound"));
+  endsOneOfBoth("919805777900", "918000000901", { isFirst: "inbound" }));
+
+test("does not call a customer whose own call ended during our call to them that was scheduled more than a month before", () =>
+  endsOneOfBoth("919803777900", "918000000902", { isFirst: "inbound", scheduled_days: 40 }));
 
 test("skips a recipient who was called as often as the account allows in a day, with the reason, and calls them a day later", async () => {
   const client = await openClient(2);
