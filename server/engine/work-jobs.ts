@@ -254,3 +254,25 @@ const removeJob = statement<{ id: number }>(`
 const putBack = statement(`
   update jobs set run_at = least(again_at, $4), again_at = null, lease_until = null, attempts = $5
   where account_id = $1 and id = $2 and fence = $3`);
+
+/** After this time a job that works in batches yields to other jobs. */
+const batches_ms_max = 5_000;
+
+/**
+ * Runs the batches of a job: `next` gets the position of the last one, and returns its own, or undefined after the last.
+ * Returns false if the job is to continue in its next run, because it was stopped or had its time.
+ */
+export async function runBatches<Position>(
+  first: Position,
+  next: (after: Position) => Promise<Position | undefined>,
+  stopping: AbortSignal,
+  ms_max = batches_ms_max,
+): Promise<boolean> {
+  const until_ms = performance.now() + ms_max;
+  let last: Position | undefined = first;
+  while (last !== undefined) {
+    if (stopping.aborted || performance.now() > until_ms) return false;
+    last = await next(last);
+  }
+  return true;
+}

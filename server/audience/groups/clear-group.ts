@@ -1,11 +1,9 @@
 import type { App } from "../../engine/app.ts";
-import type { Job } from "../../engine/work-jobs.ts";
+import { runBatches, type Job } from "../../engine/work-jobs.ts";
 import { statement } from "../../lib/database/database.ts";
 
 /** Members per statement. */
 const batch_members = 2_000;
-/** After this time the job yields to other jobs. */
-const run_ms_max = 5_000;
 
 /**
  * The job audience.clear_group: deletes the members of a deleted group in batches, then the group. When stopped, or
@@ -15,15 +13,11 @@ export async function clearGroup(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
   stopping: AbortSignal,
-  ms_max = run_ms_max,
+  ms_max?: number,
 ): Promise<{ again_at: Date } | void> {
   const group_id = Number(subject);
-  const until_ms = performance.now() + ms_max;
-  let last: string | undefined = "";
-  while (last !== undefined) {
-    if (stopping.aborted || performance.now() > until_ms) return { again_at: app.clock.now() };
-    last = await clearMembers(app, { account_id, group_id, after: last });
-  }
+  const next = (after: string) => clearMembers(app, { account_id, group_id, after });
+  if (!(await runBatches("", next, stopping, ms_max))) return { again_at: app.clock.now() };
   await deleteCleared(app.db.pool, [account_id, group_id]);
 }
 

@@ -1,11 +1,9 @@
 import type { App } from "../../engine/app.ts";
-import type { Job } from "../../engine/work-jobs.ts";
+import { runBatches, type Job } from "../../engine/work-jobs.ts";
 import { statement } from "../../lib/database/database.ts";
 
 /** Deliveries per statement, each with its attempts. */
 const batch_deliveries = 1_000;
-/** After this time the job yields to other jobs. */
-const run_ms_max = 5_000;
 
 /**
  * The job callbacks.clear_endpoint: deletes the rows of a deleted endpoint in batches. When stopped, or after
@@ -15,35 +13,31 @@ export async function clearEndpoint(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
   stopping: AbortSignal,
-  ms_max = run_ms_max,
+  ms_max?: number,
 ): Promise<{ again_at: Date } | void> {
   const endpoint_id = Number(subject);
-  const until_ms = performance.now() + ms_max;
-  let last: number | null = 0;
-  while (last !== null) {
-    if (stopping.aborted || performance.now() > until_ms) return { again_at: app.clock.now() };
-    last = await clearDeliveries(app, { account_id, endpoint_id, after: last });
-  }
+  const next = (after: number) => clearDeliveries(app, { account_id, endpoint_id, after });
+  if (!(await runBatches(0, next, stopping, ms_max))) return { again_at: app.clock.now() };
   await clearRest(app.db.pool, [account_id, endpoint_id]);
 }
 
 /**
- * Deletes the next batch and returns its last event; null: there was none. Continues behind the last batch, because
+ * Deletes the next batch and returns its last event; undefined: there was none. Continues behind the last batch, because
  * deleted rows stay in the index until vacuum.
  */
 function clearDeliveries(
   app: App,
   at: { readonly account_id: number; readonly endpoint_id: number; readonly after: number },
-): Promise<number | null> {
+): Promise<number | undefined> {
   const { account_id, endpoint_id, after } = at;
   return app.db.query.transaction().execute(async (tx) => {
     // First, as the other writers do: after it, no delivery gets another attempt.
-    if ((await lockDeleted(tx, [account_id, endpoint_id])).length === 0) return null;
+    if ((await lockDeleted(tx, [account_id, endpoint_id])).length === 0) return undefined;
     const next = await findDeliveries(tx, [account_id, endpoint_id, after, batch_deliveries]);
     const ids = next.map(({ id }) => id);
     await deleteAttempts(tx, [account_id, ids]);
     await deleteDeliveries(tx, [account_id, ids]);
-    return next.at(-1)?.event_id ?? null;
+    return next.at(-1)?.event_id;
   });
 }
 
