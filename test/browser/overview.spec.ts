@@ -140,3 +140,39 @@ test("who waits for an answer is counted until another program answers, and unti
   await page.unrouteAll({ behavior: "ignoreErrors" });
   expect(problems).toEqual([]);
 });
+
+test("the overview does not state that nothing waits while only a part of the replies of the day is read", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["account"]}`,
+    "content-type": "application/json",
+  };
+  const api = `${service.url}/api/v1/chat`;
+  const id = await createCampaign(service, "One who writes", ["919816000003"]);
+  const recipients = `${api}/campaigns/${id}/recipients`;
+  const read = async (url: string) => (await (await fetch(url, { headers })).json()).data;
+  await expect.poll(() => read(`${recipients}?state=read`)).toHaveLength(1);
+  const [recipient] = await read(recipients);
+  await fetch(`${recipients}/${recipient.id}/simulated-replies`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ text: "When do you open?" }),
+  });
+  await expect.poll(() => read(`${api}/replies?phone_number=919816000003`)).toHaveLength(1);
+  let answered = true;
+  await page.route("**/api/v1/chat/replies?*", async (route) => {
+    const response = await route.fetch();
+    const { data } = await response.json();
+    const reply = { ...data[0], opted_out: answered, answers: [] };
+    await route.fulfill({ response, json: { data: [reply], next_cursor: "further" } });
+  });
+  await openPage("/");
+  const list = page.getByRole("list", { name: "Needs attention" });
+  await expect(list).toContainText("People may wait for an answer");
+  answered = false;
+  await page.reload();
+  await expect(list).toContainText("At least one person waits for an answer");
+});

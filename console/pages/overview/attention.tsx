@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { useRefresh } from "../../api/live.ts";
 import type { Overview } from "../../api/overview.ts";
 import { queryClient } from "../../api/query-client.ts";
-import { answer_events, repliesQuery } from "../../api/replies.ts";
+import { answer_events, repliesQuery, type Reply } from "../../api/replies.ts";
 import { hold_words } from "../../messages/hold-reasons.ts";
 import { rejection_reasons, template_statuses } from "../../messages/template-statuses.ts";
 import { voice_holds as voice_hold_words } from "../../messages/voice-reasons.ts";
@@ -27,7 +27,9 @@ export function Attention({ overview }: { readonly overview: Overview }) {
   const { chat_holds, voice_holds, failing_callbacks, rejected_templates } = overview;
   const unanswered = useUnanswered();
   const items = [
-    ...(unanswered === 0 ? [] : [<Unanswered key="replies" count={unanswered} />]),
+    ...(unanswered.count > 0 || unanswered.is_more
+      ? [<Unanswered key="replies" {...unanswered} />]
+      : []),
     ...(chat_holds ?? []).map((hold) => (
       <Hold key={`hold ${hold.scope} ${hold.subject_id} ${hold.reason}`} hold={hold} />
     )),
@@ -57,21 +59,37 @@ export function Attention({ overview }: { readonly overview: Overview }) {
   );
 }
 
+type UnansweredCount = {
+  readonly count: number;
+  /** There are further replies of the 24 hours, which are not read: more people may wait. */
+  readonly is_more: boolean;
+};
+
 /** Returns how many people wrote within 24 hours, as their last message, and have no answer. */
-function useUnanswered(): number {
+function useUnanswered(): UnansweredCount {
   const enabled = useMay("chat.read");
   const oldest = useNow(60_000) - window_ms;
   const { data } = useInfiniteQuery({ ...repliesQuery({}), enabled });
   useRefresh(["chat.reply.received", ...answer_events], ["replies"]);
-  return latestOfEach(data?.pages[0]?.data ?? []).filter(
-    (reply) => !reply.opted_out && !isAnswered(reply) && Date.parse(reply.received_at) > oldest,
-  ).length;
+  const page = data?.pages[0];
+  const isRecent = ({ received_at }: Reply) => Date.parse(received_at) > oldest;
+  const waiting = latestOfEach(page?.data ?? []).filter(
+    (reply) => !reply.opted_out && !isAnswered(reply) && isRecent(reply),
+  );
+  const last = page?.data.at(-1);
+  return {
+    count: waiting.length,
+    is_more: page?.next_cursor != null && last !== undefined && isRecent(last),
+  };
 }
 
-function Unanswered({ count }: { readonly count: number }) {
+function Unanswered({ count, is_more }: UnansweredCount) {
+  const who = count === 1 ? "one person waits" : `${count} people wait`;
+  const at_least = count === 0 ? "People may wait" : `At least ${who}`;
+  const exactly = count === 1 ? "One person waits" : who;
   return (
     <Item
-      title={count === 1 ? "One person waits for an answer" : `${count} people wait for an answer`}
+      title={`${is_more ? at_least : exactly} for an answer`}
       text="WhatsApp takes answers only within 24 hours of a message."
     >
       <Link to="/chat/replies" className={buttonClass()}>
