@@ -60,6 +60,7 @@ test("a call by a click is watched live, transferred to an extension that exists
   await dialog.getByRole("button", { name: "Transfer" }).click();
   await expect(dialog.getByLabel("Extension")).toBeFocused();
   await dialog.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: "Discard changes" }).click();
   await page.getByRole("button", { name: "End call" }).click();
   await expect(page.getByText("Ended by a user or program")).toBeVisible();
   await expect(page.getByText("ended the call.")).toBeVisible();
