@@ -6,10 +6,10 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { test as base, type Browser, type Page, type Request } from "@playwright/test";
+import { expect, test as base, type Browser, type Page, type Request } from "@playwright/test";
 import { startOidcStub, type OidcStub } from "../support/oidc-stub.ts";
 
-export { expect } from "@playwright/test";
+export { expect };
 
 export type Service = {
   /** The identity provider at which people may sign in. */
@@ -203,6 +203,26 @@ export async function createLead(
   });
   if (!answer.ok) throw new Error(`the lead was refused with ${answer.status}`);
   return ((await answer.json()) as { id: number }).id;
+}
+
+/** Creates a voice file with the demo's audio; returns its ID when it is ready. */
+export async function createVoiceFile(
+  { url, demo }: Service,
+  fields: Readonly<Record<"name", string> & Partial<Record<"script", string>>>,
+): Promise<number> {
+  const headers = { authorization: `Bearer ${demo.tokens["account"]}` };
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set("file", new Blob([await readFile("server/seed-demo/demo-message.wav")]), "a.wav");
+  const made = await fetch(`${url}/api/v1/voice/files`, { method: "POST", headers, body: form });
+  if (!made.ok) throw new Error(await made.text());
+  const { id } = (await made.json()) as { id: number };
+  const status = async () => {
+    const answer = await fetch(`${url}/api/v1/voice/files/${id}`, { headers });
+    return ((await answer.json()) as { status: string }).status;
+  };
+  await expect.poll(status).toBe("ready");
+  return id;
 }
 
 async function freePort(): Promise<number> {

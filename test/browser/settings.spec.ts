@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
 import {
   createCampaign,
   createLead,
+  createVoiceFile,
   expect,
   holdRequests,
   launchCalls,
@@ -170,15 +170,6 @@ function programOf({ url, data_dir, demo }: Service) {
   const run = promisify(execFile);
   return {
     callSettings: async () => ((await send("GET", "/account")) as { calls: unknown }).calls,
-    /** Creates a voice file that is ready; returns its ID. */
-    async createVoiceFile(name: string): Promise<number> {
-      const form = new FormData();
-      form.set("name", name);
-      form.set("file", new Blob([await readFile("server/seed-demo/demo-message.wav")]), "a.wav");
-      const { id } = (await send("POST", "/voice/files", form)) as { id: number };
-      await expect.poll(() => send("GET", `/voice/files/${id}`)).toMatchObject({ status: "ready" });
-      return id;
-    },
     archiveVoiceFile: (id: number) => send("DELETE", `/voice/files/${id}`),
     allowDestinations: (list: string) =>
       run(
@@ -199,9 +190,9 @@ test("the audio that calls play is chosen by its name, and an archived file is n
   problems,
   service,
 }) => {
-  const { callSettings, createVoiceFile, archiveVoiceFile } = programOf(service);
-  const press = await createVoiceFile("Press one");
-  const busy = await createVoiceFile("All busy");
+  const { callSettings, archiveVoiceFile } = programOf(service);
+  const press = await createVoiceFile(service, { name: "Press one" });
+  const busy = await createVoiceFile(service, { name: "All busy" });
   await openPage("/settings/account");
   const audio = sectionOf(page, "Audio in calls");
   const accept_field = audio.getByLabel("Ask agents to press 1");

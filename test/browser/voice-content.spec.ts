@@ -1,4 +1,4 @@
-import { expect, test } from "./console-fixture.ts";
+import { createVoiceFile, expect, test } from "./console-fixture.ts";
 
 test("a recording is uploaded, played, given a script that is synthesized with a person's values, and used in a campaign", async ({
   openPage,
@@ -98,4 +98,34 @@ test("a change of one setting keeps the others, also when it is saved again", as
   await settled();
   expect(await file()).toMatchObject({ name });
   await file({ opt_out_key: "9" });
+});
+
+test("a script that says the number is filled from the column of the numbers, in a list and in a large file", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await createVoiceFile(service, { name: "Your number", script: "We call {{phone}}." });
+  await openPage("/voice/campaigns/new");
+  await page.getByLabel("Campaign name").fill("Your number");
+  await page.getByRole("radio", { name: "Personal script" }).check();
+  await page.getByLabel("Content").selectOption(String(id));
+  const check = async () => {
+    await expect(page.getByRole("complementary", { name: "Preview" })).toContainText(
+      "We call 9876777821.",
+    );
+    await page.getByRole("button", { name: "Check with a dry run" }).click();
+    await expect(page.getByRole("button", { name: "Call 1 person" })).toBeVisible();
+  };
+  await page.getByLabel("Numbers").fill("phone\n9876777821");
+  await check();
+  await page.getByRole("button", { name: "Change" }).click();
+  await page.getByLabel("Or read a CSV file").setInputFiles({
+    name: "numbers.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("\ufeffphone\r\n9876777821\r\n", "utf16le"),
+  });
+  await check();
+  expect(problems).toEqual([]);
 });

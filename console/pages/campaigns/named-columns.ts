@@ -5,23 +5,36 @@ import type { Encoding, LargeFile } from "./read-file.ts";
 import type { ReadyDraft } from "./use-campaign-draft.ts";
 import type { AudienceDraft } from "./use-audience.ts";
 
-export const number_column = "phone";
+/** With parentheses, which a variable's name cannot have. */
+const numbers_only = "(phone)";
 
-/** Returns the recipients as a file with the numbers in the column `phone` and a column for each variable. */
-export function fileOfRecipients({
+/** A file, and the name of its column of numbers. */
+type NamedColumns = { readonly file: File; readonly csv_number_column: string };
+
+/**
+ * Returns the recipients as a file with a column for each variable. In a large file, a variable that is filled with
+ * the numbers names their column.
+ */
+export function nameColumns({
   large,
   contacts,
   audience,
   mapping,
-}: ReadyDraft<AudienceDraft>): File {
-  if (!large) return new File([csvOf(contacts, Object.keys(mapping))], "recipients.csv");
+}: ReadyDraft<AudienceDraft>): NamedColumns {
+  if (!large) {
+    const file = new File([csvOf(contacts, Object.keys(mapping))], "recipients.csv");
+    return { file, csv_number_column: numbers_only };
+  }
   const { columns, phone_column, delimiter } = audience;
-  const names = columns.map((_, at) => {
-    const variable = Object.entries(mapping).find(([, column]) => column === at)?.[0];
-    // A column that is not chosen fills nothing, also if it has a variable's name.
-    return at === phone_column ? number_column : (variable ?? `column ${at + 1}`);
-  });
-  return new File([withHeading(large, names, delimiter)], large.file.name);
+  const variableOf = (at: number) =>
+    Object.entries(mapping).find(([, column]) => column === at)?.[0];
+  const csv_number_column = variableOf(phone_column) ?? numbers_only;
+  // A column that is not chosen fills nothing, also if it has a variable's name.
+  const names = columns.map((_, at) =>
+    at === phone_column ? csv_number_column : (variableOf(at) ?? `(column ${at + 1})`),
+  );
+  const file = new File([withHeading(large, names, delimiter)], large.file.name);
+  return { file, csv_number_column };
 }
 
 function csvOf(contacts: readonly Contact[], keys: readonly string[]): string {
@@ -29,7 +42,7 @@ function csvOf(contacts: readonly Contact[], keys: readonly string[]): string {
     phone_number,
     ...keys.map((key) => variables[key] ?? ""),
   ]);
-  return Papa.unparse([[number_column, ...keys], ...rows]);
+  return Papa.unparse([[numbers_only, ...keys], ...rows]);
 }
 
 /** Replaces the first line; the rest of the file is not read. */

@@ -2,7 +2,7 @@
 import { api, body } from "../../../api/client.ts";
 import { ApiProblem } from "../../../api/problem.ts";
 import { upload } from "../../../api/upload.ts";
-import { fileOfRecipients, number_column } from "../../campaigns/named-columns.ts";
+import { nameColumns } from "../../campaigns/named-columns.ts";
 import type { ReadyDraft } from "../../campaigns/use-campaign-draft.ts";
 import type { VoiceDraft } from "./voice-draft.ts";
 
@@ -44,11 +44,10 @@ const partsOf = (ready: ReadyVoiceDraft) => ({
   ...fieldsOf(ready.draft),
   voice_file_id: ready.draft.voice_file_id,
   sendTo: "csv",
-  csv_number_column: number_column,
   ...(ready.draft.max_retry === ""
     ? {}
     : { max_retry: ready.draft.max_retry, retry_after: ready.draft.retry_after }),
-  file: fileOfRecipients(ready),
+  ...nameColumns(ready),
 });
 
 /** What was not chosen is left out. */
