@@ -24,6 +24,7 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { acquireLease } from "../../engine/leases.ts";
@@ -32,6 +33,7 @@ import { applyWebhooks } from "./apply-webhooks.ts";
 import { endExpiredRestriction } from "./end-restriction.ts";
 import { applyFailureEffect, failureEffects } from "./failure-effects.ts";
 import { decideAction } from "../messages/error-actions.ts";
+import { insertRecipients, removeLinkedDuplicates } from "../campaigns/intake/store-recipients.ts";
 import { makeMessageId } from "../messages/message-id.ts";
 import { recipientStates, type RecipientState } from "../recipients/recipient-states.ts";
 
@@ -524,6 +526,45 @@ test("a person who is in a running campaign by phone and by BSUID gets one messa
     ["queued", "duplicate", "duplicate"],
     ["duplicate", "accepted", "accepted"],
   ]);
+  await checkLedger(api.app.db.pool);
+});
+
+test("a person listed by phone and by user ID gets one message, also if the webhook that links both comes while the campaign is created", async () => {
+  const [listed, replaced] = (await makeRecipients(["queued", "queued"])) as [Recipient, Recipient];
+  const { campaign_id, phone } = listed;
+  const key = { account_id: account.account_id, campaign_id };
+  const bsuid = unique("IN.");
+  const value = {
+    messaging_product: "whatsapp",
+    metadata: { phone_number_id: number.provider_phone_number_id },
+    contacts: [{ wa_id: phone, user_id: bsuid }],
+    messages: [
+      {
+        id: unique("in"),
+        from: phone,
+        from_user_id: bsuid,
+        timestamp: String(Math.floor(Date.now() / 1_000)),
+        type: "text",
+        text: { body: "hello" },
+      },
+    ],
+  };
+  const { applied } = await api.app.db.query.transaction().execute(async (tx) => {
+    await tx
+      .deleteFrom("chat_recipients")
+      .where("account_id", "=", key.account_id)
+      .where("campaign_id", "=", campaign_id)
+      .where("id", "=", replaced.id)
+      .execute();
+    await insertRecipients(tx, key, [{ phone: bsuid, variables: null }]);
+    assert.equal(await removeLinkedDuplicates(tx, key), 0);
+    const applying = takeAndApply(changeHook(number, "messages", value));
+    await awaitsLock(api.app.db.query);
+    return { applied: applying };
+  });
+  await applied;
+  const states = (await recipientsOf(campaign_id)).map(({ state, error }) => error ?? state);
+  assert.deepEqual(states, ["queued", "duplicate"]);
   await checkLedger(api.app.db.pool);
 });
 

@@ -32,7 +32,7 @@ const without_message: ReadonlySet<RecipientState> = new Set([
 /**
  * Skips recipients whose person is in the same campaign under another address, which new links show: of each person's
  * addresses that wait, all if another has or may have the message, else all but one, preferably the phone. Returns which
- * were skipped. Does not see a campaign whose creation has not committed.
+ * were skipped.
  */
 export async function skipSecondAddresses(
   db: Executor,

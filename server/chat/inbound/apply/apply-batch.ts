@@ -163,7 +163,7 @@ const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
 
 /**
  * Records the phones of BSUIDs, before the events that may name only one of them. Recipients are skipped before, so that
- * a repeated batch skips them.
+ * a repeated batch skips them, and after, when each campaign has committed that was created without these links.
  */
 async function recordLinks(
   app: App,
@@ -173,14 +173,16 @@ async function recordLinks(
 ): Promise<void> {
   const new_links = await findNewLinks(app.db.pool, accountId, links);
   if (new_links.length === 0) return;
-  const skipped = await skipSecondAddresses(app.db.pool, accountId, new_links, now);
+  const before = await skipSecondAddresses(app.db.pool, accountId, new_links, now);
+  await app.db.query.transaction().execute((tx) => linkBsuids(tx, accountId, links, now));
+  const after = await skipSecondAddresses(app.db.pool, accountId, new_links, now);
+  const skipped = [...before, ...after];
   if (skipped.length > 0)
     await completeChatCampaigns(
       app,
       accountId,
       skipped.map(({ campaign_id }) => campaign_id),
     );
-  await app.db.query.transaction().execute((tx) => linkBsuids(tx, accountId, links, now));
 }
 
 /** Reads the account's stop words only when there is a reply. */
