@@ -134,7 +134,7 @@ test("a dialog with unsaved changes asks before Escape closes it; one without cl
   expect(problems).toEqual([]);
 });
 
-test("an option that is renamed keeps that it has no color", async ({
+test("an option that is renamed keeps that it has no color, and a color can be given and taken away", async ({
   openPage,
   page,
   service,
@@ -145,9 +145,25 @@ test("an option that is renamed keeps that it has no color", async ({
   await page.getByLabel("Label").fill("Recommended");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(sources).toContainText("Recommended");
-  const answer = await fetch(`${service.url}/api/v1/crm/workspaces/1/picklists`, {
-    headers: { authorization: `Bearer ${service.demo.tokens["account"]}` },
+  expect(await colorOf(service, "Recommended")).toBeNull();
+  const has_color = page.getByRole("checkbox", { name: "Shown in a color" });
+  for (const [click, color] of [
+    ["check", "#0f766e"],
+    ["uncheck", null],
+  ] as const) {
+    await sources.getByRole("button", { name: "Edit Recommended" }).click();
+    await has_color[click]();
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(has_color).toHaveCount(0);
+    expect(await colorOf(service, "Recommended")).toBe(color);
+  }
+});
+
+/** The color of a source. */
+async function colorOf({ url, demo }: Service, wanted: string): Promise<string | null | undefined> {
+  const answer = await fetch(`${url}/api/v1/crm/workspaces/1/picklists`, {
+    headers: { authorization: `Bearer ${demo.tokens["account"]}` },
   });
   const { source } = (await answer.json()) as { source: { label: string; color: string | null }[] };
-  expect(source.find(({ label }) => label === "Recommended")?.color).toBeNull();
-});
+  return source.find(({ label }) => label === wanted)?.color;
+}

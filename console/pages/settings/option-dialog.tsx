@@ -36,9 +36,11 @@ const default_color = "#0f766e";
 
 function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => void }) {
   const [error, setError] = useState<Error | null>(null);
+  const [begun] = useState(option);
   const form = useForm({
     defaultValues: {
       label: option?.label ?? "",
+      has_color: option === undefined || option.color !== null,
       color: option?.color ?? default_color,
       isDefault: option?.isDefault ?? false,
     },
@@ -46,14 +48,17 @@ function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => 
   const { register, formState } = form;
   // The default becomes another's by making that one the default.
   const may_be_default = place.picklist !== "source" && !option?.isDefault;
-  const submit = form.handleSubmit(async ({ label, color, isDefault }) => {
+  const submit = form.handleSubmit(async ({ label, has_color, color, isDefault }) => {
     setError(null);
-    const given = { label, color, ...(may_be_default && isDefault ? { isDefault } : {}) };
-    // Only what changed: an option may have no color, which the field cannot show.
-    const changed = changedParts({ ...form.formState.defaultValues }, given);
+    const default_part = may_be_default && isDefault ? { isDefault } : {};
     try {
-      if (!option) await addOption(place, given);
-      else if (Object.keys(changed).length > 0) await changeOption(place, option.id, changed);
+      if (!option) {
+        await addOption(place, { label, ...(has_color ? { color } : {}), ...default_part });
+        return onDone();
+      }
+      const given = { label, color: has_color ? color : null, ...default_part };
+      const changed = changedParts({ ...begun }, given);
+      if (Object.keys(changed).length > 0) await changeOption(place, option.id, changed);
       onDone();
     } catch (caught) {
       setError(showFieldErrors(caught as Error, ["label", "color", "isDefault"], form.setError));
@@ -63,7 +68,18 @@ function OptionForm({ place, option, onDone }: Props & { readonly onDone: () => 
   return (
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
       <TextField {...register("label")} label="Label" error={errors.label?.message} />
-      <TextField {...register("color")} type="color" label="Color" error={errors.color?.message} />
+      <label className="flex items-center gap-2">
+        <input {...register("has_color")} type="checkbox" className="size-4" />
+        Shown in a color
+      </label>
+      {form.watch("has_color") && (
+        <TextField
+          {...register("color")}
+          type="color"
+          label="Color"
+          error={errors.color?.message}
+        />
+      )}
       {may_be_default && (
         <label className="flex items-center gap-2">
           <input {...register("isDefault")} type="checkbox" className="size-4" />
