@@ -35,19 +35,6 @@ const takeSuppressions = statement<Selectable<DB["suppressions"]>>(
   "delete from suppressions where account_id = $1 and person_key = $2 returning *",
 );
 
-const shareLinks = statement(
-  "select pg_advisory_xact_lock_shared(hashtextextended('links of ' || $1::bigint, 0))",
-);
-
-const lockLinks = statement(
-  "select pg_advisory_xact_lock(hashtextextended('links of ' || $1::bigint, 0))",
-);
-
-/** Prevents new links until the transaction ends, so that those it reads are all that are recorded before. */
-export async function holdLinks(tx: Tx, accountId: number): Promise<void> {
-  await shareLinks(tx, [accountId]);
-}
-
 /** Returns the links that are not recorded yet, one for each BSUID, in ascending order. */
 export async function findNewLinks(
   db: Executor,
@@ -67,8 +54,7 @@ export async function findNewLinks(
 /**
  * Records which phones belong to BSUIDs, and moves suppressions that were stored under a BSUID to its phone,
  * so that they also block the phone. Links that are known cost one read for all. Several links lock in
- * ascending order of BSUID, after the transactions that hold the links. A status of a message to a recipient who was
- * erased stores no link.
+ * ascending order of BSUID. A status of a message to a recipient who was erased stores no link.
  */
 export async function linkBsuids(
   tx: Tx,
@@ -77,8 +63,6 @@ export async function linkBsuids(
   now: Date,
 ): Promise<void> {
   const unlinked = await findNewLinks(tx, accountId, links);
-  if (unlinked.length === 0) return;
-  await lockLinks(tx, [accountId]);
   const erased = await erasedBsuids(tx, accountId, links, unlinked);
   for (const person of unlinked) {
     if (erased.has(person.bsuid)) continue;

@@ -9,6 +9,7 @@ import {
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { makeChatFlow, makeSuppression } from "../../../test/support/chat-factory.ts";
@@ -298,4 +299,41 @@ test("a file of 200,000 rows is one campaign within bounded memory", async () =>
   assert.deepEqual(found, [{ count: 200_000, first: "919871000000", last: "919871199999" }]);
   const grown_mb = (most - rss_before) / 1_048_576;
   assert.ok(grown_mb < 300, `${grown_mb.toFixed()} MB above what the test itself holds`);
+});
+
+test("a person listed by phone and by a BSUID gets one message, also if the link is recorded while the campaign is created", async (t) => {
+  const of = await startChatApi({ credit: 2 });
+  t.after(() => of.api.close());
+  const { db } = of.api.app;
+  const { account_id } = of.account;
+  const phone = uniquePhone();
+  const contacts = [phone, "IN.9"].map((phone_number) => ({
+    phone_number,
+    variables: { "1": "Ada" },
+  }));
+  const { creating } = await db.query.transaction().execute(async (tx) => {
+    await tx
+      .selectFrom("credit_balances")
+      .select("account_id")
+      .where("account_id", "=", account_id)
+      .forUpdate()
+      .execute();
+    const created = of.create(of.body({ contacts }));
+    await awaitsLock(db.query);
+    await db.query
+      .transaction()
+      .execute((other) => linkBsuids(other, account_id, [{ bsuid: "IN.9", phone }], new Date()));
+    return { creating: created };
+  });
+  const { body, text } = await creating;
+  assert.equal(body.total_contacts, 2, text);
+  const { rows } = await db.pool.query(
+    "select coalesce(error, state) as state from chat_recipients where account_id = $1 and campaign_id = $2 order by id",
+    [account_id, body.id],
+  );
+  assert.deepEqual(
+    rows.map(({ state }) => state),
+    ["queued", "duplicate"],
+  );
+  await checkLedger(db.pool);
 });

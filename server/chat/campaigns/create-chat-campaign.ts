@@ -31,12 +31,14 @@ import {
   recipientsMin,
 } from "./intake/affordable-recipients.ts";
 import { openBodySource } from "./intake/gather-recipients.ts";
+import { noValidContacts } from "./intake/no-valid-contacts.ts";
 import { chat_format, prefixOf } from "./intake/recipient-format.ts";
 import {
   insertRecipients,
   removeLinkedDuplicates,
   removeSuppressed,
 } from "./intake/store-recipients.ts";
+import { skipDuplicatePeople } from "./skip-duplicate-people.ts";
 import { validateCampaign, type CampaignOrder } from "./validate-campaign.ts";
 import type { CampaignBody } from "./intake/read-body.ts";
 
@@ -89,27 +91,18 @@ export async function submitCampaign(
     prefix: prefixOf(key),
     insert: (tx, recipients) => insertRecipients(tx, key, recipients),
   };
+  let bsuids = 0;
   const answer = await writeWithRecipients(writes, source, target, (tx, store) =>
-    writeCampaign(tx, actor, { key, order, now }, store),
+    writeCampaign(tx, actor, { key, order, now }, async () => {
+      const stored = await store();
+      ({ bsuids } = stored);
+      return stored;
+    }),
   );
+  // Links may have been recorded since the transaction read them.
+  if (bsuids > 0) await skipDuplicatePeople(app, key);
   wakeSenders(app, account_id, [order.chat_number_id]);
   return answer;
-}
-
-/** Returns the error for a campaign without recipients, with the reasons they were trimmed. */
-export function noValidContacts(trimmed: {
-  readonly invalid: number;
-  readonly duplicate: number;
-  readonly blacklisted?: number;
-}): Refusal {
-  const parts = [
-    [trimmed.invalid, "no possible phone number with its country code"],
-    [trimmed.duplicate, "duplicate"],
-    [trimmed.blacklisted ?? 0, "suppressed"],
-  ] as const;
-  const reasons = parts.filter(([count]) => count > 0).map(([count, text]) => `${count} ${text}`);
-  const detail = reasons.length > 0 ? reasons.join(", ") : "there were none";
-  return new Refusal("bad-request", `No valid contacts remain: ${detail}`);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { App } from "../../engine/app.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import type { CampaignHead, CampaignPreview } from "./chat-campaign-schema.ts";
-import { noValidContacts } from "./create-chat-campaign.ts";
+import { noValidContacts } from "./intake/no-valid-contacts.ts";
 import { findLinkedDuplicates } from "./intake/find-linked-duplicates.ts";
 import type { RecipientRows } from "./intake/gather-recipients.ts";
 import { samples_max } from "./intake/recipient-format.ts";

@@ -14,6 +14,7 @@ import {
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { unique } from "../../../test/support/account-factory.ts";
+import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { completeChatCampaigns } from "./complete-chat-campaigns.ts";
 
@@ -132,6 +133,37 @@ test("a retry sends only to failed recipients with the named error, as new messa
     "chat.campaign.completed",
   ]);
   assert.deepEqual(await fixture.audit(), ["chat_campaign.retried"]);
+  await checkInvariants(fixture);
+});
+
+test("a retry skips people who got the message under another address", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { provider, app, account } = fixture;
+  const { account_id } = account;
+  refuse(fixture, { [phone(0)]: 131026 });
+  const bsuid = unique("IN.");
+  const id = await fixture.campaign([0, 1].map((i) => ({ phone: phone(i) })));
+  await app.db.pool.query(
+    "update chat_recipients set phone = null, bsuid = $4 where account_id = $1 and campaign_id = $2 and phone = $3",
+    [account_id, id, phone(1), bsuid],
+  );
+  await sendUntil(fixture, id, "completed");
+  provider.answer = takeMessage;
+  const sent = provider.sent.length;
+  await app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, account_id, [{ bsuid, phone: phone(0) }], app.clock.now()));
+  assert.equal((await retry(fixture, id)).status, 200);
+  assert.equal((await detail(fixture, id)).status, "completed");
+  assert.equal(provider.sent.length, sent);
+  const { rows } = await app.db.pool.query(
+    "select coalesce(error, state) as state from chat_recipients where account_id = $1 and campaign_id = $2 order by id",
+    [account_id, id],
+  );
+  assert.deepEqual(
+    rows.map(({ state }) => state),
+    ["duplicate", "accepted"],
+  );
   await checkInvariants(fixture);
 });
 

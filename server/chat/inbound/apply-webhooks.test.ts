@@ -24,7 +24,7 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
-import { awaitsLock } from "../../../test/support/awaits-lock.ts";
+import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { acquireLease } from "../../engine/leases.ts";
@@ -33,7 +33,6 @@ import { applyWebhooks } from "./apply-webhooks.ts";
 import { endExpiredRestriction } from "./end-restriction.ts";
 import { applyFailureEffect, failureEffects } from "./failure-effects.ts";
 import { decideAction } from "../messages/error-actions.ts";
-import { insertRecipients, removeLinkedDuplicates } from "../campaigns/intake/store-recipients.ts";
 import { makeMessageId } from "../messages/message-id.ts";
 import { recipientStates, type RecipientState } from "../recipients/recipient-states.ts";
 
@@ -529,42 +528,26 @@ test("a person who is in a running campaign by phone and by BSUID gets one messa
   await checkLedger(api.app.db.pool);
 });
 
-test("a person listed by phone and by user ID gets one message, also if the webhook that links both comes while the campaign is created", async () => {
-  const [listed, replaced] = (await makeRecipients(["queued", "queued"])) as [Recipient, Recipient];
-  const { campaign_id, phone } = listed;
-  const key = { account_id: account.account_id, campaign_id };
+test("a message that is tried again is skipped if its person got it under another address meanwhile", async () => {
+  const [listed, other] = (await makeRecipients(["accepted", "accepted"])) as [
+    Recipient,
+    Recipient,
+  ];
+  const { account_id } = account;
   const bsuid = unique("IN.");
-  const value = {
-    messaging_product: "whatsapp",
-    metadata: { phone_number_id: number.provider_phone_number_id },
-    contacts: [{ wa_id: phone, user_id: bsuid }],
-    messages: [
-      {
-        id: unique("in"),
-        from: phone,
-        from_user_id: bsuid,
-        timestamp: String(Math.floor(Date.now() / 1_000)),
-        type: "text",
-        text: { body: "hello" },
-      },
-    ],
-  };
-  const { applied } = await api.app.db.query.transaction().execute(async (tx) => {
-    await tx
-      .deleteFrom("chat_recipients")
-      .where("account_id", "=", key.account_id)
-      .where("campaign_id", "=", campaign_id)
-      .where("id", "=", replaced.id)
-      .execute();
-    await insertRecipients(tx, key, [{ phone: bsuid, variables: null }]);
-    assert.equal(await removeLinkedDuplicates(tx, key), 0);
-    const applying = takeAndApply(changeHook(number, "messages", value));
-    await awaitsLock(api.app.db.query);
-    return { applied: applying };
-  });
-  await applied;
-  const states = (await recipientsOf(campaign_id)).map(({ state, error }) => error ?? state);
-  assert.deepEqual(states, ["queued", "duplicate"]);
+  await api.app.db.pool.query(
+    "update chat_recipients set phone = null, bsuid = $4 where account_id = $1 and campaign_id = $2 and id = $3",
+    [account_id, other.campaign_id, other.id, bsuid],
+  );
+  const links = [{ bsuid, phone: listed.phone }];
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, account_id, links, api.clock.now()));
+  const capped = statusOf(listed, "failed", { code: 131049 });
+  await takeAndApply(statusHook(number, [statusOf(other, "delivered"), capped]));
+  const states = async () =>
+    (await recipientsOf(listed.campaign_id)).map(({ state, error }) => error ?? state);
+  assert.deepEqual(await states(), ["duplicate", "delivered"]);
   await checkLedger(api.app.db.pool);
 });
 

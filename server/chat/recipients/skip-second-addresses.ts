@@ -30,7 +30,7 @@ const without_message: ReadonlySet<RecipientState> = new Set([
 ]);
 
 /**
- * Skips recipients whose person is in the same campaign under another address, which new links show: of each person's
+ * Skips recipients whose person is in the same campaign under another address, which links show: of each person's
  * addresses that wait, all if another has or may have the message, else all but one, preferably the phone. Returns which
  * were skipped.
  */
@@ -40,6 +40,7 @@ export async function skipSecondAddresses(
   links: readonly BsuidLink[],
   now: Date,
 ): Promise<Moved[]> {
+  if (links.length === 0) return [];
   const by_bsuid = await findByBsuid(db, [accountId, links.map(({ bsuid }) => bsuid)]);
   if (by_bsuid.length === 0) return [];
   const campaigns = new Set(by_bsuid.map(({ campaign_id }) => campaign_id));

@@ -14,6 +14,7 @@ import { wakeSenders } from "../../../chat/numbers/wake-senders.ts";
 import { pauseChatCampaign } from "../../../chat/campaigns/pause-chat-campaign.ts";
 import { resumeChatCampaign } from "../../../chat/campaigns/resume-chat-campaign.ts";
 import { retryChatCampaign } from "../../../chat/campaigns/retry-chat-campaign.ts";
+import { skipDuplicatePeople } from "../../../chat/campaigns/skip-duplicate-people.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import type { FieldError } from "../../../lib/errors.ts";
@@ -176,6 +177,8 @@ const retryRoute = route({
       const { retried } = await retryChatCampaign(tx, actor, failed, now);
       return { retried, campaign: await findCampaign(tx, accountId, campaignId, now) };
     });
+    // Since a message failed, its person may have got it under another address.
+    await skipDuplicatePeople(app, { account_id: accountId, campaign_id: campaignId });
     wakeSenders(app, accountId, [answer.campaign.chat_number_id]);
     return answer;
   },

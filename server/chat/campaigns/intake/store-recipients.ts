@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
-import { holdLinks } from "../../../audience/suppressions/link-bsuids.ts";
 import type { Outreach } from "../../../audience/suppressions/suppressions.ts";
 import type { Recipient } from "../../../audience/intake/open-intake.ts";
 import { identityOf } from "../../../lib/bsuid.ts";
@@ -34,8 +33,6 @@ export async function removeLinkedDuplicates(
   tx: Tx,
   { account_id, campaign_id }: CampaignKey,
 ): Promise<number> {
-  // A link that is recorded later finds the committed campaign.
-  await holdLinks(tx, account_id);
   await setJoins(tx, "off");
   const removed = await sql`
     with linked as materialized (

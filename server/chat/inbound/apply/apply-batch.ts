@@ -1,11 +1,16 @@
 // Applies one batch of a number's webhooks.
-import { findNewLinks, linkBsuids } from "../../../audience/suppressions/link-bsuids.ts";
+import {
+  findNewLinks,
+  linkBsuids,
+  type BsuidLink,
+} from "../../../audience/suppressions/link-bsuids.ts";
 import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { completeChatCampaigns } from "../../campaigns/complete-chat-campaigns.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
+import { findLinksOf } from "../../recipients/find-shared-links.ts";
 import { skipSecondAddresses } from "../../recipients/skip-second-addresses.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { openConsentReader } from "../internal/stop-words.ts";
@@ -92,8 +97,13 @@ async function applyTogether(
       "dropped delivery statuses of unknown messages",
     );
   for (const side_effects of sorted.side_effects) await applySideEffects(app, number, side_effects);
-  if (moved.some(({ to_state }) => to_state === "deferred"))
+  if (moved.some(({ to_state }) => to_state === "deferred")) {
+    // Since the message was sent, the person may have got it under another address.
+    const deferred = sorted.moves.filter(({ state }) => state === "deferred");
+    const links = await findLinksOf(app.db.pool, account_id, deferred);
+    await skipDuplicates(app, account_id, links, now);
     wakeSenders(app, account_id, [chat_number_id]);
+  }
   const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
   if (campaigns.length > 0)
     await completeChatCampaigns(
@@ -163,7 +173,7 @@ const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
 
 /**
  * Records the phones of BSUIDs, before the events that may name only one of them. Recipients are skipped before, so that
- * a repeated batch skips them, and after, when each campaign has committed that was created without these links.
+ * a repeated batch skips them, and after: a creation that commits later finds the links itself.
  */
 async function recordLinks(
   app: App,
@@ -173,16 +183,22 @@ async function recordLinks(
 ): Promise<void> {
   const new_links = await findNewLinks(app.db.pool, accountId, links);
   if (new_links.length === 0) return;
-  const before = await skipSecondAddresses(app.db.pool, accountId, new_links, now);
+  await skipDuplicates(app, accountId, new_links, now);
   await app.db.query.transaction().execute((tx) => linkBsuids(tx, accountId, links, now));
-  const after = await skipSecondAddresses(app.db.pool, accountId, new_links, now);
-  const skipped = [...before, ...after];
-  if (skipped.length > 0)
-    await completeChatCampaigns(
-      app,
-      accountId,
-      skipped.map(({ campaign_id }) => campaign_id),
-    );
+  await skipDuplicates(app, accountId, new_links, now);
+}
+
+/** Skips the second addresses of people, and completes the campaigns whose last recipients they were. */
+async function skipDuplicates(
+  app: App,
+  accountId: number,
+  links: readonly BsuidLink[],
+  now: Date,
+): Promise<void> {
+  const skipped = await skipSecondAddresses(app.db.pool, accountId, links, now);
+  if (skipped.length === 0) return;
+  const campaigns = skipped.map(({ campaign_id }) => campaign_id);
+  await completeChatCampaigns(app, accountId, campaigns);
 }
 
 /** Reads the account's stop words only when there is a reply. */
