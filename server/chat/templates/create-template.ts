@@ -1,10 +1,10 @@
 // Creates a template: stores a draft, submits it to the provider outside of any transaction, and stores
 // the provider's response.
-import { sql } from "kysely";
+import { sql, type ExpressionBuilder } from "kysely";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { ChatDriverName, ProviderTemplate, TemplateDraft } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { callProvider, driverOf } from "../numbers/call-provider.ts";
@@ -30,8 +30,9 @@ type Place = {
 };
 
 /**
- * Submits a new template. A rejected template is not stored. After a crash it stays a draft, which a
- * repetition submits again; if the provider has already accepted it, a sync imports it. Errors:
+ * Submits a new template, and stores the provider's ID with its draft at once, because keepTemplate may be refused. A
+ * rejected template is not stored. After a crash it stays a draft, which a repetition submits again; if the provider has
+ * already accepted it, a sync imports it. Errors:
  * validation-failed for an unknown number, a name in use in that language, or a rejection by the
  * provider (with its reason); unavailable when the provider is unreachable.
  */
@@ -51,15 +52,18 @@ export async function submitTemplate(
     parameter_format: parameter_format ?? "POSITIONAL",
     components,
   };
-  try {
-    const submitted = await callProvider("components", () =>
-      driver.createTemplate(place.business_account_id, draft),
-    );
-    return { place, input, submitted };
-  } catch (error) {
+  const submitted = await callProvider("components", () =>
+    driver.createTemplate(place.business_account_id, draft),
+  ).catch(async (error: unknown) => {
     await dropDraft(app, place, input);
     throw error;
-  }
+  });
+  await app.db.query
+    .updateTable("chat_templates")
+    .set({ provider_template_id: submitted.provider_template_id })
+    .where(isDraft(place, input))
+    .execute();
+  return { place, input, submitted };
 }
 
 /** Stores a submitted template with the provider's response. */
@@ -160,14 +164,12 @@ async function recordDraft(app: App, place: Place, input: NewTemplate): Promise<
 }
 
 /** Deletes the draft, unless a concurrent request has submitted the template. */
-async function dropDraft(app: App, place: Place, { name, language }: NewTemplate): Promise<void> {
-  await app.db.query
-    .deleteFrom("chat_templates")
-    .where("account_id", "=", place.account_id)
-    .where("driver", "=", place.driver)
-    .where("business_account_id", "=", place.business_account_id)
-    .where("name", "=", name)
-    .where("language", "=", language)
-    .where("provider_template_id", "is", null)
-    .execute();
+async function dropDraft(app: App, place: Place, input: NewTemplate): Promise<void> {
+  await app.db.query.deleteFrom("chat_templates").where(isDraft(place, input)).execute();
+}
+
+function isDraft(place: Place, { name, language }: NewTemplate) {
+  const { account_id, driver, business_account_id } = place;
+  return ({ and }: ExpressionBuilder<DB, "chat_templates">) =>
+    and({ account_id, driver, business_account_id, name, language, provider_template_id: null });
 }

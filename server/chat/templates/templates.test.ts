@@ -21,6 +21,8 @@ import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { openMetaDriver } from "../../drivers/chat/meta/open-meta-driver.ts";
+import { submitTemplate } from "./create-template.ts";
+import type { NewTemplate } from "./template-schema.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 
 const provider = openScriptedProvider();
@@ -235,6 +237,16 @@ test("a draft left by a crash is submitted again with the content of the new req
   assert.equal((await add({ name })).status, 201);
   const [row, ...more] = await rowsOf(name);
   assert.deepEqual([more.length, row?.category, row?.status], [0, "UTILITY", "APPROVED"]);
+});
+
+test("a template exists with its defaults once the provider has it, also if the write of its response is refused", async () => {
+  const input = greeting() as unknown as NewTemplate;
+  await submitTemplate(api.app, account.account_id, input);
+  const [row] = await rowsOf(input.name);
+  assert.ok(row?.provider_template_id);
+  assert.deepEqual(row.variable_defaults, { "1": "there" });
+  const { id } = (await send("GET", `?q=${input.name}`)).body.data[0];
+  assert.equal(id, row.id);
 });
 
 test("two concurrent requests for one template create one template", async () => {
