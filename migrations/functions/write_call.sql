@@ -73,10 +73,18 @@ begin
     if found and v_new.direction = 'inbound' then
       select c.id into v_other from calls c
         where c.account_id = p_account_id and c.to_phone = any (phone_spellings(v_new.to_phone))
-          and (c.queued_at > p_now - interval '32 days' or c.due_at - c.queued_at > interval '30 days')
+          and c.queued_at > p_now - interval '32 days'
           and c.stage not in ('queued', 'ended') and c.id <> p_call_id
         order by c.queued_at desc limit 1
         for share skip locked;
+      if v_other is null then
+        select c.id into v_other from calls c
+          where c.account_id = p_account_id and c.to_phone = any (phone_spellings(v_new.to_phone))
+            and c.due_at - c.queued_at > interval '30 days'
+            and c.stage not in ('queued', 'ended') and c.id <> p_call_id
+          order by c.due_at desc limit 1
+          for share skip locked;
+      end if;
       if v_other is not null then
         insert into live_customers (account_id, phone_key, call_id)
           values (p_account_id, phone_key(v_new.to_phone), v_other)
