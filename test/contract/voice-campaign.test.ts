@@ -271,6 +271,17 @@ test("numbers of a CSV may have country code, plus, zero and spaces; invalid num
   assert.equal((await get(`${id}/rejects`, { token: stranger.token })).status, 404);
 });
 
+test("a row of a CSV with more cells than the header is rejected, because its values may be shifted; blank cells are accepted", async () => {
+  const rows = ["9876543210,Rao, Anil", '9876543211,"Rao, Anil", ,'];
+  const stored = await launchCsv(["phone,name", ...rows].join("\n"), {
+    call_type: "obd_smartvoice",
+  });
+  assert.deepEqual(numbersOf(stored), ["9876543211"]);
+  assert.deepEqual(stored.rejects, [
+    { row: 2, value: "9876543210", reason: "has more cells than the header's 2" },
+  ]);
+});
+
 test("a CSV with 30,000 valid and 30,000 invalid rows is one campaign in row order, with every reject counted and listed", async () => {
   const rows = Array.from({ length: 60_000 }, (_, i) =>
     i % 2 === 0 ? `${9_200_000_000 + i},Person ${i} \\ "" x` : `no ${i},`,

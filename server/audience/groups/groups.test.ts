@@ -330,6 +330,17 @@ test("the rows of a file become members, and its other columns become their vari
   );
 });
 
+test("a row with more cells than the header is rejected, because its values may be shifted; blank cells are accepted", async () => {
+  const id = await makeGroup();
+  const rows = ["9000000001,Rao, Anil,1500", '9000000002,"Rao, Anil",1500, ,'];
+  const answer = await upload(id, ["phone_number,name,amount", ...rows].join("\n"));
+  const reason = "has more cells than the header's 3";
+  assert.deepEqual(answer.body.rejects, [{ row_number: 2, errors: [{ field: "row", reason }] }]);
+  const [member, ...others] = await membersOf(id);
+  assert.deepEqual([member.phone_number, member.name], ["919000000002", "Rao, Anil"]);
+  assert.deepEqual(others, []);
+});
+
 test("a file with the columns phone_number and name needs no other fields", async () => {
   const id = await makeGroup();
   await upload(id, 'phone_number,name,__proto__\n9000000001,Ada,"a ""quoted"" \\ value"\n');

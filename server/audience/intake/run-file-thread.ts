@@ -24,13 +24,19 @@ export type FileProgress<Reason = string> = {
   readonly rejects: Rejects<Reason> | null;
 };
 
-/** Runs the thread of a file source. `open` returns the function that validates a row by its number and cells. */
+/**
+ * Runs the thread of a file source. `open` receives the terms and the number of cells of the header's row, and returns
+ * the function that validates a row by its number and cells.
+ */
 export function runFileThread<R extends { readonly phone: string }, Reason>(
   format: RecipientFormat<R, Reason>,
-  open: (terms: never) => (value: string, cells: readonly string[]) => R | Rejected<Reason>,
+  open: (
+    terms: never,
+    width: number,
+  ) => (value: string, cells: readonly string[]) => R | Rejected<Reason>,
 ): Promise<void> {
-  return runLineThread<FileProgress<Reason>>((terms: FileTerms) => {
-    const validate = open(terms as never);
+  return runLineThread<FileProgress<Reason>>((terms: FileTerms, width) => {
+    const validate = open(terms as never, width);
     const intake = openLineIntake(format, terms.prefix);
     return {
       add({ row_number: row, cells }) {

@@ -608,6 +608,12 @@ test("a file of numbers that a program wrote as decimals suppresses these number
   );
 });
 
+test("a row with more cells than the header suppresses its number, because nothing else is read", async () => {
+  const of = await makeAccount(api.app);
+  const answer = await upload(of, "phone_number,name\n9000000001,Rao, Anil\n");
+  assert.deepEqual([answer.body.suppressed_count, answer.body.rejected_count], [1, 0]);
+});
+
 test("an unchanged export of suppressions can be imported and suppresses the same numbers", async () => {
   const of = await makeAccount(api.app);
   // Ten digits with the country code, which would be a national number without the plus.

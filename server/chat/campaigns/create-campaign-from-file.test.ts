@@ -86,6 +86,24 @@ test("every row of a file is a recipient, and every other column with a value a 
   ]);
 });
 
+test("a row with more cells than the header is invalid, because its values may be shifted; blank cells are accepted", async () => {
+  const { body, text } = await upload(
+    lines(
+      "phone_number,name,amount",
+      "919870000035,Rao, Anil,1500",
+      '919870000036,"Rao, Anil",1500, ,',
+    ),
+  );
+  assert.equal(body.total_contacts, 1, text);
+  const [recipient] = await chat.recipients(body.id);
+  assert.deepEqual(recipient!.variables, { name: "Rao, Anil", amount: "1500" });
+  const { rows } = await chat.api.app.db.pool.query(
+    "select trimmed from chat_campaigns where account_id = $1 and id = $2",
+    [chat.account.account_id, body.id],
+  );
+  assert.deepEqual(rows, [{ trimmed: { invalid: 1, duplicate: 0, blacklisted: 0 } }]);
+});
+
 type Sample = { readonly phone_number: string; readonly message: { readonly body: unknown } };
 
 test("a preview of a file says what sending it would do, and creates nothing", async () => {

@@ -17,18 +17,25 @@ export type CsvRow = {
   readonly cells: string[];
 };
 
+/** An open file. */
+type Csv = {
+  /** Without empty cells at the end. */
+  readonly header: string[];
+  /** The number of cells of the header's row, with empty ones at the end. */
+  readonly width: number;
+  readonly rows: AsyncGenerator<CsvRow>;
+};
+
 /**
  * Returns the header of an open file and its non-empty rows, at most `rows_max`. Throws CsvRefused, also while
  * the rows are read.
  */
-export async function readCsv(
-  fd: number,
-  rows_max: number,
-): Promise<{ readonly header: string[]; readonly rows: AsyncGenerator<CsvRow> }> {
+export async function readCsv(fd: number, rows_max: number): Promise<Csv> {
   const records = readRecords(fd, detectEncoding(fd));
   const first = await records.next();
   if (first.done) throw new CsvRefused("is empty");
-  return { header: readHeader(first.value), rows: readRows(records, rows_max) };
+  const header = readHeader(first.value);
+  return { header, width: first.value.length, rows: readRows(records, rows_max) };
 }
 
 async function* readRows(

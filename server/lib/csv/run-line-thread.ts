@@ -16,10 +16,11 @@ export type LineWriter<Progress> = {
   progress(ended: boolean): Progress;
 };
 
-/** Runs a thread that openLineThread started: `open` receives the terms given to `lines`. */
-export async function runLineThread<Progress>(
-  open: (terms: never) => LineWriter<Progress>,
-): Promise<void> {
+/** Opens the writer of a thread with the terms given to `lines` and the number of cells of the header's row. */
+type OpenWriter<Progress> = (terms: never, width: number) => LineWriter<Progress>;
+
+/** Runs a thread that openLineThread started. */
+export async function runLineThread<Progress>(open: OpenWriter<Progress>): Promise<void> {
   const port = parentPort!;
   try {
     await sendLines(port, open);
@@ -30,18 +31,15 @@ export async function runLineThread<Progress>(
   port.close();
 }
 
-async function sendLines<Progress>(
-  port: MessagePort,
-  open: (terms: never) => LineWriter<Progress>,
-): Promise<void> {
+async function sendLines<Progress>(port: MessagePort, open: OpenWriter<Progress>): Promise<void> {
   const send = (message: LineThreadMessage<Progress>, transfer: ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
   const { fd, rows_max } = workerData as LineThreadData;
-  const { header, rows } = await readCsv(fd, rows_max);
+  const { header, width, rows } = await readCsv(fd, rows_max);
   send({ kind: "header", header });
   const [order] = (await once(port, "message")) as [LineThreadOrder<never>];
   if (order.kind !== "terms") return;
-  const writer = open(order.terms);
+  const writer = open(order.terms, width);
   const taken = stayAhead(port);
   const sendChunk = async (lines: Uint8Array | null) => {
     if (!lines) return;

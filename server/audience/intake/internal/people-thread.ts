@@ -6,6 +6,7 @@ import {
   type VariableColumn,
 } from "../run-file-thread.ts";
 import { cellText } from "../../../lib/csv/cell-text.ts";
+import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { phone_reason, readPersonPhone } from "../read-person-phone.ts";
 import { member_name_characters_max, variable_characters_max } from "../import-limits.ts";
@@ -18,12 +19,16 @@ export type PeopleTerms = FileTerms & {
   readonly variables: readonly VariableColumn[];
 };
 
-await runFileThread(people_format, ({ country_code, name_at, variables }: PeopleTerms) => {
+await runFileThread(people_format, ({ country_code, name_at, variables }: PeopleTerms, width) => {
   const readVariables = openVariablesReader(variables);
+  // A file that is read for its numbers alone has no other value that a row could shift.
+  const width_max = name_at < 0 && variables.length === 0 ? Infinity : width;
   return (value, cells) => {
     const phone = readPersonPhone(value, country_code);
     const name = cellText(cells[name_at]);
     const rejected: FieldError[] = [];
+    const cells_reason = reasonAgainstCells(cells, width_max);
+    if (cells_reason !== null) rejected.push({ field: "row", reason: cells_reason });
     if (phone === null) rejected.push({ field: "phone_number", reason: phone_reason });
     const limit = (field: string, text: string, max: number) => {
       if (text.length > max)

@@ -6,6 +6,7 @@ import {
   type VariableColumn,
 } from "../../../audience/intake/run-file-thread.ts";
 import { openPhoneReader } from "../../../lib/chat-phone-numbers.ts";
+import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
 import { chat_format, recipientOf } from "./recipient-format.ts";
 
 /** How the rows of a file are parsed. */
@@ -14,8 +15,11 @@ export type ChatFileTerms = FileTerms & {
   readonly variables: readonly VariableColumn[];
 };
 
-await runFileThread(chat_format, ({ valid_only, variables }: ChatFileTerms) => {
+await runFileThread(chat_format, ({ valid_only, variables }: ChatFileTerms, width) => {
   const readPhone = openPhoneReader({ valid_only });
   const readVariables = openVariablesReader(variables);
-  return (value, cells) => recipientOf(readPhone, value, readVariables(cells).variables);
+  return (value, cells) =>
+    reasonAgainstCells(cells, width) === null
+      ? recipientOf(readPhone, value, readVariables(cells).variables)
+      : { rejected: "invalid" };
 });

@@ -1,6 +1,7 @@
 // Validates one row of a CSV as a new lead, and reports every violation.
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { cellText } from "../../../lib/csv/cell-text.ts";
+import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { tenDigits } from "../../../lib/phone-numbers.ts";
 import { validateLead } from "../../leads/validate-lead.ts";
@@ -29,9 +30,8 @@ export function validateRow(
   cells: readonly string[],
 ): { lead: NewLead } | { errors: FieldError[] } {
   const errors: FieldError[] = [];
-  if (cells.slice(validate.width).some((cell) => cell.trim() !== "")) {
-    errors.push({ field: "row", reason: `has more cells than the header's ${validate.width}` });
-  }
+  const cells_reason = reasonAgainstCells(cells, validate.width);
+  if (cells_reason !== null) errors.push({ field: "row", reason: cells_reason });
   const read = (field: string): string | null => {
     const at = validate.columns.get(field);
     const text = at === undefined ? "" : cellText(cells[at]);

@@ -5,6 +5,7 @@ import {
   type FileTerms,
   type VariableColumn,
 } from "../../../audience/intake/run-file-thread.ts";
+import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
 import { tenDigits } from "../../../lib/phone-numbers.ts";
 import { recipientOf, voice_format } from "./recipient-format.ts";
 
@@ -14,9 +15,11 @@ export type VoiceFileTerms = FileTerms & {
   readonly variables: readonly VariableColumn[];
 };
 
-await runFileThread(voice_format, ({ country_code, variables }: VoiceFileTerms) => {
+await runFileThread(voice_format, ({ country_code, variables }: VoiceFileTerms, width) => {
   const readVariables = openVariablesReader(variables);
   return (value, cells) => {
+    const rejected = reasonAgainstCells(cells, width);
+    if (rejected !== null) return { rejected };
     const number = tenDigits(value, country_code);
     const phone = number === null ? null : country_code + number;
     return recipientOf(phone, number ?? "", readVariables(cells));
