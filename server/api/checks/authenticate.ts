@@ -90,14 +90,18 @@ export async function recheckWrite(
   request: FastifyRequest,
   { access, frozen_too }: GuardedRoute,
 ): Promise<void> {
-  if (request.method === "GET") return;
+  if (isRead(request)) return;
   request.caller = await authenticate(app, request);
   authorize(access, request.caller, request);
   if (!frozen_too) refuseFrozenWrite(request, request.caller);
 }
 
-function refuseFrozenWrite({ method }: FastifyRequest, { account }: Caller): void {
-  if (account.frozen && method !== "GET") throw frozenAccount();
+function refuseFrozenWrite(request: FastifyRequest, { account }: Caller): void {
+  if (account.frozen && !isRead(request)) throw frozenAccount();
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 /** Checks token and permissions again, for an answer that lasts: 401 or 403 once access is revoked. */

@@ -164,6 +164,8 @@ test("writes of a frozen account are 503 in the shape of their route, also one w
     });
     const read = await api.send("GET", "/api/v1/crm/workspaces", { token: owner.token });
     assert.equal(read.status, 200);
+    const head = await api.send("HEAD", "/api/v1/crm/workspaces", { token: owner.token });
+    assert.equal(head.status, read.status);
     const me = await api.send("GET", "/api/v1/me", { token: owner.token });
     assert.equal(me.body.account.frozen, true);
     assert.equal(await slow.finish(), 503);

@@ -134,3 +134,23 @@ test("an export ends when its reader disconnects", async () => {
   await ended.promise;
   await server.close();
 });
+
+test("a HEAD of an export returns its headers and neither reads nor records the export", async () => {
+  const { pool } = api.app.db;
+  const of = await makeAccount(api.app);
+  const path = "/api/v1/chat/replies/export";
+  const count = async () => {
+    const { rows: found } = await pool.query<{ count: number }>(
+      "select count(*)::int from audit_entries where account_id = $1 and action = 'chat_replies.exported'",
+      [of.account_id],
+    );
+    return found[0]!.count;
+  };
+  const request = (method: string) => api.send(method, path, { token: of.token });
+  const head = await request("HEAD");
+  assert.deepEqual([head.status, await count()], [200, 0]);
+  const get = await request("GET");
+  assert.deepEqual([get.status, await count()], [200, 1]);
+  for (const name of ["content-type", "content-disposition"])
+    assert.equal(head.headers.get(name), get.headers.get(name));
+});

@@ -10,12 +10,13 @@ const reauthorize_ms = 15_000;
 
 type ExportContext = Pick<
   RequestContext<unknown, object, unknown>,
-  "app" | "actor" | "query" | "reply" | "reauthorize" | "write"
+  "app" | "actor" | "query" | "request" | "reply" | "reauthorize" | "write"
 >;
 
 /**
  * Answers with the chunks as a file. Records the export in the audit trail first, as `action` on the subject,
- * with the names of the query's fields; only then the first chunk is read.
+ * with the names of the query's fields; only then the first chunk is read. A HEAD gets the headers alone: it
+ * reads and records nothing.
  */
 export async function sendExport(
   context: ExportContext,
@@ -25,8 +26,12 @@ export async function sendExport(
     file,
   }: { action: AuditAction; subject_id?: number | null; file: string },
   chunks: AsyncGenerator<string>,
-): Promise<Readable> {
-  const { app, actor, query, reply, write } = context;
+): Promise<Readable | ""> {
+  const { app, actor, query, request, reply, write } = context;
+  if (request.method === "HEAD") {
+    describeFile(reply, file);
+    return "";
+  }
   const detail = { filters: Object.keys(query) };
   await write((tx) => recordAudit(tx, actor, { at: app.clock.now(), action, subject_id, detail }));
   return sendCsv(reply, file, whileAuthorized(context, chunks));
@@ -41,9 +46,13 @@ export function sendCsv(
   file: string,
   chunks: AsyncGenerator<string>,
 ): Readable {
+  describeFile(reply, file);
+  return Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 });
+}
+
+function describeFile(reply: FastifyReply, file: string): void {
   void reply.header("content-type", "text/csv; charset=utf-8");
   void reply.header("content-disposition", `attachment; filename="${file}"`);
-  return Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 });
 }
 
 async function* whileAuthorized(
