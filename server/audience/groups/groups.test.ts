@@ -330,6 +330,15 @@ test("the rows of a file become members, and its other columns become their vari
   );
 });
 
+test("a file counts the characters of names and variables as the API does", async () => {
+  const id = await makeGroup();
+  const row = (phone: number, more: number) =>
+    `${phone},${"😀".repeat(255 + more)},${"😀".repeat(4_096 + more)}`;
+  const csv = ["phone_number,name,1", row(9000000001, 0), row(9000000002, 1)].join("\n");
+  const { body, text } = await upload(id, csv);
+  assert.deepEqual([body.added_count, body.rejected_count], [1, 1], text);
+});
+
 test("a row with more cells than the header is rejected, because its values may be shifted; blank cells are accepted", async () => {
   const id = await makeGroup();
   const rows = ["9000000001,Rao, Anil,1500", '9000000002,"Rao, Anil",1500, ,'];

@@ -6,6 +6,7 @@ import type { App } from "../../engine/app.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
+import { isLonger } from "../../lib/csv/is-longer.ts";
 import { parseTime } from "../../lib/parse-time.ts";
 import {
   import_seconds_max,
@@ -117,7 +118,7 @@ function readFields(fields: ReadonlyMap<string, string>, locale: Locale, now: Da
   const channel = oneOf("channel", channels);
   const scope = oneOf("scope", scopes);
   const reason = fields.get("reason") || "import";
-  if (reason.length > 255)
+  if (isLonger(reason, 255))
     violations.push({ field: "reason", reason: "must have at most 255 characters" });
   const expiry = fields.get("expires_at") || null;
   const expiryReason = expiry === null ? null : reasonAgainstExpiry(expiry, locale.time_zone, now);

@@ -608,6 +608,17 @@ test("a file of numbers that a program wrote as decimals suppresses these number
   );
 });
 
+test("a file's reason counts characters as the API does", async () => {
+  const of = await makeAccount(api.app);
+  const json = { phone_number: "9000000001", reason: "😀".repeat(255) };
+  assert.equal((await add(json, of)).status, 201);
+  const csv = "phone_number\n9000000002\n";
+  assert.equal((await upload(of, csv, { reason: json.reason })).status, 200);
+  assert.deepEqual(failingFields(await upload(of, csv, { reason: `${json.reason}😀` })), [
+    "reason",
+  ]);
+});
+
 test("a row with more cells than the header suppresses its number, because nothing else is read", async () => {
   const of = await makeAccount(api.app);
   const answer = await upload(of, "phone_number,name\n9000000001,Rao, Anil\n");

@@ -195,6 +195,27 @@ test("accepts phones as people write them and stores ten digits", async () => {
   );
 });
 
+test("counts the characters of a name as the API does", async () => {
+  const of = await makeAccount(api.app);
+  const [good, bad] = ["😀".repeat(255), "😀".repeat(256)];
+  const create = (name: string) =>
+    api.send("POST", `${base(of)}/leads/create`, {
+      token: of.token,
+      json: { phone: "9876543210", name },
+    });
+  assert.deepEqual([(await create(good)).status, (await create(bad)).status], [201, 422]);
+  const content = `phone,name\n9876543211,${good}\n9876543212,${bad}\n`;
+  const { leads, rejects } = await importCsv(of, content, { phone: "phone", name: "name" });
+  assert.deepEqual(
+    leads.map((lead: { name: string }) => lead.name),
+    [good, good],
+  );
+  assert.deepEqual(
+    rejects.map((reject: { cells: string[] }) => reject.cells[0]),
+    ["9876543212"],
+  );
+});
+
 test("lists exactly the rejected rows, each with its row number, cells and every reason", async () => {
   const of = await makeAccount(api.app);
   await makeCustomField(api.app, of, { key: "budget", type: "number", required: true });

@@ -1,6 +1,7 @@
 // Validates what a JSON schema cannot express: a lead's options and custom fields must be the workspace's.
 // Accepts any shape, because it runs together with the shape's validation to report all violations at once.
 import { notFound, type FieldError } from "../../lib/errors.ts";
+import { isLonger } from "../../lib/csv/is-longer.ts";
 import { unstorable } from "../../lib/json-body.ts";
 import type {
   CustomField,
@@ -112,8 +113,7 @@ function validateValue(
   switch (field.type) {
     case "text":
       if (typeof value !== "string") return "must be a string";
-      if (value.length > text_max && Array.from(value).length > text_max)
-        return `must have at most ${text_max} characters`;
+      if (isLonger(value, text_max)) return `must have at most ${text_max} characters`;
       if (field.required && value === "") return "is required";
       return unstorable(value);
     case "number":

@@ -8,6 +8,7 @@ import {
 import { cellText } from "../../../lib/csv/cell-text.ts";
 import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
 import type { FieldError } from "../../../lib/errors.ts";
+import { isLonger } from "../../../lib/csv/is-longer.ts";
 import { phone_reason, readPersonPhone } from "../read-person-phone.ts";
 import { member_name_characters_max, variable_characters_max } from "../import-limits.ts";
 import { people_format } from "./people-format.ts";
@@ -31,7 +32,7 @@ await runFileThread(people_format, ({ country_code, name_at, variables }: People
     if (cells_reason !== null) rejected.push({ field: "row", reason: cells_reason });
     if (phone === null) rejected.push({ field: "phone_number", reason: phone_reason });
     const limit = (field: string, text: string, max: number) => {
-      if (text.length > max)
+      if (isLonger(text, max))
         rejected.push({ field, reason: `must have at most ${max} characters` });
     };
     limit("name", name, member_name_characters_max);

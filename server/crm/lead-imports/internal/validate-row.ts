@@ -3,6 +3,7 @@ import { fullFormats } from "ajv-formats/dist/formats.js";
 import { cellText } from "../../../lib/csv/cell-text.ts";
 import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
 import type { FieldError } from "../../../lib/errors.ts";
+import { isLonger } from "../../../lib/csv/is-longer.ts";
 import { tenDigits } from "../../../lib/phone-numbers.ts";
 import { validateLead } from "../../leads/validate-lead.ts";
 import type { NewLead } from "../../leads/lead-schema.ts";
@@ -41,10 +42,11 @@ export function validateRow(
 
   const phone = readPhone(validate, read("phone"), fail);
   const name = read("name");
-  if (name !== null && name.length > 255) fail("name", "must have at most 255 characters");
+  if (name !== null && isLonger(name, 255)) fail("name", "must have at most 255 characters");
   const email = read("email");
   if (email !== null && !email_format.test(email)) fail("email", "must be a valid email address");
-  else if (email !== null && email.length > 254) fail("email", "must have at most 254 characters");
+  else if (email !== null && isLonger(email, 254))
+    fail("email", "must have at most 254 characters");
 
   const agent = read("assignedAgentId");
   const assignedAgentId = agent === null ? null : validate.findAgent(agent.toLowerCase());
