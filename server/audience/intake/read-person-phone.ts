@@ -1,14 +1,7 @@
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
-import { phoneKey } from "../../lib/phone-key.ts";
-import { compactPhone, nationalPhone } from "../../lib/phone-numbers.ts";
+import { nationalPhone } from "../../lib/phone-numbers.ts";
 
 const readInternational = openPhoneReader({ valid_only: false });
-
-/** WhatsApp's IDs of Mexican numbers with the 1 of former times, which is too long to dial: returned without it. */
-function readFormerMexican(text: string): string | null {
-  const digits = compactPhone(text).replaceAll("+", "");
-  return /^521[0-9]{10}$/.test(digits) ? readInternational(phoneKey(digits)) : null;
-}
 
 /**
  * Returns the E.164 digits, without the plus, of a number in a suppression or a group; null if it is not
@@ -18,7 +11,7 @@ function readFormerMexican(text: string): string | null {
  * must include its calling code.
  */
 export function readPersonPhone(text: string, countryCode: string): string | null {
-  return nationalPhone(text, countryCode) ?? readInternational(text) ?? readFormerMexican(text);
+  return nationalPhone(text, countryCode) ?? readInternational(text);
 }
 
 /** The reason for a phone number that is not valid. */
