@@ -18,7 +18,7 @@ import type { App } from "../../engine/app.ts";
 import type { EventData } from "../../engine/event-catalogue.ts";
 import { recordEvents, type NewEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { Refusal, invalid, invalidField, type FieldError } from "../../lib/errors.ts";
+import { invalid, invalidField, type FieldError } from "../../lib/errors.ts";
 import { describeSpan } from "../../lib/tracing/tracing.ts";
 import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
 import { categoryOf } from "../messages/message-plan.ts";
