@@ -2,18 +2,15 @@
 import { isBsuid } from "../../../lib/bsuid.ts";
 import type { WebhookEvent } from "../driver.ts";
 import { asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
-import { linkOf, readBsuid, readNumber, readTime, senderOf } from "./read-person.ts";
+import { linkOf, readBsuid, readNumber, readTime, type SenderReader } from "./read-person.ts";
 
 /** Returns the events of a message: the reply, and the phone of its sender's BSUID if both are known. */
-export function readMessage(
-  message: JsonRecord,
-  contacts: readonly JsonRecord[],
-): readonly WebhookEvent[] {
+export function readMessage(message: JsonRecord, senderOf: SenderReader): readonly WebhookEvent[] {
   const provider_message_id = asText(message["id"]);
   const type = asText(message["type"]);
   const at = readTime(message["timestamp"]);
   if (type === "system" && at !== null) return [readSystem(message, at)];
-  const sender = senderOf(message, contacts);
+  const sender = senderOf(message);
   if (provider_message_id === null || type === null || at === null || sender === null)
     return [{ kind: "unread", reason: `message ${type ?? ""}`.slice(0, 100) }];
   const content = message[type];

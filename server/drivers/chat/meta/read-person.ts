@@ -19,26 +19,33 @@ export function linkOf(number: unknown, user_id: unknown): readonly WebhookEvent
   return phone === null || bsuid === null ? [] : [{ kind: "link", phone, bsuid }];
 }
 
-/** Returns the sender of a message, completed from the webhook's contacts; null if it has no identity. */
-export function senderOf(
-  message: JsonRecord,
-  contacts: readonly JsonRecord[],
-): WebhookPerson | null {
-  const from = readNumber(message["from"]);
-  const bsuid =
-    readBsuid(message["from_user_id"]) ??
-    readBsuid(message["from_parent_user_id"]) ??
-    readBsuid(message["from"]);
-  const contact =
-    contacts.find(({ wa_id, user_id, parent_user_id }) => {
-      const isTheirs = readBsuid(user_id) === bsuid || readBsuid(parent_user_id) === bsuid;
-      return (from !== null && readNumber(wa_id) === from) || (bsuid !== null && isTheirs);
-    }) ?? (from === null && bsuid === null && contacts.length === 1 ? contacts[0] : undefined);
-  const person = {
-    from: from ?? readNumber(contact?.["wa_id"]),
-    bsuid: bsuid ?? readBsuid(contact?.["user_id"]),
+/** Returns the sender of a message; null if it has no identity. */
+export type SenderReader = (message: JsonRecord) => WebhookPerson | null;
+
+/** Returns a function that reads senders, completed from the webhook's contacts. */
+export function openSenderReader(contacts: readonly JsonRecord[]): SenderReader {
+  // A webhook may have 100,000 messages and as many contacts.
+  const byIdentity = new Map<string, JsonRecord>();
+  for (const contact of contacts) {
+    const { wa_id, user_id, parent_user_id } = contact;
+    for (const identity of [readNumber(wa_id), readBsuid(user_id), readBsuid(parent_user_id)])
+      if (identity !== null && !byIdentity.has(identity)) byIdentity.set(identity, contact);
+  }
+  const only_contact = contacts.length === 1 ? contacts[0] : undefined;
+  return (message) => {
+    const from = readNumber(message["from"]);
+    const bsuid =
+      readBsuid(message["from_user_id"]) ??
+      readBsuid(message["from_parent_user_id"]) ??
+      readBsuid(message["from"]);
+    const identity = from ?? bsuid;
+    const contact = identity === null ? only_contact : byIdentity.get(identity);
+    const person = {
+      from: from ?? readNumber(contact?.["wa_id"]),
+      bsuid: bsuid ?? readBsuid(contact?.["user_id"]),
+    };
+    return (person.from ?? person.bsuid) === null ? null : person;
   };
-  return (person.from ?? person.bsuid) === null ? null : person;
 }
 
 /** Parses the seconds, or milliseconds, since 1970, as text or number. */

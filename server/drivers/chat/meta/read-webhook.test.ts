@@ -180,6 +180,20 @@ test("reads the sender by number, by BSUID or by the webhook's contact", () => {
   assert.deepEqual(senderOf(contacts, {}), []);
 });
 
+test("reads the contacts of a webhook as often as it has contacts, however many messages it has", () => {
+  let reads = 0;
+  const contact = {
+    get wa_id() {
+      reads++;
+      return undefined;
+    },
+  };
+  const contacts = Array.from({ length: 1_000 }, () => contact);
+  const messages = Array.from({ length: 1_000 }, () => ({}));
+  assert.equal(read("messages", { metadata, contacts, messages }).length, 1_000);
+  assert.ok(reads <= 10 * contacts.length, `${reads} reads`);
+});
+
 test("reports a message without a sender, and an unknown system message, as unread", () => {
   const unread = (reason: string) => ({ kind: "unread", reason });
   assert.deepEqual(

@@ -4,7 +4,7 @@ import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
 import { asCode, asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
 import { readAccountUpdate } from "./read-account-update.ts";
 import { readMessage } from "./read-message.ts";
-import { linkOf, readBsuid, readNumber, readTime } from "./read-person.ts";
+import { linkOf, openSenderReader, readBsuid, readNumber, readTime } from "./read-person.ts";
 import { readQuality, readReason, templateCategory, templateStatus } from "./templates.ts";
 
 /** Documented fields that concern nothing Trunkline does. */
@@ -94,13 +94,14 @@ function readChange(field: unknown, value: JsonRecord, at: Date | null): readonl
 
 function readMessages(value: JsonRecord): readonly WebhookEvent[] {
   const contacts = asRecords(value["contacts"]);
+  const senderOf = openSenderReader(contacts);
   const unknown = Object.keys(value).find(
     (key) => !message_fields.has(key) || (is_list[key] === true && !isListOfRecords(value[key])),
   );
   return [
     ...readLinks(contacts),
     ...asRecords(value["statuses"]).flatMap(readStatus),
-    ...asRecords(value["messages"]).flatMap((message) => readMessage(message, contacts)),
+    ...asRecords(value["messages"]).flatMap((message) => readMessage(message, senderOf)),
     ...(unknown === undefined ? [] : [unread(`messages.${unknown}`)]),
   ];
 }
