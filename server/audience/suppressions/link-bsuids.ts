@@ -10,7 +10,10 @@ import { suppress, type Suppression } from "./suppress.ts";
 export type BsuidLink = {
   readonly bsuid: string;
   readonly phone: string;
-  /** The recipients of whose messages the webhook reports a status; none if the person wrote. */
+  /**
+   * The recipients of whose messages the webhook reports a status, one list for all of its links; none if the person
+   * wrote.
+   */
   readonly recipients?: readonly Recipient[];
 };
 
@@ -79,18 +82,22 @@ async function erasedBsuids(
   unlinked: readonly BsuidLink[],
 ): Promise<ReadonlySet<string>> {
   const unknown = new Set(unlinked.map(({ bsuid }) => bsuid));
-  const reported = links.flatMap(({ bsuid, recipients = [] }) =>
-    unknown.has(bsuid) ? recipients.map((recipient) => ({ bsuid, recipient })) : [],
-  );
-  if (reported.length === 0) return new Set();
+  const reported = links.filter(({ bsuid }) => unknown.has(bsuid));
+  // The links of a webhook share one list: each of thousands of links with thousands of recipients would fill the memory.
+  const lists = new Set(reported.flatMap(({ recipients }) => (recipients ? [recipients] : [])));
+  const recipients = [...lists].flat();
+  if (recipients.length === 0) return new Set();
   const found = await findErased(tx, [
     accountId,
-    reported.map(({ recipient }) => recipient.campaign_id),
-    reported.map(({ recipient }) => recipient.recipient_id),
+    recipients.map(({ campaign_id }) => campaign_id),
+    recipients.map(({ recipient_id }) => recipient_id),
   ]);
   const nameOf = (of: Recipient) => `${of.campaign_id}:${of.recipient_id}`;
   const erased = new Set(found.map(nameOf));
-  const isErased = ({ recipient }: (typeof reported)[number]) => erased.has(nameOf(recipient));
+  const of_erased = new Set(
+    [...lists].filter((list) => list.some((one) => erased.has(nameOf(one)))),
+  );
+  const isErased = (of: BsuidLink) => of.recipients !== undefined && of_erased.has(of.recipients);
   return new Set(reported.filter(isErased).map(({ bsuid }) => bsuid));
 }
 

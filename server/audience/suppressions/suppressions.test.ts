@@ -363,6 +363,26 @@ test("a delivery status of a message to an erased person does not store the phon
   assert.deepEqual(stored.rows, [{ bsuid: "IN.1" }]);
 });
 
+test("the recipients of a webhook are read as often as there are recipients, however many user IDs it links", async () => {
+  const of = await makeAccount(api.app);
+  let reads = 0;
+  const recipient = {
+    get campaign_id() {
+      reads++;
+      return 1;
+    },
+    recipient_id: 1,
+  };
+  const recipients = Array.from({ length: 100 }, () => recipient);
+  const links = Array.from({ length: 100 }, (_, i) => {
+    return { bsuid: `IN.${i}`, phone: `${919_876_500_000 + i}`, recipients };
+  });
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, of.account_id, links, api.clock.now()));
+  assert.ok(reads <= 10 * recipients.length, `${reads} reads`);
+});
+
 test("a suppression under a WhatsApp user ID is not lost while another process links its phone", async () => {
   const of = await makeAccount(api.app);
   await Promise.all(
