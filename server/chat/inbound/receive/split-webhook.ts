@@ -15,6 +15,9 @@ export type WebhookPiece = {
   readonly unread: boolean;
 };
 
+/** A provider's IDs and times are below 100 characters. */
+const repeated_characters_max = 255;
+
 /**
  * Returns the pieces of a body and the number of changes of unknown form. A body without `entry`
  * is one piece; a body that is not JSON has none.
@@ -50,10 +53,16 @@ function changesOf(parsed: unknown): readonly unknown[] {
   if (!Array.isArray(entry)) return [parsed];
   return entry.flatMap((one: unknown) => {
     const { id, time, changes } = (one ?? {}) as Record<string, unknown>;
-    return Array.isArray(changes)
-      ? changes.map((change: unknown) => ({ entry: [{ id, time, changes: [change] }] }))
-      : [];
+    if (!Array.isArray(changes)) return [];
+    const common = { id: shortOf(id), time: shortOf(time) };
+    return changes.map((change: unknown) => ({ entry: [{ ...common, changes: [change] }] }));
   });
+}
+
+/** Returns an ID or a time, if it is short: each of thousands of changes repeats it. */
+function shortOf(value: unknown): unknown {
+  const is_short = typeof value === "string" && value.length <= repeated_characters_max;
+  return is_short || typeof value === "number" ? value : undefined;
 }
 
 function sort(
