@@ -45,6 +45,12 @@ test("a quote that is never closed, and a file of nothing else, are refused", as
   assert.match(await reasonAgainst(megabytes(8, '"')), /more than 1000000 characters/);
 });
 
+test("a record of 80,000 quoted cells that begin with a quote and contain a line break is refused", async () => {
+  const cells = Array.from({ length: 80_000 }, (_, i) => `"""\n${String(i).padStart(5, "0")}"`);
+  const file = Buffer.from(`${cells.join(",")}\n`);
+  assert.equal(await reasonAgainst(file), "row 1: has more than 500 columns");
+});
+
 test("rows of a megabyte are imported in batches, and rejects listed in pages, of a few megabytes", async () => {
   const rows = 12;
   const raw = new FormData();

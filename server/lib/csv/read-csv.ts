@@ -5,6 +5,7 @@ import { CsvError, parse } from "csv-parse";
 import { cellText } from "./cell-text.ts";
 import { CsvRefused } from "./csv-refused.ts";
 import { detectEncoding, readText, type Encoding } from "./csv-text.ts";
+import { hasOpenQuote } from "./has-open-quote.ts";
 
 const columns_max = 500;
 const record_characters_max = 1_000_000;
@@ -71,8 +72,9 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
   const chunks = checkedText(fd, encoding);
   const head = chunks.next();
   const text = head.done ? "" : head.value;
+  const delimiter = delimiterOf(text);
   const parser = parse({
-    delimiter: delimiterOf(text),
+    delimiter,
     // A file may be concatenated from several.
     record_delimiter: ["\r\n", "\n", "\r"],
     relax_quotes: true,
@@ -95,7 +97,8 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
       raw: string;
     }>) {
       row++;
-      if (hasOpenQuote(record, raw)) throw new CsvRefused(`row ${row}: a quote is not closed`);
+      if (hasOpenQuote(record, raw, delimiter))
+        throw new CsvRefused(`row ${row}: a quote is not closed`);
       yield record;
     }
   } catch (error) {
@@ -104,19 +107,6 @@ async function* readRecords(fd: number, encoding: Encoding): AsyncGenerator<stri
       ? new CsvRefused(reasonOf(error, parser.info.records + 1))
       : error;
   }
-}
-
-/**
- * Reports whether a quote was not closed in its line: the parser then ends the cell at the quote of a later row, and
- * keeps the rows between as text of this cell. The text of a correctly quoted cell may look the same.
- */
-function hasOpenQuote(cells: readonly string[], raw: string): boolean {
-  return cells.some(
-    (cell) =>
-      cell.startsWith('"') &&
-      /[\r\n]/.test(cell) &&
-      !raw.includes(`"${cell.replaceAll('"', '""')}"`),
-  );
 }
 
 function reasonOf(error: CsvError, row: number): string {
