@@ -2,6 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { deleteHoldsOfCampaigns } from "../holds/holds.ts";
 import { lockOpenChatCampaign } from "./internal/lock-open-chat-campaign.ts";
 
 /**
@@ -17,13 +18,7 @@ export async function cancelChatCampaign(
 ): Promise<void> {
   const { account_id } = actor;
   const { name } = await lockOpenChatCampaign(tx, account_id, id, "cancelled");
-  // The holds have nothing left to stop.
-  await tx
-    .deleteFrom("chat_holds")
-    .where("account_id", "=", account_id)
-    .where("scope", "=", "campaign")
-    .where("subject_id", "=", id)
-    .execute();
+  await deleteHoldsOfCampaigns(tx, account_id, [id]);
   await tx
     .updateTable("chat_campaigns")
     .set({ state: "cancelled" })

@@ -4,12 +4,13 @@ import { closeReservation } from "../../credits/close-reservation.ts";
 import type { App } from "../../engine/app.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
+import { deleteHoldsOfCampaigns } from "../holds/holds.ts";
 
 type FinalCounts = Record<"sent_count" | "delivered_count" | "read_count" | "failed_count", number>;
 
 /**
  * Ends the given campaigns whose recipients are all in a final state: running becomes completed;
- * cancelled and failed stay. Throws unless their reservation is used up. Returns how many ended.
+ * cancelled and failed stay. Deletes their holds. Throws unless their reservation is used up. Returns how many ended.
  */
 export async function completeChatCampaigns(
   app: App,
@@ -21,6 +22,11 @@ export async function completeChatCampaigns(
     const locked = await lockDone(tx, [accountId, campaignIds]);
     if (locked.length === 0) return 0;
     const ended = await endDone(tx, [accountId, locked.map(({ id }) => id), now]);
+    await deleteHoldsOfCampaigns(
+      tx,
+      accountId,
+      ended.map(({ id }) => id),
+    );
     for (const { id, name, state, total, reservation_id } of ended) {
       await closeReservation(tx, accountId, reservation_id, now);
       if (state !== "completed") continue;

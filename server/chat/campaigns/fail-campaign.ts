@@ -1,6 +1,7 @@
 import { addJob } from "../../engine/add-job.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { deleteHoldsOfCampaigns } from "../holds/holds.ts";
 
 /**
  * Fails a running campaign that cannot continue; drain-campaign skips the unsent recipients,
@@ -22,6 +23,7 @@ export async function failCampaign(
     .returning("name")
     .executeTakeFirst();
   if (!failed) return;
+  await deleteHoldsOfCampaigns(tx, accountId, [campaignId]);
   await recordEvent(tx, {
     account_id: accountId,
     type: "chat.campaign.failed",

@@ -166,6 +166,25 @@ test("lifting a missing hold, or a hold of an ended campaign, makes no campaign 
   assert.equal(await workAt(id), resting);
 });
 
+test("a campaign that has ended, or ends while a hold is set, is not held", async () => {
+  const id = await makeResting();
+  const subject = { scope: "campaign", subject_id: id } as const;
+  const { holding } = await within(async (tx) => {
+    await tx
+      .updateTable("chat_campaigns")
+      .set({ state: "cancelled" })
+      .where("account_id", "=", account.account_id)
+      .where("id", "=", id)
+      .execute();
+    const waiting = set(subject, "error_threshold");
+    await awaitsLock(api.app.db.query);
+    return { holding: waiting };
+  });
+  assert.equal(await holding, false);
+  assert.equal(await set(subject, "manual"), false);
+  assert.deepEqual(await holdsOn(subject), []);
+});
+
 const send = (method: string, path: string, json?: unknown, by = account) =>
   api.send(method, `/api/v1/chat/holds${path}`, {
     token: by.token,
@@ -178,9 +197,17 @@ test("lists holds across pages, filtered by scope or subject", async () => {
   for (const scope of ["campaign", "number", "template"] as const) {
     for (const subject_id of [9, 10, 1_000]) {
       for (const reason of ["auth", "manual"] as const) {
-        await within((tx) =>
-          hold(tx, { account_id: by.account_id, scope, subject_id, reason, detail: "x" }, now),
-        );
+        await api.app.db.query
+          .insertInto("chat_holds")
+          .values({
+            account_id: by.account_id,
+            scope,
+            subject_id,
+            reason,
+            detail: "x",
+            set_at: now,
+          })
+          .execute();
         expected.push(`${scope} ${subject_id} ${reason}`);
       }
     }

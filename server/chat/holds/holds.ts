@@ -103,7 +103,8 @@ export function holdResponseOf(row: HoldRow): HoldResponse {
 
 /**
  * Sets a hold and records an event for each campaign that it pauses. Returns false and keeps its time
- * and detail when it is already set; a later end replaces its end.
+ * and detail when it is already set; a later end replaces its end. Returns false for a campaign that is
+ * neither scheduled nor running, because nothing would remove its hold. Locks a campaign before its hold.
  */
 export async function hold(
   tx: Tx,
@@ -117,6 +118,8 @@ export async function hold(
   now: Date,
 ): Promise<boolean> {
   const { account_id, scope, subject_id, reason, detail, ends_at = null } = held;
+  if (scope === "campaign" && (await lockOpenCampaign(tx, [account_id, subject_id])).length === 0)
+    return false;
   // A scheduled campaign is paused only by its own holds.
   const paused = scope === "campaign" ? ["scheduled", "running"] : ["running"];
   const { rows } = await sql<{ subject_id: number }>`
@@ -138,6 +141,23 @@ export async function hold(
     select subject_id from held where is_new`.execute(tx);
   return rows.length > 0;
 }
+
+const lockOpenCampaign = statement(`
+  select from chat_campaigns where account_id = $1 and id = $2 and state in ('scheduled', 'running')
+  for no key update`);
+
+/** Removes the holds of campaigns that end and have nothing left to stop. Lock the campaigns first. */
+export async function deleteHoldsOfCampaigns(
+  tx: Tx,
+  accountId: number,
+  campaignIds: readonly number[],
+): Promise<void> {
+  await deleteCampaignHolds(tx, [accountId, campaignIds]);
+}
+
+const deleteCampaignHolds = statement(
+  "delete from chat_holds where account_id = $1 and scope = 'campaign' and subject_id = any ($2::bigint[])",
+);
 
 /** The result of lifting a hold. */
 export type Lifted = {

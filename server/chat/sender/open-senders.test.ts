@@ -322,6 +322,23 @@ test("what a hold stops waits, and goes on when it is lifted", async (t) => {
   assert.equal(new Set(provider.sent.map(({ outgoing }) => outgoing.to)).size, 200);
 });
 
+test("a campaign that is paused while its last message is in flight completes without its hold", async (t) => {
+  const { account, senders, campaign, ask } = await open(t);
+  const answered = Promise.withResolvers<void>();
+  provider.answer = async (outgoing) => {
+    await answered.promise;
+    return takeMessage(outgoing);
+  };
+  const id = await campaign(1);
+  await senders.startDue();
+  await eventually(() => provider.sent.length === 1);
+  assert.equal((await ask("POST", `/${id}/pause`)).body.paused_reason, "manual");
+  answered.resolve();
+  await completed(id);
+  const { body } = await api.send("GET", "/api/v1/overview", { token: account.token });
+  assert.deepEqual(body.chat_holds, []);
+});
+
 test("an account that loses the feature bulk_chat sends no further message until it has it again", async (t) => {
   const { account, number, senders, campaign } = await open(t, { rate_per_second: 20 });
   const id = await campaign(60);
@@ -1029,6 +1046,22 @@ test("a failed campaign is not failed twice, and its event is recorded once", as
     .where("account_id", "=", account.account_id)
     .execute();
   assert.deepEqual(events, [{ type: "chat.campaign.failed" }]);
+});
+
+test("a campaign's holds end when it fails", async (t) => {
+  const { account, campaign } = await open(t);
+  const id = await campaign(1);
+  const { account_id } = account;
+  const now = api.clock.now();
+  const held = { account_id, scope: "campaign", subject_id: id, reason: "manual" } as const;
+  await api.app.db.query.transaction().execute(async (tx) => {
+    assert.equal(await hold(tx, { ...held, detail: null }, now), true);
+    await failCampaign(tx, account_id, id, "template_unusable", now);
+  });
+  const { rows } = await api.app.db.pool.query("select from chat_holds where account_id = $1", [
+    account_id,
+  ]);
+  assert.equal(rows.length, 0);
 });
 
 test("a process without credentials for a provider does not take its numbers", async (t) => {

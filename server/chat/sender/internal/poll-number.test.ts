@@ -19,7 +19,7 @@ import {
 } from "../../../../test/support/account-factory.ts";
 import type { ChatDriver } from "../../../drivers/chat/driver.ts";
 import type { App } from "../../../engine/app.ts";
-import { acquireLease } from "../../../engine/leases.ts";
+import { acquireLease, type Lease } from "../../../engine/leases.ts";
 import { default_settings } from "../../../worker.ts";
 import { openDispatch } from "./dispatch.ts";
 import type { Sender } from "./sender.ts";
@@ -52,24 +52,11 @@ test("a message accepted during a poll is not returned to the queue, nor is any 
   const accepted = Promise.withResolvers<{ provider_message_id: string }>();
   const driver = { send: () => accepted.promise } as unknown as ChatDriver;
   const recorded = Promise.withResolvers<void>();
-  const sender: Sender = {
+  const sender = await openSender(lease!, number, driver, {
     // The provider answers while this statement is on its way.
-    app: {
-      ...app,
-      chatDrivers: { sandbox: driver },
-      db: { ...app.db, pool: beforeEach(app.db.pool, /state = 'dispatching'/, answer) },
-    },
-    lease: lease!,
-    number_id: number.id,
-    settings: default_settings,
-    results: [],
-    effects: [],
-    campaigns: new Map(),
-    ended_lately: 0,
-    number: await findSenderNumber(app, account.account_id, number.id),
-    driver,
+    pool: beforeEach(app.db.pool, /state = 'dispatching'/, answer),
     wake: () => recorded.resolve(),
-  };
+  });
   async function answer() {
     accepted.resolve({ provider_message_id: "wamid.1" });
     await recorded.promise;
@@ -221,6 +208,52 @@ test("a poll of a campaign reads none of its recipients of unknown outcome", asy
   const [found] = await poll(app);
   assert.deepEqual([found!.unknown, found!.deferred, found!.next_due_at], [999, 1, due_at]);
 });
+
+test("a failed campaign is not held because its last messages fail", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 100 });
+  const { account_id } = account;
+  const number = await makeChatNumber(app, account);
+  const campaign_id = await makeDispatching(account, number, 61);
+  const lease = (await acquireLease(app, account_id, `chat_sender:${number.id}`))!;
+  const sender = await openSender(lease, number, {} as ChatDriver);
+  const dispatch = openDispatch(sender, () => {});
+  await pollNumber(sender, dispatch);
+  const now = app.clock.now();
+  await app.db.query
+    .transaction()
+    .execute((tx) => failCampaign(tx, account_id, campaign_id, "template_unusable", now));
+  const marked = await findDispatching(app, account_id, [campaign_id]);
+  const refused = marked.slice(1).map((row) => ({ ...row, state: "refused" as const }));
+  await moveRecipients(app.db.pool, account_id, refused, now);
+  await pollNumber(sender, dispatch);
+  assert.deepEqual(sender.effects, []);
+  await lease.release();
+});
+
+/** Returns a sender that has loaded nothing but its number. */
+async function openSender(
+  lease: Lease,
+  { id: number_id }: TestChatNumber,
+  driver: ChatDriver,
+  { pool = api.app.db.pool, wake = () => {} }: { pool?: Pool; wake?: () => void } = {},
+): Promise<Sender> {
+  const { app } = api;
+  return {
+    app: { ...app, chatDrivers: { sandbox: driver }, db: { ...app.db, pool } },
+    lease,
+    number_id,
+    settings: default_settings,
+    results: [],
+    effects: [],
+    campaigns: new Map(),
+    ended_lately: 0,
+    number: await findSenderNumber(app, lease.account_id, number_id),
+    driver,
+    wake,
+  };
+}
 
 /** Creates a campaign of so many recipients and marks all of them as dispatching, as after a restore; returns its ID. */
 async function makeDispatching(account: TestAccount, number: TestChatNumber, count: number) {

@@ -104,7 +104,8 @@ async function updateCampaign(sender: Sender, found: CampaignState): Promise<voi
 
 function checkFailureRate(sender: Sender, work: CampaignWork): void {
   const { chat_error_percent } = sender.number;
-  const percent = work.latest.held ? null : work.breaker.checkFailureRate(work.latest);
+  const isSending = work.latest.state === "running" && !work.latest.held;
+  const percent = isSending ? work.breaker.checkFailureRate(work.latest) : null;
   if (percent !== null) {
     sender.effects.push({
       kind: "hold",

@@ -74,6 +74,7 @@ export async function recordAndMark(
 /** The current state of a running campaign of the number. */
 export type CampaignState = {
   readonly campaign_id: number;
+  readonly state: string;
   readonly template_id: number | null;
   readonly work_at: Date;
   readonly held: boolean;
@@ -91,7 +92,7 @@ export type CampaignState = {
 };
 
 const open_campaigns_statement = statement<CampaignState>(`
-  select c.id as campaign_id, c.template_id, c.work_at,
+  select c.id as campaign_id, c.state, c.template_id, c.work_at,
     -- The route takes marketing templates only, and a category may change after the campaign's creation.
     -- Earlier versions stored a route that the provider requires as used without a request.
     (c.mm_lite->>'used')::boolean and (
