@@ -15,6 +15,7 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { findOpenCampaigns, setWorkAt } from "../sender/internal/sender-statements.ts";
 import {
   hold,
   hold_reasons,
@@ -164,6 +165,21 @@ test("lifting a missing hold, or a hold of an ended campaign, makes no campaign 
     .execute();
   assert.deepEqual(await lift(subject, "manual"), { lifted: true, number_ids: [] });
   assert.equal(await workAt(id), resting);
+});
+
+test("a sender that read a hold before it was lifted does not delay the campaign", async () => {
+  const on = await makeChatNumber(api.app, account);
+  const recipients = [{ phone: "919876543210" }];
+  const template = await makeChatTemplate(api.app, account, on);
+  const id = await makeChatCampaign(api.app, account, on, template, recipients);
+  const subject = { scope: "number", subject_id: on.id } as const;
+  await set(subject, "auth");
+  const [found] = await findOpenCampaigns(api.app, account.account_id, on.id);
+  assert.equal(found!.held, true);
+  const lifted_at = new Date();
+  await lift(subject, "auth", lifted_at);
+  await setWorkAt(api.app, account.account_id, found!, new Date("2099-01-01T00:00:00Z"));
+  assert.equal(await workAt(id), lifted_at.toISOString());
 });
 
 test("a campaign that has ended, or ends while a hold is set, is not held", async () => {

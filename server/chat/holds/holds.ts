@@ -222,6 +222,7 @@ async function lockCampaigns(
   return rows.map(({ id: campaign_id }) => campaign_id);
 }
 
+/** Every `work_at` changes, so that a sender that read the hold does not overwrite it. */
 async function wakeCampaigns(
   tx: Tx,
   accountId: number,
@@ -229,7 +230,7 @@ async function wakeCampaigns(
   now: Date,
 ): Promise<number[]> {
   const { rows } = await sql<{ chat_number_id: number }>`
-    update chat_campaigns c set work_at = least(c.work_at, ${now}::timestamptz)
+    update chat_campaigns c set work_at = ${now}
     where c.account_id = ${accountId} and c.id = any (${campaignIds}::bigint[])
     returning c.chat_number_id`.execute(tx);
   await recordResumed(tx, accountId, campaignIds, now);
