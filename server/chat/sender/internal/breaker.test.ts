@@ -29,3 +29,27 @@ test("measures the failures after a retry, which takes its recipients out of the
   assert.equal(breaker.checkFailureRate({ ended: 8_049, failed: 49 }), null);
   assert.equal(breaker.checkFailureRate({ ended: 8_050, failed: 50 }), 100);
 });
+
+test("polls of a campaign that waits are not kept", () => {
+  const breaker = openBreaker(20);
+  let reads = 0;
+  const waiting = {
+    get ended() {
+      reads++;
+      return 0;
+    },
+    failed: 0,
+  };
+  for (let i = 0; i < 1_000; i++) breaker.checkFailureRate(waiting);
+  reads = 0;
+  breaker.checkFailureRate({ ended: 200, failed: 0 });
+  assert.ok(reads < 10, `${reads} reads`);
+});
+
+test("failures that are reported while a campaign waits count", () => {
+  const breaker = openBreaker(20);
+  breaker.checkFailureRate({ ended: 100, failed: 0 });
+  for (const failed of [5, 10, 10])
+    assert.equal(breaker.checkFailureRate({ ended: 100, failed }), null);
+  assert.equal(breaker.checkFailureRate({ ended: 150, failed: 10 }), 20);
+});

@@ -23,6 +23,9 @@ export function openBreaker(error_percent: number): Breaker {
     checkFailureRate(tally) {
       // Retried recipients no longer count: without this, as many attempts would go unnoticed.
       if (tallies.length > 0 && tally.ended < tallies.at(-1)!.ended) tallies.length = 0;
+      // Without new attempts it replaces the last entry, because a campaign may wait for days. The first one stays: it is
+      // what later failures are measured from.
+      if (tallies.length > 1 && tally.ended === tallies.at(-1)!.ended) tallies.pop();
       tallies.push(tally);
       // The oldest entry kept is the newest that is a full window back.
       while (tallies.length > 2 && tally.ended - tallies[1]!.ended >= window_attempts)
