@@ -2,6 +2,7 @@
 // queue.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { sql } from "kysely";
 import type { Pool } from "pg";
 import { startApi, type TestApi } from "../../../../test/support/api.ts";
 import {
@@ -207,6 +208,36 @@ test("a poll of a campaign reads none of its recipients of unknown outcome", asy
   await move("deferred", marked.slice(0, 1));
   const [found] = await poll(app);
   assert.deepEqual([found!.unknown, found!.deferred, found!.next_due_at], [999, 1, due_at]);
+});
+
+test("a poll reads no counts of scheduled campaigns; a sender's recovery finds their messages in flight", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 100 });
+  const { account_id } = account;
+  const number = await makeChatNumber(app, account);
+  for (let i = 0; i < 20; i++) await makeDispatching(account, number, 1);
+  const schedule = "update chat_campaigns set state = 'scheduled' where account_id = $1";
+  await app.db.pool.query(schedule, [account_id]);
+  const countsRead = async (withScheduled: boolean) => {
+    let read = 0;
+    await rowsRead(app, async (of) => {
+      const count = async () => {
+        const { rows } = await sql<{ n: number }>`
+          select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
+          where relname = 'chat_counts'`.execute(of.db.query);
+        return rows[0]!.n;
+      };
+      const before = await count();
+      await findOpenCampaigns(of, account_id, number.id, withScheduled);
+      read = (await count()) - before;
+    });
+    return read;
+  };
+  assert.equal(await countsRead(false), 0);
+  assert.ok((await countsRead(true)) >= 20);
+  assert.deepEqual(await findOpenCampaigns(app, account_id, number.id), []);
+  assert.equal((await findOpenCampaigns(app, account_id, number.id, true)).length, 20);
 });
 
 test("a failed campaign is not held because its last messages fail", async () => {

@@ -46,7 +46,7 @@ export async function recoverDispatching(
   record: () => Promise<boolean>,
 ): Promise<boolean> {
   const { app, lease, number_id, results, settings } = sender;
-  const states = await findOpenCampaigns(app, lease.account_id, number_id);
+  const states = await findOpenCampaigns(app, lease.account_id, number_id, true);
   const due_at = new Date(app.clock.now().getTime() + settings.settle_ms);
   for (const { campaign_id } of states.filter(({ dispatching }) => dispatching > 0)) {
     let after = 0;

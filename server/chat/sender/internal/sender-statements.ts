@@ -120,15 +120,20 @@ const open_campaigns_statement = statement<CampaignState>(`
       sum(refused + undelivered + unresolved - recipient_failures) as failed
     from chat_counts n where n.account_id = $1 and n.campaign_id = c.id) n
   where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null
-    and (c.state = 'running' or n.dispatching > 0)`);
+    -- Apart, so that the counts of scheduled campaigns are not read.
+    and ($3 or c.state <> 'scheduled') and (c.state = 'running' or n.dispatching > 0)`);
 
-/** Returns the number's running campaigns, and ended ones with messages in flight. */
+/**
+ * Returns the number's running campaigns, and ended ones with messages in flight; on request also scheduled ones with
+ * messages in flight, which only a restore creates.
+ */
 export async function findOpenCampaigns(
   app: App,
   accountId: number,
   numberId: number,
+  withScheduled = false,
 ): Promise<CampaignState[]> {
-  return open_campaigns_statement(app.db.pool, [accountId, numberId]);
+  return open_campaigns_statement(app.db.pool, [accountId, numberId, withScheduled]);
 }
 
 const dispatching_statement = statement<{ campaign_id: number; id: number; dispatches: number }>(`
