@@ -19,7 +19,7 @@ import { publishOpenApi } from "./openapi.ts";
 import { openAccountReads } from "./checks/account-reads.ts";
 import { openBodyWatch, type BodyRate, type BodyWatch } from "./bodies/watch-bodies.ts";
 import { small_bytes_max } from "./bodies/hold-body.ts";
-import { isHandshake, routeHandshakes } from "./upgrade-sockets.ts";
+import { handshakesFor, routeHandshakes } from "./upgrade-sockets.ts";
 import { answerOnSocket, rendersOn } from "./checks/answer-on-socket.ts";
 import {
   clearRateHeaders,
@@ -107,7 +107,7 @@ export async function buildHttpServer(
     http: {
       headersTimeout: limits.headers_timeout_ms,
       connectionsCheckingInterval: 500,
-      shouldUpgradeCallback: isHandshake,
+      shouldUpgradeCallback: handshakesFor(routes),
     },
     schemaController: { compilersFactory: { buildSerializer } },
     clientErrorHandler: answerClientError,

@@ -6,6 +6,7 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { Refusal } from "../lib/errors.ts";
 import type { ApiApp } from "./api-app.ts";
 import { refuseOtherOrigin } from "./checks/session-cookie.ts";
+import type { Route } from "./route.ts";
 
 const message_bytes_max = 1_048_576;
 
@@ -17,19 +18,30 @@ const sockets = new WebSocketServer({
   perMessageDeflate: false,
 });
 
-/** Whether Node hands over the connection of a request; other upgrades, such as to HTTP/2, are ignored. */
-export function isHandshake({ headers }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === "websocket";
+/**
+ * Returns whether Node hands over the connection of a request: a handshake for a route that opens a socket. Other
+ * upgrades are ignored, because Node neither reads nor times out a connection that it has handed over.
+ */
+export function handshakesFor(routes: readonly Route[]): (request: IncomingMessage) => boolean {
+  const paths = new Set(routes.filter(({ success }) => 101 in success).map(({ url }) => url));
+  return ({ method, url, headers }) =>
+    method === "GET" &&
+    headers.upgrade?.toLowerCase() === "websocket" &&
+    paths.has(url!.replace(/[?].*$/, "").replace(/[/]$/, ""));
 }
 
-/** Routes handshakes as requests. A route that does not accept them answers as usual and ends the connection. */
+/** Routes handshakes as requests. A refusal ends the connection. */
 export function routeHandshakes(server: FastifyInstance): void {
   server.server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     heads.set(request, head);
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
-    response.once("finish", () => socket.end());
+    // Destroyed, because `end` waits for the client's end, which does not arrive behind bytes that are not read.
+    response.once("finish", () => {
+      socket.resume();
+      socket.destroySoon();
+    });
     socket.on("error", () => socket.destroy());
     server.routing(request, response);
   });

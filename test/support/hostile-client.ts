@@ -1,4 +1,5 @@
-// Clients that begin a request and do not finish it.
+// Clients that begin a request and do not finish it, or send more than the server reads.
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { rawRequest } from "./raw-http.ts";
 
@@ -45,4 +46,27 @@ export function stallRequest(
   socket.write(rawRequest(line, headers));
   socket.write(options.beginning);
   return { socket, answer, isClosed: () => closed };
+}
+
+/**
+ * Sends a WebSocket handshake with a body, then a byte after the server has ended the connection. Resolves with the
+ * answer.
+ */
+export async function overrunHandshake(url: string, line: string, body = ""): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk.toString()));
+  socket.on("error", () => {});
+  socket.once("end", () => socket.end("x"));
+  const headers = {
+    connection: "Upgrade, close",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "content-length": String(body.length),
+  };
+  socket.write(rawRequest(line, headers, body));
+  await once(socket, "close");
+  return text;
 }

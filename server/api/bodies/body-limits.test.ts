@@ -5,7 +5,11 @@ import Type from "typebox";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount } from "../../../test/support/account-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { stallRequest, type StalledRequest } from "../../../test/support/hostile-client.ts";
+import {
+  overrunHandshake,
+  stallRequest,
+  type StalledRequest,
+} from "../../../test/support/hostile-client.ts";
 import { manualTimers, type ManualTimers } from "../../lib/timers.ts";
 import { closed } from "../../lib/schemas.ts";
 import { publicRoute, route } from "../route.ts";
@@ -89,6 +93,14 @@ test("more than 1,024 unfinished bodies of strangers end the oldest ones", async
   await eventually(() => stalled.filter(({ isClosed }) => isClosed()).length >= 6);
   assert.equal((await hook(100)).status, 200);
   for (const { socket } of stalled) socket.destroy();
+});
+
+test("more than 1,024 bodies that strangers send with a WebSocket handshake do not refuse later ones", async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 1_030 }, () => overrunHandshake(api.url, "POST /hooks/test", "x")),
+  );
+  assert.equal((await hook(100)).status, 200);
+  assert.deepEqual(new Set(answers.map(statusOf)), new Set(["200"]));
 });
 
 test("a webhook of a provider that is not configured, and an unknown path, are 404 before the body arrives", async () => {
