@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { startOidcStub, type OidcStub } from "../../../test/support/oidc-stub.ts";
 import { openOidc } from "../../drivers/oidc/open-oidc.ts";
@@ -91,6 +92,23 @@ test("an address that is unknown, unverified or of an inactive user signs in as 
     const refused = await signInAs(claims);
     assert.equal(refused.status, 401, JSON.stringify(claims));
     assert.equal(cookiesOf(refused), "");
+  }
+});
+
+test("a user who is deactivated while the provider's answer is checked gets no session", async () => {
+  const { id, email } = await makeUser();
+  const holder = await api.app.db.pool.connect();
+  try {
+    await holder.query("begin");
+    const deactivate = "update users set active = false where account_id = $1 and id = $2";
+    await holder.query(deactivate, [account.account_id, id]);
+    const answer = signInAs({ email, email_verified: true });
+    await awaitsLock(api.app.db.query);
+    await holder.query("commit");
+    const refused = await answer;
+    assert.deepEqual([refused.status, cookiesOf(refused)], [401, ""]);
+  } finally {
+    holder.release(true);
   }
 });
 

@@ -6,6 +6,7 @@ import { statement } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import type { Client } from "../audit/record-audit.ts";
 import { createSession } from "./create-session.ts";
+import { holdUser } from "./internal/lock-user.ts";
 import { openState, sealState } from "./internal/sealed-state.ts";
 import { passSecondFactor } from "./internal/second-factor.ts";
 import { code_required, type SignInAccount, type SignInResult } from "./sign-in.ts";
@@ -91,9 +92,10 @@ export async function finishOidc(
   const { account_id, name, user_id } = chosen;
   if (!is_multi_factor && !(await passSecondFactor(app, chosen, given.code)))
     return ask(code_required);
-  const cookie = await app.db.query
-    .transaction()
-    .execute((tx) => createSession(tx, { account_id, user_id, ...visitor }, now));
+  const cookie = await app.db.query.transaction().execute(async (tx) => {
+    await holdUser(tx, chosen);
+    return createSession(tx, { account_id, user_id, ...visitor }, now);
+  });
   return { result: { cookie, account: { account_id, name } }, identity: null };
 }
 

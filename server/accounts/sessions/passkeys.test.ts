@@ -9,6 +9,7 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAuthenticator, type Deviation } from "../../../test/support/soft-authenticator.ts";
 
@@ -250,6 +251,23 @@ test("a request in progress neither adds a passkey nor signs in with one after a
     reset.release(true);
   }
   assert.equal(await countPasskeys(person.id), 0);
+});
+
+test("a user who is deactivated while a passkey is checked gets no session", async () => {
+  const person = await makeHolder();
+  const { options, cookie } = await begin();
+  const holder = await api.app.db.pool.connect();
+  try {
+    await holder.query("begin");
+    const deactivate = "update users set active = false where account_id = $1 and id = $2";
+    await holder.query(deactivate, [account.account_id, person.id]);
+    const answer = finish(cookie, person.authenticator.get(options));
+    await awaitsLock(api.app.db.query);
+    await holder.query("commit");
+    assertProblem(await answer, 401, "unauthorized");
+  } finally {
+    holder.release(true);
+  }
 });
 
 test("someone who manages users removes all passkeys of a user and ends the sessions, but neither their own nor those of a stronger user", async () => {

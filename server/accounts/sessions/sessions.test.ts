@@ -292,6 +292,24 @@ test("a password that is replaced while it is checked neither signs in nor sets 
   }
 });
 
+test("a user who is deactivated while the password is checked gets no session", async () => {
+  const { id, email } = await makeSignedIn();
+  const owner = [account.account_id, id];
+  const holder = await api.app.db.pool.connect();
+  try {
+    await holder.query("begin");
+    const deactivate = "update users set active = false where account_id = $1 and id = $2";
+    await holder.query(deactivate, owner);
+    const answer = signIn({ email, password });
+    await awaitsLock(api.app.db.query);
+    await holder.query("commit");
+    const { status, headers } = await answer;
+    assert.deepEqual([status, headers.get("set-cookie")], [401, null]);
+  } finally {
+    holder.release(true);
+  }
+});
+
 test("after ten wrong current passwords the right one is refused for a quarter of an hour, whatever it is asked for", async () => {
   const { cookie, email } = await makeSignedIn();
   const json = (current_password: string) => ({ json: { current_password } });

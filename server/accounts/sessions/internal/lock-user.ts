@@ -1,5 +1,7 @@
-// A new password and the removal of passkeys must miss neither a passkey nor a session that a request in progress creates.
+// A new password, the removal of passkeys and a deactivation must miss neither a passkey nor a session that a request in
+// progress creates.
 import type { Tx } from "../../../lib/database/database.ts";
+import { Refusal } from "../../../lib/errors.ts";
 import type { UserActor } from "../../audit/record-audit.ts";
 
 type Owner = Pick<UserActor, "account_id" | "user_id">;
@@ -9,9 +11,13 @@ export async function lockUser(tx: Tx, owner: Owner): Promise<void> {
   await userRow(tx, owner).forNoKeyUpdate().execute();
 }
 
-/** Waits for a transaction that has locked the user. Read after it what the new passkey or session is due to. */
+/**
+ * Waits for a transaction that has locked the user. Read after it what the new passkey or session is due to. Throws
+ * unauthorized if the user is no longer active: a deactivation has ended the sessions that it found.
+ */
 export async function holdUser(tx: Tx, owner: Owner): Promise<void> {
-  await userRow(tx, owner).forShare().execute();
+  const user = await userRow(tx, owner).select("active").forShare().executeTakeFirst();
+  if (!user?.active) throw new Refusal("unauthorized", "This user has been deactivated");
 }
 
 function userRow(tx: Tx, { account_id, user_id }: Owner) {
