@@ -179,13 +179,37 @@ test("webhooks of an account's own Meta app are checked with its secret and reac
   assert.equal((await post("/hooks/whatsapp", theirs, app_secret)).status, 200);
   assert.equal(await stored(other), 1);
   const nowhere = `/hooks/whatsapp/${other.account.account_id}`;
-  assert.equal((await post(nowhere, theirs, app_secret)).status, 404);
+  assert.equal((await post(nowhere, theirs, app_secret)).status, 401);
   assert.equal((await post("/hooks/whatsapp/x", theirs, app_secret)).status, 404);
   const subscribe = (url: string, token: string) =>
     api.send("GET", `${url}?hub.mode=subscribe&hub.challenge=7&hub.verify_token=${token}`);
   assert.equal((await subscribe(hook, verify)).text, "7");
   assert.equal((await subscribe(hook, verify_token)).status, 403);
-  assert.equal((await subscribe(nowhere, verify)).status, 404);
+  assert.equal((await subscribe(nowhere, verify)).status, 403);
+});
+
+test("a stranger does not learn which accounts have a Meta app of their own", async () => {
+  const [own, none] = [await newTenant(), await newTenant()];
+  await set(own.account, { access_token: "t", app_secret: "s", verify_token: "v" });
+  const answersFor = async (account_id: number) => {
+    const hook = `/hooks/whatsapp/${account_id}`;
+    const headers = { "x-hub-signature-256": signatureOf("{}", "guessed") };
+    const answers = [
+      await api.send("GET", hook),
+      await api.send("GET", `${hook}?hub.mode=subscribe&hub.challenge=7&hub.verify_token=guessed`),
+      await api.send("POST", hook, { raw: "{}", headers: { "content-type": "text/plain" } }),
+      await api.send("POST", hook, { json: {} }),
+      await api.send("POST", hook, { json: {}, headers }),
+    ];
+    return answers.map(({ status, body }) => [status, { ...body, request_id: "" }]);
+  };
+  const expected = await answersFor(own.account.account_id);
+  assert.deepEqual(
+    expected.map(([status]) => status),
+    [403, 403, 415, 401, 401],
+  );
+  for (const account_id of [none.account.account_id, 999_999_999])
+    assert.deepEqual(await answersFor(account_id), expected);
 });
 
 test("requests for the webhooks of unknown accounts use two connections, one for each address, and delay no known account", async (t) => {

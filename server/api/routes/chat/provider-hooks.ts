@@ -62,7 +62,7 @@ export const providerHookRoutes = [
     summary: "Receive a webhook that an account's own Meta app signed",
     tag,
     params: ownParams,
-    before_body: async (app, request) => void (await guardOf(app, request)),
+    before_body: requireAccess,
     raw_body: true,
     body_bytes_max: hook_bytes_max,
     success: { 200: Type.Object({ status: Type.Literal("ok") }) },
@@ -72,11 +72,11 @@ export const providerHookRoutes = [
 ];
 
 function answerChallenge(
-  guard: WebhookGuard,
+  guard: WebhookGuard | null,
   query: Readonly<Record<string, unknown>>,
   reply: FastifyReply,
 ): FastifyReply {
-  const challenge = guard.answerChallenge(query);
+  const challenge = guard?.answerChallenge(query) ?? null;
   if (challenge === null)
     throw new Refusal("forbidden", "This is not a subscription with the configured verify token");
   // Plain text, so that no browser shows the echoed challenge as a page.
@@ -87,11 +87,11 @@ function answerChallenge(
 async function takeWebhook(
   app: ApiApp,
   { body, headers }: FastifyRequest,
-  guard: WebhookGuard,
+  guard: WebhookGuard | null,
   account_id: number | null,
 ): Promise<{ status: "ok" }> {
   const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-  if (!guard.verifySignature(raw, [headers["x-hub-signature-256"]].flat()[0]))
+  if (!guard?.verifySignature(raw, [headers["x-hub-signature-256"]].flat()[0]))
     throw new Refusal("unauthorized", "X-Hub-Signature-256 is missing or does not match the body", {
       headers: { "www-authenticate": 'Signature realm="trunkline"' },
     });
@@ -104,11 +104,18 @@ function accountOf({ params }: FastifyRequest): number {
   return knownId(Number((params as { account_id?: unknown }).account_id));
 }
 
-/** Returns the guard of the own Meta app of the account in the path; 404 if it has none. */
-async function guardOf(app: ApiApp, request: FastifyRequest): Promise<WebhookGuard> {
-  const guard = await app.webhookGuards.find(accountOf(request), () => request.ip);
-  if (!guard) throw notFound();
-  return guard;
+/**
+ * Returns the guard of the own Meta app of the account in the path. Without one, requests are refused as those with a
+ * wrong signature or token are, after their body too: strangers do not learn which accounts have an app.
+ */
+async function guardOf(app: ApiApp, request: FastifyRequest): Promise<WebhookGuard | null> {
+  requireAccess(app);
+  return app.webhookGuards.find(accountOf(request), () => request.ip);
+}
+
+/** Throws 404 unless accounts can have a Meta app of their own. */
+function requireAccess({ chatDrivers }: ApiApp): void {
+  if (!chatDrivers.whatsappAccess) throw notFound();
 }
 
 /** Returns the driver; 404 unless WhatsApp is configured. */
