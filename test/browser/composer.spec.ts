@@ -26,7 +26,7 @@ test("from the sign-in, a lead, a campaign to it and its completion take at most
   await page.getByLabel("Campaign name").fill("Welcome");
   clicks++;
   await page.getByLabel("Template").selectOption({ index: 1 });
-  await page.getByLabel("Numbers").fill("919812345001,Dorothy");
+  await page.getByLabel("Numbers").fill("919812345001,Ruth");
   await click(page.getByRole("button", { name: "Check with a dry run" }));
   await click(page.getByRole("button", { name: "Send to 1", exact: true }));
   await expect(page.getByRole("heading", { name: "Welcome", level: 1 })).toContainText("Completed");
@@ -61,6 +61,22 @@ test("a campaign is composed, checked by a dry run and sent, and a reload keeps 
   await page.getByRole("button", { name: "Send to 2", exact: true }).click();
   await expect(page.getByRole("heading", { name: "Spring", level: 1 })).toBeFocused();
   await expect(page.getByText("2 of 2")).toBeVisible();
+});
+
+test("a list with a value beyond its named columns is refused, so that nobody gets another column's text", async ({
+  openPage,
+  page,
+}) => {
+  await openPage("/chat/campaigns/new");
+  await page.getByLabel("Campaign name").fill("Commas");
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  const numbers = page.getByLabel("Numbers");
+  await numbers.fill("phone,name,amount\n919812345678,Ada,5\n919812345679,Rao, Anil,1500");
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await expect(numbers).toHaveAccessibleDescription(/919812345679, Rao, Anil, 1500/);
+  await numbers.fill('phone,name,amount\n919812345678,Ada,5,\n919812345679,"Rao, Anil",1500');
+  await page.getByRole("button", { name: "Check with a dry run" }).click();
+  await expect(page.getByRole("button", { name: "Send to 2", exact: true })).toBeVisible();
 });
 
 test("a file that only the server can read is checked, and sent once, with the columns that were chosen", async ({

@@ -8,6 +8,8 @@ export type Audience = {
   /** Whether the first line names the columns. */
   readonly has_heading: boolean;
   readonly rows: readonly (readonly string[])[];
+  /** The first row with a value beyond the named columns, whose values are probably shifted. */
+  readonly longer_row: readonly string[] | undefined;
   /** The column of the phone numbers. */
   readonly phone_column: number;
   readonly delimiter: string;
@@ -37,6 +39,7 @@ export function readAudience(text: string, chosen = ""): Audience {
     columns,
     has_heading,
     rows: has_heading ? rows.slice(1) : rows,
+    longer_row: has_heading ? rows.find((row) => row.slice(head.length).some(Boolean)) : undefined,
     phone_column: Math.max(0, phone_column),
     delimiter: meta.delimiter,
   };

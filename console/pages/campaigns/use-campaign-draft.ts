@@ -110,9 +110,16 @@ export function missingRecipients({
   reason: string,
 ])[] {
   const is_named = large === null || audience.has_heading;
+  // The server reads the rows of a large file, and rejects such ones.
+  const longer = large === null ? audience.longer_row : undefined;
   return [
     ["contacts", source === "group" || contacts.length > 0, "Add at least one number."],
     ["contacts", source === "group" || is_named, "The file's first line must name its columns."],
+    [
+      "contacts",
+      source === "group" || longer === undefined,
+      `A line has more values than the first line has names: ${longer?.join(", ")}. Put values that contain the separator in quotes.`,
+    ],
     ["group_id", source === "list" || group_id !== "", "Choose a group."],
   ];
 }
