@@ -52,6 +52,22 @@ test("bridges the customer with the extension after a transfer, and hangs up the
   ]);
 });
 
+test("bridges the customer with the last extension after two transfers, and hangs up the one before", () => {
+  const parties: readonly Party[] = [
+    { role: "agent", state: "ended", answered_at: at },
+    { role: "customer", state: "answered", answered_at: at },
+    { role: "transfer", state: "answered", answered_at: at },
+    { role: "transfer", state: "answered", answered_at: later },
+  ];
+  const commands = [
+    { type: "bridge", legs: [4, 2] },
+    { type: "hang_up", leg: 3 },
+  ];
+  assert.deepEqual(resumeCommands(callWith("talking", parties)), commands);
+  const third = { role: "transfer", state: "ringing" } as const;
+  assert.deepEqual(resumeCommands(callWith("talking", [...parties, third])), commands);
+});
+
 test("plays ringback to a customer after the agent's transfer", () => {
   const call = callWith("talking", [
     { role: "agent", state: "ended", answered_at: at },

@@ -20,8 +20,10 @@ export function resumeCommands(call: Call): readonly Command[] {
   // Reconciliation dials agents' legs again.
   if (call.stage === "agent")
     return live.length === 0 && ringsAgain(call) ? [pauseCommand(call)] : askToAccept(live);
-  const partner = live.find(hasTakenOver) ?? agentOnLine(call);
-  const others = live.filter((leg) => leg.role === "agent" && leg !== partner).map(hangUpLeg);
+  const partner = live.findLast(hasTakenOver) ?? agentOnLine(call);
+  const others = live
+    .filter((leg) => (leg.role === "agent" || hasTakenOver(leg)) && leg !== partner)
+    .map(hangUpLeg);
   if (call.stage === "customer") return [...others, ...ringbackTo(partner)];
   const customer = live.find(({ role }) => role === "customer");
   // The agent has transferred the call and hung up.
