@@ -25,7 +25,15 @@ begin
     -- No recipient of a cancelled campaign waits any more.
     perform from voice_campaigns v
       where v.account_id = p_account_id and v.id = v_campaign_id and v.state = 'running' for share;
-    if not found then v_state := p_recipient ->> 'otherwise'; end if;
+    if not found then
+      v_state := p_recipient ->> 'otherwise';
+      -- No attempt follows.
+      p_call := jsonb_set(p_call, '{retry_at}', 'null');
+      p_events := (
+        select jsonb_agg(case when e ->> 'type' = 'call.completed'
+          then jsonb_set(e, '{data,retry_at}', 'null') else e end)
+        from jsonb_array_elements(p_events) e);
+    end if;
   end if;
   if not write_call(p_account_id, p_call_id, p_fence, p_call, p_legs, p_events, p_durable, p_now) then
     return false;

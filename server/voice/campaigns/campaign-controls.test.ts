@@ -3,10 +3,23 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
+import { runTransition } from "../../../test/support/run-transition.ts";
 import { makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
 import { checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
-import { makeVoiceCampaign, type RecipientToMake } from "../../../test/support/voice-factory.ts";
+import {
+  makeAccount,
+  makeCredits,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
+import {
+  makeVoiceCampaign,
+  type RecipientToMake,
+  type TestVoiceCampaign,
+} from "../../../test/support/voice-factory.ts";
+import { claimRecipients } from "../../calls/leader/node/leader-statements.ts";
+import type { Call } from "../../calls/state-machine/call.ts";
+import type { CallEvent } from "../../calls/state-machine/events-and-commands.ts";
+import { writeTransition } from "../../calls/state-machine/write-transition.ts";
 import { completeVoiceCampaigns } from "./complete-voice-campaigns.ts";
 import { hold, liftHolds } from "./holds.ts";
 import { lockOpenVoiceCampaign } from "./lock-open-voice-campaign.ts";
@@ -164,6 +177,71 @@ test("a cancelled campaign keeps calls in progress, cancels all other recipients
   const running = await makeVoiceCampaign(api.app, account);
   await drainVoiceCampaign(api.app, { account_id, subject: String(running.id) }, running_signal);
   assert.deepEqual(await states(account, running.id), ["waiting"]);
+});
+
+/** Claims every due recipient of the campaign, as a node leader does; returns their calls. */
+async function claimCalls(
+  { account_id }: TestAccount,
+  { id, trunk_id }: TestVoiceCampaign,
+): Promise<readonly Call[]> {
+  const { node_id } = await api.app.db.query
+    .selectFrom("trunk_nodes")
+    .select("node_id")
+    .where("trunk_id", "=", trunk_id)
+    .executeTakeFirstOrThrow();
+  const of = { account_id, campaign_id: id, trunk_id, node_id, fence: 0, take: 10 };
+  const claim = { ...of, caller_id: "0", time_zones: [""] };
+  return claimRecipients(api.app.db.pool, claim, api.app.clock.now());
+}
+
+const unanswered = {
+  type: "ended",
+  leg: 1,
+  ending: { outcome: "no_answer", cause: 19, sip_status: 480, by: "far_end" },
+} as const;
+
+/** Handles the events in order, all now, and stores their transitions. */
+async function store(first: Call, ...events: readonly Untimed[]): Promise<void> {
+  const at = api.app.clock.now();
+  const customer = { kind: "trunk", endpoint: "carrier", number: first.to_phone } as const;
+  let call = first;
+  for (const event of events) {
+    const next = runTransition(call, { customer, caller_id: "0" }, { ...event, at });
+    assert.ok(next, event.type);
+    assert.ok(await writeTransition(api.app.db.pool, 0, call, next, at));
+    call = next.call;
+  }
+}
+
+/** An event without its time. */
+type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : never;
+
+test("a call that ends after its campaign was cancelled announces no automatic retry, neither in its record nor in its event", async () => {
+  const account = await newAccount();
+  const { account_id } = account;
+  await makeCredits(api.app, account, { call: 10 });
+  const announced = async (isCancelled: boolean) => {
+    const campaign = await makeVoiceCampaign(api.app, account, { campaign: { max_retry: 1 } });
+    const [call] = await claimCalls(account, campaign);
+    if (isCancelled) await ask(account, "POST", `${campaign.id}/cancel`);
+    await store(call!, unanswered);
+    const { rows } = await api.app.db.pool.query<{
+      state: string;
+      record: boolean;
+      event: boolean;
+    }>(
+      `select r.state, c.retry_at is not null as record, e.data ->> 'retry_at' is not null as event
+       from voice_recipients r
+       join calls c on c.account_id = r.account_id and c.id = r.call_id
+       join events e on e.account_id = r.account_id and e.type = 'call.completed'
+         and (e.data ->> 'call_id')::bigint = c.id
+       where r.account_id = $1 and r.campaign_id = $2`,
+      [account_id, campaign.id],
+    );
+    return rows;
+  };
+  assert.deepEqual(await announced(false), [{ state: "waiting", record: true, event: true }]);
+  assert.deepEqual(await announced(true), [{ state: "no_answer", record: false, event: false }]);
 });
 
 test("a campaign completes once, when no recipient is synthesizing, waiting or calling", async () => {
