@@ -26,7 +26,8 @@ function textsOf(call: Call): ReturnType<typeof busyTexts> {
   return busyTexts(content, isAtNode ? content.menu.nodes[node]! : null);
 }
 
-function mayBeCalledBack({ voice }: Call): boolean {
+/** Returns whether a callback promised now would be placed. */
+export function mayBeCalledBack({ voice }: Call): boolean {
   return voice !== null && voice.recipient_id !== null && voice.callbacks < callbacks_max;
 }
 

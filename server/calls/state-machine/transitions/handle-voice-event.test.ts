@@ -609,6 +609,27 @@ test("a menu can promise a callback in its own words and time", () => {
   assert.deepEqual(run.call.callback_at, at(1 + 90 * 60));
 });
 
+test("a menu promises no callback after five, whether or not its node has a prompt", () => {
+  const sorry = ["I am sorry, all our agents are busy. Please try again later."];
+  for (const prompt of [say("later"), null]) {
+    const callback: MenuNode = { type: "callback", prompt, delay_minutes: 90 };
+    const chosen = menu({ main: question({ keys: { "1": "callback" } }), callback });
+    const asking = answer({ ...chosen, callbacks: 5 });
+    press(asking, "1");
+    for (const run of [asking, withoutAgent({ callback }, "callback", { callbacks: 5 })]) {
+      assert.deepEqual(saidTexts(run), sorry);
+      played(run);
+      timeout(run);
+      take(run, { type: "ended", leg: 1, ending: hung_up });
+      assert.deepEqual([run.call.stage, run.call.callback_at], ["ended", null]);
+      const { state, callback: isPromised } = recipientOutcome(run.call)!;
+      assert.deepEqual([state, isPromised], ["answered", false]);
+    }
+    const last = withoutAgent({ callback }, "callback", { callbacks: 4 });
+    assert.deepEqual(last.call.callback_at, at(1 + 90 * 60));
+  }
+});
+
 test("a caller counts as abandoned until an agent is connected, also one who hangs up while agents ring", () => {
   const disposition = (...events: Untimed[]) => {
     const to = { agent_group_id: 7 };

@@ -13,7 +13,7 @@ import {
   variablesOf,
   type SilentTransition,
 } from "../play-to-caller.ts";
-import { apologize } from "./apologize.ts";
+import { apologize, mayBeCalledBack } from "./apologize.ts";
 import { promiseCallback } from "./promise-callback.ts";
 import { requestTransferAgent } from "./request-transfer-agent.ts";
 
@@ -62,6 +62,7 @@ function walkInto(call: Call, name: NodeName, at: Date, unsaid: Prompt | null): 
     case "callback":
       // Only campaigns place callbacks: an inbound call is reported as missed.
       if (call.direction === "inbound") return apologize({ ...call, abandoned: true });
+      if (!mayBeCalledBack(call)) return apologize(call);
       return promiseCallback(call, node.delay_minutes, node.prompt ?? unsaid, at);
     case "opt_out":
     case "hang_up": {
