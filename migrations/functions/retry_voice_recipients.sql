@@ -1,7 +1,7 @@
 -- Makes the recipients of a voice campaign whose last call failed due again, and the campaign run: those whose
 -- last call has one of p_outcomes, or (null) those that an automatic retry would call and those whose script
 -- or prompts could not be synthesized. Returns how many; the caller has locked the campaign. Credit is reserved by each
--- call. Attempts are kept, so that each recipient gets one more call.
+-- call. Attempts and the last result are kept, so that each recipient gets one more call.
 create or replace function retry_voice_recipients(
   p_account_id bigint, p_campaign_id bigint, p_outcomes text[], p_now timestamptz
 ) returns int
@@ -37,7 +37,7 @@ begin
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_ids)
     ), queued as (
       update voice_recipients r set state = v_open, due_at = p_now, finished_at = null, audio_name = null,
-        retries = r.retries + 1
+        retries = r.retries + 1, last_result = case when r.attempts > 0 then r.state end
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_ids)
     )
     select f.state, count(*)::int as n from failed f group by f.state order by f.state

@@ -1,6 +1,6 @@
 -- Writes a transition of a voice campaign's call: what write_call does, with menu steps, transcript and
--- messages left; at the end also the recipient's new state and time zones (p_recipient). The campaign lists those too,
--- because find_dialable looks up only its lists.
+-- messages left; at the end also the recipient's new state, last result and time zones (p_recipient). The campaign
+-- lists the zones too, because find_dialable looks up only its lists.
 create or replace function write_voice_call(
   p_account_id bigint, p_call_id bigint, p_fence bigint, p_call jsonb, p_legs jsonb, p_events jsonb,
   p_durable boolean, p_now timestamptz, p_steps jsonb, p_said jsonb, p_messages jsonb, p_recipient jsonb
@@ -14,6 +14,7 @@ declare
   v_due_at timestamptz := p_recipient ->> 'due_at';
   v_callbacks int := coalesce((p_recipient ->> 'callback')::boolean, false)::int;
   v_uncounted int := coalesce((p_recipient ->> 'uncounted')::boolean, false)::int;
+  v_last_result text;
 begin
   if v_state = 'waiting' then
     -- Claims, too, lock the campaign before the balance.
@@ -27,6 +28,14 @@ begin
       where v.account_id = p_account_id and v.id = v_campaign_id and v.state = 'running' for share;
     if not found then
       v_state := p_recipient ->> 'otherwise';
+      -- Nor does a call that was not dialed change the result of those before.
+      if v_uncounted = 1 then
+        select r.last_result into v_last_result from calls c
+          join voice_recipients r on r.account_id = c.account_id and r.campaign_id = c.campaign_id
+            and r.id = c.recipient_id
+          where c.account_id = p_account_id and c.id = p_call_id;
+        v_state := coalesce(v_last_result, v_state);
+      end if;
       -- No attempt follows.
       p_call := jsonb_set(p_call, '{retry_at}', 'null');
       p_events := (
@@ -59,6 +68,8 @@ begin
       skip_reason = case when v_state = 'skipped' then v_call.ended_reason end,
       due_at = case when v_state = 'waiting' then v_due_at else r.due_at end,
       time_zones = coalesce(v_time_zones, r.time_zones),
+      last_result = case when v_state = 'waiting' and v_uncounted = 0 then p_recipient ->> 'otherwise'
+        else r.last_result end,
       finished_at = case when v_state = 'waiting' then null else v_call.ended_at end,
       callbacks = r.callbacks + case when v_state = 'waiting' then v_callbacks else 0 end,
       -- A call that was not dialed has placed none.

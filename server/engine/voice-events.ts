@@ -64,7 +64,7 @@ export const voiceEvents = {
       no_answer: count("Did not answer, at the last attempt"),
       failed: count("Could not be called"),
       suppressed: count("Suppressed: not called"),
-      skipped: count("Not called for another reason"),
+      skipped: count("Not called, or not called again, for another reason"),
       cancelled: count("Cancelled before they were called"),
       attempts: count("Calls placed"),
       cost: count("Call credits spent"),

@@ -151,7 +151,7 @@ const impersonal: Columns = {
   voice_holds: "detail reason",
   voice_menus: "graph name",
   voice_nodes: "ari_app ari_password ari_url ari_user cdr_path driver epoch name sounds_dir",
-  voice_recipients: "audio_name skip_reason state time_zones",
+  voice_recipients: "audio_name last_result skip_reason state time_zones",
   voice_rejects: "reason",
   whatsapp_credentials: "access_token app_secret verify_token",
 };

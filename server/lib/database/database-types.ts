@@ -1222,6 +1222,7 @@ export interface VoiceRecipients {
   due_at: Date;
   finished_at: Date | null;
   id: number;
+  last_result: string | null;
   number: string;
   phone: string;
   priority: Generated<number>;

@@ -200,6 +200,31 @@ const unanswered = {
   ending: { outcome: "no_answer", cause: 19, sip_status: 480, by: "far_end" },
 } as const;
 
+const hung_up = {
+  type: "ended",
+  leg: 1,
+  ending: { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" },
+} as const;
+
+/** The campaign was paused before the leg was dialed. */
+const held = {
+  type: "ended",
+  leg: 1,
+  ending: { outcome: "canceled", cause: null, sip_status: null, by: "us" },
+  blocker: "held",
+} as const;
+
+const later_node = { type: "callback", prompt: null, delay_minutes: 90 } as const;
+
+/** Makes the retries of unanswered recipients due. */
+async function makeDue({ account_id }: TestAccount, { id }: TestVoiceCampaign): Promise<void> {
+  await api.app.db.pool.query(
+    `update voice_recipients set due_at = $3
+     where account_id = $1 and campaign_id = $2 and attempts = 1 and callbacks = 0`,
+    [account_id, id, api.app.clock.now()],
+  );
+}
+
 /** Handles the events in order, all now, and stores their transitions. */
 async function store(first: Call, ...events: readonly Untimed[]): Promise<void> {
   const at = api.app.clock.now();
@@ -242,6 +267,69 @@ test("a call that ends after its campaign was cancelled announces no automatic r
   };
   assert.deepEqual(await announced(false), [{ state: "waiting", record: true, event: true }]);
   assert.deepEqual(await announced(true), [{ state: "no_answer", record: false, event: false }]);
+});
+
+test("recipients who wait for another attempt when their campaign is cancelled count under the result of their last one", async () => {
+  const account = await newAccount();
+  const { account_id } = account;
+  await makeCredits(api.app, account, { call: 20 });
+  const make = (recipients: readonly RecipientToMake[], more: Record<string, unknown> = {}) =>
+    makeVoiceCampaign(api.app, account, {
+      campaign: { call_type: "obd_ivr", max_retry: 3, ...more },
+      recipients,
+    });
+  const cancel = async ({ id }: TestVoiceCampaign) => {
+    await ask(account, "POST", `${id}/cancel`);
+    const job = { account_id, subject: String(id) };
+    await drainVoiceCampaign(api.app, job, new AbortController().signal, 60_000);
+    await completeVoiceCampaigns(api.app);
+    const { body } = await ask(account, "GET", String(id));
+    const { answered, no_answer, cancelled, pending, called, answer_rate } = body;
+    await checkVoiceCampaigns(api.app.db.pool);
+    return { answered, no_answer, cancelled, pending, called, answer_rate };
+  };
+  const menu = { start: "later", nodes: { later: later_node } };
+  const plan = { content: { call_type: "obd_ivr", menu }, opt_out_key: null };
+  const later_at = new Date(api.app.clock.now().getTime() + 86_400_000);
+  const campaign = await make([{}, {}, {}, { due_at: later_at }], {
+    plan: JSON.stringify({ ...plan, answering_machine: "off" }),
+  });
+  const [first, second, third] = await claimCalls(account, campaign);
+  await store(first!, unanswered);
+  await store(second!, { type: "answered", leg: 1 }, hung_up);
+  await store(third!, unanswered);
+  // A call that is not dialed changes no result, whether it ends before or after the cancellation.
+  await makeDue(account, campaign);
+  const again = await claimCalls(account, campaign);
+  assert.deepEqual(
+    again.map(({ attempt }) => attempt),
+    [2, 2],
+  );
+  await store(again[0]!, held);
+  assert.deepEqual(await states(account, campaign.id), [
+    "waiting",
+    "waiting",
+    "calling",
+    "waiting",
+  ]);
+  await ask(account, "POST", `${campaign.id}/cancel`);
+  await store(again[1]!, held);
+  const of_four = { answered: 1, no_answer: 2, cancelled: 1, pending: 0 };
+  assert.deepEqual(await cancel(campaign), { ...of_four, called: 3, answer_rate: 1 / 3 });
+
+  const failed = [{ state: "no_answer", attempts: 1 }, { state: "failed" }] as const;
+  const retried = await make(failed, { state: "completed", finished_at: new Date(0) });
+  await api.app.db.pool.query("update voice_counts set attempts = 1 where campaign_id = $1", [
+    retried.id,
+  ]);
+  const outcome = await api.send("POST", `/api/v1/voice/campaigns/${retried.id}/retry`, {
+    token: account.token,
+    json: {},
+    headers: { "idempotency-key": "retry" },
+  });
+  assert.equal(outcome.body.retried, 2, outcome.text);
+  const of_two = { answered: 0, no_answer: 1, cancelled: 1, pending: 0 };
+  assert.deepEqual(await cancel(retried), { ...of_two, called: 1, answer_rate: 0 });
 });
 
 test("a campaign completes once, when no recipient is synthesizing, waiting or calling", async () => {

@@ -109,9 +109,13 @@ export const VoiceCampaignRecord = Type.Object(
     busy: count("Busy, at the last attempt"),
     no_answer: count("Did not answer, at the last attempt"),
     failed: count("The call failed, or the script or a prompt could not be synthesized"),
-    suppressed: count("Not called because of a suppression"),
-    skipped: count("Not called for another reason: the recipient's skip_reason"),
-    cancelled: count("Cancelled before they were called"),
+    suppressed: count("Not called, or not called again, because of a suppression"),
+    skipped: count(
+      "Not called, or not called again, for another reason: the recipient's skip_reason",
+    ),
+    cancelled: count(
+      "Cancelled before they were called; others keep the result of their last attempt",
+    ),
     rejected: count("Rows that were not valid"),
     duplicates: count("Rows with the number of an earlier row"),
     attempts: count("Calls placed"),

@@ -1,4 +1,4 @@
-// Cancels the remaining recipients of a cancelled or failed campaign, in batches. Calls in progress
+// Finishes the remaining recipients of a cancelled or failed campaign, in batches. Calls in progress
 // continue to their end, and their recipients are not called again.
 import { statement } from "../../lib/database/database.ts";
 import type { App } from "../../engine/app.ts";
@@ -16,8 +16,8 @@ type Position = { readonly id: number; readonly due_at: string };
 const start_position: Position = { id: 0, due_at: "-infinity" };
 
 /**
- * Runs the job voice.drain_campaign: cancels every recipient that is not being called. When it is stopped
- * or `ms_max` has passed, the next run continues.
+ * Runs the job voice.drain_campaign: every recipient that is not being called gets the result of the last attempt,
+ * or is cancelled if there was none. When it is stopped or `ms_max` has passed, the next run continues.
  */
 export async function drainVoiceCampaign(
   app: App,
@@ -39,52 +39,58 @@ export async function drainVoiceCampaign(
     let last: Position | undefined = start_position;
     while (last) {
       if (stopping.aborted || performance.now() > until_ms) return { again_at: app.clock.now() };
-      last = await cancelBatch(app, { account_id, id: campaign_id }, from, last);
+      last = await finishBatch(app, { account_id, id: campaign_id }, from, last);
     }
   }
   await completeVoiceCampaign(app, account_id, campaign_id);
 }
 
-/** Cancels and counts the next batch; returns its last position, or undefined if it is empty. */
-async function cancelBatch(
+/** Finishes and counts the next batch; returns its last position, or undefined if it is empty. */
+async function finishBatch(
   app: App,
   campaign: { readonly account_id: number; readonly id: number },
-  from: keyof typeof cancelNext,
+  from: keyof typeof finishNext,
   after: Position,
 ): Promise<Position | undefined> {
   const { account_id, id } = campaign;
   const values = [account_id, id, app.clock.now(), batch_rows, after.id, after.due_at];
   return app.db.query.transaction().execute(async (tx) => {
-    const [last] = await cancelNext[from](tx, values);
-    if (last)
-      await countMovedRecipients(tx, campaign, { from, to: "cancelled", count: last.count });
+    const [last] = await finishNext[from](tx, values);
+    for (const [to, count] of Object.entries(last?.counts ?? {}))
+      await countMovedRecipients(tx, campaign, { from, to, count });
     return last;
   });
 }
 
-// Each batch starts after the previous one, because cancelled rows stay at the front of the index until vacuum.
-const cancelNext = {
-  synthesizing: cancelStatement("synthesizing", "r.id", "r.id > $5 and $6::text is not null"),
-  waiting: cancelStatement(
+// Each batch starts after the previous one, because finished rows stay at the front of the index until vacuum.
+const finishNext = {
+  synthesizing: finishStatement("synthesizing", "r.id", "r.id > $5 and $6::text is not null"),
+  waiting: finishStatement(
     "waiting",
     "r.due_at, r.id",
     "(r.due_at, r.id) > ($6::text::timestamptz, $5)",
   ),
 };
 
-/** Returns a statement that cancels the next batch and returns its last position and its size; no row if it is empty. */
-function cancelStatement(state: "synthesizing" | "waiting", order: string, after: string) {
-  return statement<Position & { readonly count: number }>(`
+/**
+ * Returns a statement that finishes the next batch and returns its last position and its size by state; no row if
+ * it is empty.
+ */
+function finishStatement(state: "synthesizing" | "waiting", order: string, after: string) {
+  return statement<Position & { readonly counts: Readonly<Record<string, number>> }>(`
     with next as materialized (
-      select r.id, r.due_at from voice_recipients r
+      select r.id, r.due_at, coalesce(r.last_result, 'cancelled') as result from voice_recipients r
       where r.account_id = $1 and r.campaign_id = $2 and r.state = '${state}' and ${after}
       order by ${order} limit $4
       for update
-    ), cancelled as (
-      update voice_recipients r set state = 'cancelled', finished_at = $3
+    ), finished as (
+      update voice_recipients r set state = n.result, finished_at = $3
       from next n
       where r.account_id = $1 and r.campaign_id = $2 and r.id = n.id
     )
-    select r.id, r.due_at::text as due_at, count(*) over ()::int as count from next r
+    select r.id, r.due_at::text as due_at, (
+      select jsonb_object_agg(s.result, s.n)
+      from (select n.result, count(*) as n from next n group by n.result) s) as counts
+    from next r
     order by r.due_at desc, r.id desc limit 1`);
 }
