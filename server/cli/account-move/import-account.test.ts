@@ -138,9 +138,13 @@ async function stateOfTarget() {
   return [...state, ...(await pool.query(ids)).rows];
 }
 
-async function assertRefused(contents: Contents, reason: RegExp): Promise<void> {
+async function assertRefused(
+  contents: Contents,
+  reason: RegExp,
+  given: readonly string[] = options,
+): Promise<void> {
   const state = await stateOfTarget();
-  const ended = await run(target, "import", await writeContents(contents), ...options);
+  const ended = await run(target, "import", await writeContents(contents), ...given);
   assert.equal(ended.code, 1, ended.stdout);
   assert.match(ended.stderr, reason);
   assert.deepEqual(await stateOfTarget(), state);
@@ -189,6 +193,32 @@ test("a file with last IDs of other tables or out of range is refused, and nothi
     };
     await assertRefused(contents, /invalid last ID of the table (?:leads|voice_nodes|chat_routes)/);
   }
+});
+
+/** Replaces a table's last row by one with these values. */
+function changeRow(contents: Contents, table: string, values: Record<string, string>) {
+  const row = rowLike(contents, table, values);
+  const at = contents.header.tables.findIndex(({ name }) => name === table);
+  contents.lines[at]!.splice(-1, 1, row);
+}
+
+test("a file whose account is active, but frozen in the header, is refused, and nothing is stored", async () => {
+  const contents = await readContents();
+  changeRow(contents, "accounts", { frozen_at: String.raw`\N` });
+  await assertRefused(contents, /account is active in its row, but frozen in the header/);
+});
+
+test("a file whose rows name a node or trunk that no option chose is refused, and nothing is stored", async () => {
+  const unlisted = await readContents();
+  unlisted.header = { ...unlisted.header, trunks: [] };
+  const reason = new RegExp(
+    `the trunk_id ${place.trunk_id}, which is not one of those that --trunks chose`,
+  );
+  await assertRefused(unlisted, reason, options.slice(0, 2));
+  const changed = await readContents();
+  changeRow(changed, "calls", { node_id: "1" });
+  changed.header = { ...changed.header, nodes: [] };
+  await assertRefused(changed, /rows of calls contain the node_id 1,/, options.slice(2));
 });
 
 test("a file that was read and written again is stored", async () => {

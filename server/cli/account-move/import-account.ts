@@ -124,8 +124,10 @@ export async function importAccount(db: Database, given: Import): Promise<Import
         await countRows(slowly, account_id, table),
         `belong to account ${account_id} now`,
       );
+      await requirePlaces(slowly, account_id, table, given.places);
     }
     await refuseMore(records);
+    await requireFrozen(slowly, account_id);
     await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets);
     await advanceIds(slowly, header);
     // Of the stored rows, not of the header, which may say something else.
@@ -191,6 +193,39 @@ async function countRows(client: Client, account_id: number, { name }: TableHead
     [account_id],
   );
   return Number(rows[0]!.count);
+}
+
+/** Throws ArchiveError unless the rows name only nodes and trunks that were chosen, whatever the header lists. */
+async function requirePlaces(
+  client: Client,
+  account_id: number,
+  { name, columns }: TableHeader,
+  places: Places,
+): Promise<void> {
+  for (const kind of ["nodes", "trunks"] as const) {
+    const column = installation_columns[kind];
+    if (!columns.includes(column)) continue;
+    const { rows } = await client.query<{ id: string }>(
+      `select ${column}::text as id from ${name} where account_id = $1 and ${column} <> all ($2::bigint[]) limit 1`,
+      [account_id, [...places[kind].values()]],
+    );
+    if (rows.length > 0)
+      throw new ArchiveError(
+        `The rows of ${name} contain the ${column} ${rows[0]!.id}, which is not one of those that --${kind} chose`,
+      );
+  }
+}
+
+/** Throws ArchiveError unless the stored account is frozen, whatever the header says. */
+async function requireFrozen(client: Client, account_id: number): Promise<void> {
+  const { rows } = await client.query(
+    "select from accounts where account_id = $1 and frozen_at is not null",
+    [account_id],
+  );
+  if (rows.length === 0)
+    throw new ArchiveError(
+      "The account is active in its row, but frozen in the header: export it again",
+    );
 }
 
 /** Beyond what other accounts may draw between the two steps: the identity is never set back. */
