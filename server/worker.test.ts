@@ -1,4 +1,4 @@
-// Shares of the worker: one account's long work delays no other account's.
+// Shares of the worker: one account's long work delays no other account's. The stop of the worker.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../test/support/account-factory.ts";
@@ -7,7 +7,13 @@ import { lasting_lease } from "../test/support/callback-factory.ts";
 import { eventually } from "../test/support/eventually.ts";
 import { toneSpeech } from "../test/support/tone-speech.ts";
 import type { SpeechDriver } from "./drivers/speech/driver.ts";
-import { default_settings, startWorker, type BackgroundWork } from "./worker.ts";
+import { recognizeDatabase } from "./engine/database-identity.ts";
+import {
+  default_settings,
+  startWorker,
+  startWorkerOnceConfirmed,
+  type BackgroundWork,
+} from "./worker.ts";
 
 const { promise: release, resolve: letSynthesize } = Promise.withResolvers<void>();
 let synthesizing = 0;
@@ -84,4 +90,38 @@ test("while one account has many slow texts, another's text, erasure and import 
   };
   await eventually(areReady);
   assert.equal(synthesizing_max, 1);
+});
+
+test("senders stop at once, also while the record that a worker runs waits for the database", async () => {
+  await using stack = new AsyncDisposableStack();
+  const stopped = await startApi();
+  stack.defer(() => stopped.close());
+  const { db, clock } = stopped.app;
+  await recognizeDatabase(db, clock.now());
+  const confirmed = startWorkerOnceConfirmed(stopped.app, {
+    ...default_settings,
+    leases: lasting_lease,
+  });
+  stack.defer(() => confirmed.stop());
+  const takePart = async () => {
+    const { rows } = await db.pool.query(
+      "select from leases where starts_with(name, 'pool:chat_sender:') and holder is not null",
+    );
+    return rows.length > 0;
+  };
+  await eventually(takePart);
+  const client = await db.pool.connect();
+  stack.defer(() => client.release());
+  await client.query("begin; select from database_identity for update");
+  stack.defer(() => client.query("rollback"));
+  const recordWaits = async () => {
+    const { rows } = await db.pool.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    return rows.length > 0;
+  };
+  await eventually(recordWaits);
+  void confirmed.stop();
+  await eventually(async () => !(await takePart()));
+  assert.ok(await recordWaits(), "the senders did not wait for it");
 });

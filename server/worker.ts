@@ -81,15 +81,16 @@ export function startWorkerOnceConfirmed(app: App, settings: WorkerSettings): Ba
   const loop = runLoop(app, {
     name: "database-identity",
     poll_ms: 2_000,
-    iterate: async () => {
-      if (await recordWorker(app)) work ??= startWorker(app, settings);
+    iterate: async (stopping) => {
+      const may_run = await recordWorker(app);
+      if (may_run && !stopping.aborted) work ??= startWorker(app, settings);
       return 0;
     },
   });
   return {
     async stop() {
-      await loop.stop();
-      await work?.stop();
+      // At once: a slow database delays the loop, and senders have a time limit. The stopping loop starts no work.
+      await Promise.all([loop.stop(), work?.stop()]);
     },
   };
 }
