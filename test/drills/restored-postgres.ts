@@ -11,6 +11,7 @@ import {
   type EmbeddedPostgres,
 } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import { migrate } from "../../server/lib/database/migrate.ts";
+import { eventually } from "../support/eventually.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 export type ArchivedPostgres = {
@@ -68,12 +69,26 @@ export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
       writeFileSync(join(cluster_dir, "recovery.signal"), "");
       giveTo(account, cluster_dir);
       server = await start(dir);
+      await onServer(server.url, removeTarget);
     },
     async [Symbol.asyncDispose]() {
       await server.stop();
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Waits for the end of the recovery, and removes its target, at which a replica would stop to follow. */
+async function removeTarget(client: pg.Client): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await client.query<{ recovers: boolean }>(
+      "select pg_is_in_recovery() as recovers",
+    );
+    return !rows[0]!.recovers;
+  });
+  for (const name of ["recovery_target_time", "recovery_target_action", "restore_command"])
+    await client.query(`alter system reset ${name}`);
+  await client.query("select pg_reload_conf()");
 }
 
 /** As root, PostgreSQL runs as another user. */
