@@ -27,7 +27,7 @@ const readInstallation = statement<Found>(`
     ${age(`select c.work_at from chat_campaigns c where c.state = 'running' and c.work_at <= $1 and ${isUnfrozen("c")} and not exists (
       select from leases l where l.account_id = c.account_id and l.name = 'chat_sender:' || c.chat_number_id
         and l.holder is not null and l.expires_at > clock_timestamp()) order by c.work_at limit 1`)} as unsent_seconds,
-    ${age("select least(min(retention_due_at), min(recordings_due_at)) from accounts")} as retention_seconds,
+    ${age("select least(min(retention_due_at), min(recordings_due_at), min(recordings_overdue_since)) from accounts")} as retention_seconds,
     (select count(*)::int from callback_endpoints c where c.deleted_at is null and ${isUnfrozen("c")}
       and (c.enabled and c.failing_since is not null or c.disabled_reason in ('failing', 'gone'))) as endpoints_failing`);
 

@@ -30,6 +30,8 @@ import { reserveCredits } from "../credits/reserve-credits.ts";
 import { spendCredit } from "../credits/spend-credit.ts";
 import { completeChatCampaigns } from "../chat/campaigns/complete-chat-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
+import { openMetrics } from "../lib/metrics.ts";
+import { openInstallationGauges } from "../reports/measure-installation.ts";
 import { applyRetention } from "./apply-retention.ts";
 import { purgeRecordings } from "./purge-recordings.ts";
 
@@ -462,6 +464,36 @@ test("a recording that its node refuses to delete delays no other recording, and
   api.clock.advance(32 * 3_600_000);
   assert.deepEqual(await applyAll(purgeRecordings), [11]);
   assert.ok(deleted.includes(kept));
+});
+
+test("the age of the retention backlog includes recordings whose node is down or refuses to delete them", async () => {
+  const node_id = await makeNode(api.app, { connected: true });
+  const place = { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  const mine = await account({ recordings_days: 5 });
+  const readBacklog = async () => {
+    // All that is due is done, so that nothing else is overdue.
+    await applyAll();
+    await applyAll(purgeRecordings);
+    const metrics = openMetrics();
+    await openInstallationGauges(api.app, metrics)();
+    const text = await metrics.registry.metrics();
+    return Number(/^trunkline_backlog_seconds\{work="retention"\} (\S+)$/m.exec(text)![1]);
+  };
+  for (const failure of ["silent", "refused"]) {
+    const call = { ...failed, ended_at: daysAgo(4), recording_state: "ready" };
+    const { id } = await makeCall(api.app, mine, { call, place });
+    assert.equal(await readBacklog(), 0);
+    if (failure === "silent") silent.add(node_id);
+    else refused.add(`trk-${mine.account_id}-${id}`);
+    for (const days of [1.5, 2.5]) {
+      api.clock.advance((days === 1.5 ? 2.5 : 1) * day_ms);
+      assert.equal(await readBacklog(), days * 86_400, failure);
+    }
+    silent.clear();
+    refused.clear();
+    api.clock.advance(2 * day_ms);
+    assert.equal(await readBacklog(), 0);
+  }
 });
 
 test("deletes expired idempotency keys in small steps, and keeps newer ones, those of chat campaigns and other accounts'", async () => {

@@ -181,7 +181,21 @@ const markMessages = statement(`
   update call_messages set state = 'deleted'
   where account_id = $1 and call_id = any ($2) and recording = any ($3)`);
 
-// Unless the settings were changed meanwhile.
+// Unless the settings were changed meanwhile. Records the oldest recording that is left, as on a node that is down.
 const postpone = statement(`
-  update accounts set recordings_due_at = $4::timestamptz + $3 * interval '1 ms'
-  where account_id = $1 and recordings_due_at = $2::text::timestamptz`);
+  update accounts a set recordings_due_at = $4::timestamptz + $3 * interval '1 ms', recordings_overdue_since = (
+    with kept as materialized (
+      select least(a.retention_recordings_days, a.retention_calls_days) * interval '24 hours' as period
+    )
+    select min(left_over.at) + k.period from kept k cross join lateral (
+      (select c.ended_at as at from calls c
+        where c.account_id = $1 and c.stage = 'ended' and c.recording_state in ('ready', 'failed')
+          and c.ended_at < $4::timestamptz - k.period
+        order by c.ended_at limit 1)
+      union all
+      (select m.at from call_messages m
+        join calls c on c.account_id = $1 and c.id = m.call_id
+        where m.account_id = $1 and m.state <> 'deleted' and m.at < $4::timestamptz - k.period and c.stage = 'ended'
+        order by m.at limit 1)) left_over
+    group by k.period)
+  where a.account_id = $1 and a.recordings_due_at = $2::text::timestamptz`);

@@ -50,6 +50,7 @@ export interface Accounts {
   name: string;
   night_calling: Generated<boolean>;
   recordings_due_at: Generated<Date>;
+  recordings_overdue_since: Date | null;
   region_locked: Generated<boolean>;
   report_due_at: Generated<Date>;
   requests_a_minute: Generated<number>;
