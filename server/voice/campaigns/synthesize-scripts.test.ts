@@ -307,6 +307,41 @@ test("synthesizes scripts from ten minutes before a campaign's start, at most 50
   api.clock.set(new Date());
 });
 
+test("recipients in a time zone where it is night do not keep the scripts of other zones from being synthesized", async () => {
+  const now = new Date("2026-03-02T12:00:00Z");
+  api.clock.set(now);
+  const [at_night, by_day] = ["Pacific/Honolulu", "Asia/Kolkata"];
+  const scripts = (time_zones: string, n: number): RecipientToMake[] =>
+    Array.from({ length: n }, () => ({
+      state: "synthesizing",
+      variables: JSON.stringify({ name: "Asha" }),
+      time_zones,
+    }));
+  const makeCampaign = (recipients: RecipientToMake[]) =>
+    makeVoiceCampaign(api.app, account, {
+      campaign: { call_type: "obd_smartvoice", time_zones: [at_night, by_day] },
+      recipients,
+    });
+  const ahead = Array.from({ length: 500 }, () => ({
+    state: "waiting" as const,
+    audio_name: "0".repeat(64),
+    due_at: now,
+    time_zones: at_night,
+  }));
+  const full = await makeCampaign([...ahead, ...scripts(at_night, 1), ...scripts(by_day, 1)]);
+  assert.equal(await synthesizeOnce(), 1);
+  assert.deepEqual((await statesOf(full)).slice(-2), ["synthesizing", "waiting"]);
+  assert.equal(await synthesizeOnce(), 0);
+  // Zones that may be called come first, in any order of the recipients.
+  const both = await makeCampaign([...scripts(at_night, 1), ...scripts(by_day, 16)]);
+  for (const moved of [8, 8, 1]) {
+    assert.equal((await statesOf(both))[0], "synthesizing");
+    assert.equal(await synthesizeOnce(), moved);
+  }
+  assert.equal((await statesOf(both))[0], "waiting");
+  api.clock.set(new Date());
+});
+
 test("synthesis does not read the recipients that were called", async () => {
   const { id } = await campaignOf(["Asha"]);
   await api.app.db.pool.query(

@@ -1,4 +1,5 @@
 // Synthesizes the scripts of obd_smartvoice campaigns with each recipient's variables, ahead of the calls.
+import { mayCallCustomerAt, type CallingWindow } from "../../accounts/accounts/calling-window.ts";
 import { isStorageFull } from "../../accounts/accounts/storage.ts";
 import { fillText } from "../../calls/state-machine/script-text.ts";
 import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
@@ -10,9 +11,13 @@ import type { App } from "../../engine/app.ts";
 import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
 import { countMovedRecipients } from "./count-moved-recipients.ts";
 
-/** Most due recipients of a campaign whose script is synthesized ahead: seconds of dialing. */
+/**
+ * Most due recipients of a campaign and a list of time zones whose script is synthesized ahead: seconds of dialing.
+ * Those of zones where it is night do not count for others, because the dialer does not call them.
+ */
 const ahead_max = 500;
 /** How long before its start synthesis of a scheduled campaign begins. */
 const early_ms = 600_000;
@@ -44,7 +49,7 @@ export async function synthesizeScripts(
 ): Promise<number> {
   const now = app.clock.now();
   const soon = new Date(now.getTime() + early_ms);
-  const campaigns = await findCampaignsToSynthesize(app.db.pool, [now, soon, ahead_max]);
+  const campaigns = await findCampaignsToSynthesize(app.db.pool, [soon]);
   const accounts = Map.groupBy(campaigns, ({ account_id }) => account_id);
   let moved = 0;
   for (const [account_id, own] of accounts) {
@@ -53,7 +58,8 @@ export async function synthesizeScripts(
     places.add(account_id, 1);
     try {
       if (await isStorageFull(app.db.pool, account_id)) continue;
-      moved += await synthesizeBatch(app, nextOf(app, own));
+      const next = await findNext(app, own, [now, soon]);
+      if (next) moved += await synthesizeBatch(app, next);
     } finally {
       places.add(account_id, -1);
     }
@@ -61,19 +67,38 @@ export async function synthesizeScripts(
   return moved;
 }
 
-/** Returns the account's test call, or any of its campaigns. */
-function nextOf(app: App, campaigns: readonly Campaign[]): Campaign {
-  const test = campaigns.find(({ is_test }) => is_test);
-  return test ?? campaigns[Math.floor(app.random() * campaigns.length)]!;
+/**
+ * Returns the account's test call, or any of its campaigns, with a list of zones that has too few recipients ahead:
+ * one that may be called at one of these times, if there is any.
+ */
+async function findNext(
+  app: App,
+  campaigns: readonly Campaign[],
+  [now, soon]: readonly [Date, Date],
+): Promise<CampaignZones | undefined> {
+  const { account_id } = campaigns[0]!;
+  const ids = campaigns.map(({ id }) => id);
+  const values = [account_id, ids, now, ahead_max];
+  const zones = Map.groupBy(await findZonesBehind(app.db.pool, values), ({ id }) => id);
+  const behind = campaigns.flatMap((campaign) =>
+    (zones.get(campaign.id) ?? []).map(({ time_zones }) => ({ ...campaign, time_zones })),
+  );
+  const isOpen = (one: CampaignZones) =>
+    [now, soon].some((at) => mayCallCustomerAt(one, splitTimeZones(one.time_zones), at));
+  const open = behind.filter(isOpen);
+  const next = open.length > 0 ? open : behind;
+  return next.find(({ is_test }) => is_test) ?? next[Math.floor(app.random() * next.length)];
 }
 
-type Campaign = {
+type Campaign = CallingWindow & {
   readonly account_id: number;
   readonly id: number;
   readonly trunk_id: number;
   readonly is_test: boolean;
   readonly plan: VoicePlan;
 };
+/** A campaign with one of its recipients' lists of time zones, joined by `&`. */
+type CampaignZones = Campaign & { readonly time_zones: string };
 type Recipient = {
   readonly id: number;
   readonly variables: Readonly<Record<string, string>> | null;
@@ -81,11 +106,11 @@ type Recipient = {
 /** The audio of a text (null: it cannot be synthesized), or `unavailable` when TTS does not work at the moment. */
 type Synthesis = { readonly audio: string | null } | "unavailable";
 
-async function synthesizeBatch(app: App, campaign: Campaign): Promise<number> {
+async function synthesizeBatch(app: App, campaign: CampaignZones): Promise<number> {
   const { content } = campaign.plan;
   if (content.call_type !== "obd_smartvoice") return 0;
   const { script, language } = content;
-  const values = [campaign.account_id, campaign.id, window_rows];
+  const values = [campaign.account_id, campaign.id, campaign.time_zones, window_rows];
   const next = await findSynthesizing(app.db.pool, values);
   const first = Math.floor(app.random() * Math.ceil(next.length / batch_rows)) * batch_rows;
   const batch = next.slice(first, first + batch_rows);
@@ -164,26 +189,42 @@ async function moveSynthesized(
   return { waiting, failed };
 }
 
-// Recipients that wait for a later attempt do not count against $3, the most that are synthesized ahead.
 const findCampaignsToSynthesize = statement<Campaign>(`
-  select v.account_id, v.id, v.trunk_id, v.is_test, v.plan
+  select v.account_id, v.id, v.trunk_id, v.is_test, v.plan,
+    a.time_zone, a.night_calling, a.calling_from, a.calling_to
   from voice_campaigns v
-  where v.finished_at is null and v.call_type = 'obd_smartvoice'
-    and (v.state = 'running' or (v.state = 'scheduled' and v.scheduled_at <= $2)) and ${isUnfrozen("v")}
+  join accounts a on a.account_id = v.account_id
+  where v.finished_at is null and v.call_type = 'obd_smartvoice' and a.frozen_at is null
+    and (v.state = 'running' or (v.state = 'scheduled' and v.scheduled_at <= $1))
     and exists (
       select from voice_recipients r
       where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'synthesizing')
-    and (select count(*) from (
-      select from voice_recipients r
-      where r.account_id = v.account_id and r.campaign_id = v.id and r.state = 'waiting'
-        and r.due_at <= greatest($1, v.scheduled_at)
-      limit $3) w) < $3
   order by v.is_test desc, v.account_id, v.id`);
+
+// Recipients that wait for a later attempt do not count against $4, the most that are synthesized ahead.
+const findZonesBehind = statement<{ id: number; time_zones: string }>(`
+  select v.id, z.time_zones
+  from voice_campaigns v
+  cross join unnest(v.time_zones) z (time_zones)
+  where v.account_id = $1 and v.id = any ($2)
+    and exists (
+      select from voice_recipients r
+      where r.account_id = $1 and r.campaign_id = v.id and r.state = 'synthesizing'
+        and r.time_zones = z.time_zones)
+    and (select count(*) from (
+      select from (values (0), (1), (2)) k (priority)
+      cross join lateral (
+        select from voice_recipients r
+        where r.account_id = $1 and r.campaign_id = v.id and r.state = 'waiting'
+          and r.time_zones = z.time_zones and r.priority = k.priority
+          and r.due_at <= greatest($3, v.scheduled_at)
+        limit $4) r
+      limit $4) w) < $4`);
 
 const findSynthesizing = statement<Recipient>(`
   select r.id, r.variables from voice_recipients r
-  where r.account_id = $1 and r.campaign_id = $2 and r.state = 'synthesizing'
-  order by r.id limit $3`);
+  where r.account_id = $1 and r.campaign_id = $2 and r.state = 'synthesizing' and r.time_zones = $3
+  order by r.id limit $4`);
 
 const moveRecipients = statement<{ waiting: number; failed: number }>(`
   with campaign as materialized (
