@@ -5,6 +5,7 @@ import type { CallMedia } from "../../call-media.ts";
 import type { AiAgentPlan, CallbackTerms } from "../driver.ts";
 import type { Conversation } from "../open-conversation.ts";
 import {
+  isResponding,
   requestResponse,
   beginResponse,
   cancelResponse,
@@ -85,7 +86,7 @@ export function openRealtimeConversation(parts: RealtimeConversationParts): Real
 
 /** Returns when the current silence began; null while either side is active or the session is not set up. */
 export function quietSince(state: RealtimeConversation): number | null {
-  if (state.playback === null || state.responses.current !== null) return null;
+  if (state.playback === null || isResponding(state.responses)) return null;
   return isCallerSpeaking(state) ? null : state.quiet_from;
 }
 
@@ -111,7 +112,7 @@ function hasLastWords({
   isResponseDue,
   responses,
 }: RealtimeConversation): boolean {
-  return speech_began_ms !== null || isResponseDue || responses.current !== null;
+  return speech_began_ms !== null || isResponseDue || isResponding(responses);
 }
 
 /** Interrupts the AI agent and passes the key to the model as text. */
@@ -149,7 +150,12 @@ export function beginConversation(
   media.listen((samples) => void (conversation.isOver() || socket.sendAudio(encode(samples))));
   restartSilence(state);
   for (const text of state.early_texts) sendText(state, text);
-  requestResponse(state.responses, greetingInstructions(state.plan));
+  requestResponse(state.responses, greetingDue(state));
+}
+
+/** Returns the instructions for a greeting of which nothing was played; null if none is due. */
+export function greetingDue({ isGreetingDue, plan }: RealtimeConversation): string | null {
+  return isGreetingDue ? greetingInstructions(plan) : null;
 }
 
 function handleConversationEvent(
@@ -243,6 +249,7 @@ function interrupt(
   playback: Playback,
   options: { readonly next: boolean },
 ): void {
+  if (state.responses.stopRepeat !== null) remindOfGreeting(state);
   const response_id = cancelResponse(state.responses, options);
   for (const { item, content_index, played_ms } of playback.cut(response_id)) {
     state.transcript.interrupt(item);

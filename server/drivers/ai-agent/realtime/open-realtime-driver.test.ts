@@ -521,6 +521,47 @@ test("responds to a key whose request is rejected because the server had begun a
   assert.equal(requests().length, 3);
 });
 
+test("repeats a greeting whose response failed, after a delay; a key pressed meanwhile is answered after it", async () => {
+  const failOnce = async () => {
+    stub.script({ answer: () => ({ fails: true }) });
+    const opened = converse();
+    const connection = await opened.line();
+    const requests = () => connection.eventsOf("response.create");
+    const transcript = async () => {
+      const type = "conversation.item.input_audio_transcription.completed";
+      const count = opened.said("caller").length;
+      connection.send({ type, transcript: "hello" });
+      await until(() => opened.said("caller").length > count);
+    };
+    await until(() => requests().length === 1);
+    // By now the failure has arrived.
+    await transcript();
+    stub.script(usual);
+    return { ...opened, connection, requests, transcript };
+  };
+  const repeated = await failOnce();
+  repeated.time.advance(499);
+  await repeated.transcript();
+  assert.equal(repeated.requests().length, 1);
+  repeated.time.advance(1);
+  await repeated.hasSaid(1);
+  const [first, second] = repeated.requests();
+  assert.match(JSON.stringify(first!["response"]), /Say exactly this/);
+  assert.deepEqual(second!["response"], first!["response"]);
+
+  const pressed = await failOnce();
+  pressed.session.digit("1");
+  await pressed.hasSaid(1);
+  const texts = pressed.connection
+    .eventsOf("conversation.item.create")
+    .map(({ item }) => (item as { content: [{ text: string }] }).content[0].text);
+  assert.match(texts[0]!, /Begin your next response with exactly this.*Good/);
+  assert.deepEqual(texts.slice(1), ["[pressed 1]"]);
+  pressed.time.advance(5_000);
+  await pressed.transcript();
+  assert.equal(pressed.requests().length, 2);
+});
+
 test("fails with a logged reason when the server is silent, stalls or keeps failing", async () => {
   stub.script({ silent: true });
   const silent = converse();
@@ -541,7 +582,10 @@ test("fails with a logged reason when the server is silent, stalls or keeps fail
 
   stub.script({ answer: () => ({ fails: true }) });
   const failing = converse();
-  await until(failing.isOver);
+  await until(() => {
+    failing.time.advance(100);
+    return failing.isOver();
+  });
   assert.deepEqual(failing.events, [{ type: "over", reason: "failed" }]);
   assert.equal((await failing.line()).eventsOf("response.create").length, 3);
 });

@@ -18,6 +18,7 @@ import type { RealtimeSettings } from "./open-realtime-socket.ts";
 import { openRealtimeSession, type RealtimeSession } from "./open-realtime-session.ts";
 import {
   beginConversation,
+  greetingDue,
   openRealtimeConversation,
   quietSince,
   handleHangUp,
@@ -125,6 +126,7 @@ function converse(
     send: socket.send,
     later: conversation.later,
     stall_ms,
+    repeatInstructions: () => greetingDue(realtime),
     failed: () => fail("no response was received"),
   });
   const realtime = openRealtimeConversation({

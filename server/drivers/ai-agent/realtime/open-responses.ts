@@ -2,6 +2,8 @@
 
 /** The conversation fails after this many failed responses in a row. */
 const failures_max = 3;
+/** The delays before the repeats of a failed response: the server's rate limit may be reached. */
+const repeat_delays_ms = [500, 2_000] as const;
 /** Canceled responses from which events may still arrive. */
 const canceled_max = 16;
 
@@ -10,6 +12,8 @@ export type ResponsesParts = {
   readonly later: (delay_ms: number, run: () => void) => () => void;
   /** A response without an event for this long counts as failed. */
   readonly stall_ms: number;
+  /** Returns the instructions for the repeat of a failed response. */
+  readonly repeatInstructions: () => string | null;
   readonly failed: () => void;
 };
 
@@ -24,6 +28,8 @@ export type Responses = ResponsesParts & {
   /** The requested response is canceled as soon as it is created. */
   isNextCanceled: boolean;
   failures: number;
+  /** Cancels the repeat of a failed response; null: none is due. */
+  stopRepeat: (() => void) | null;
   stopWatch: () => void;
   readonly canceled: Set<string>;
 };
@@ -37,14 +43,20 @@ export function openResponses(parts: ResponsesParts): Responses {
     isWanted: false,
     isNextCanceled: false,
     failures: 0,
+    stopRepeat: null,
     stopWatch: () => {},
     canceled: new Set(),
   };
 }
 
+/** Reports whether a response is in progress or will be repeated. */
+export function isResponding({ current, stopRepeat }: Responses): boolean {
+  return current !== null || stopRepeat !== null;
+}
+
 /** Requests a response, after the one in progress if there is one. */
 export function requestResponse(state: Responses, instructions: string | null = null): void {
-  if (state.current !== null) {
+  if (isResponding(state)) {
     state.isWanted = true;
     return;
   }
@@ -58,6 +70,7 @@ export function requestResponse(state: Responses, instructions: string | null = 
 
 /** Records that a response was created. */
 export function beginResponse(state: Responses, id: string): void {
+  cancelRepeat(state);
   const isUnwanted = state.isNextCanceled;
   state.isNextCanceled = false;
   setCurrent(state, { id });
@@ -80,14 +93,15 @@ export function rejectResponse(state: Responses, of: string | null, code: string
 }
 
 /**
- * Cancels the response in progress and returns its ID. `next`: also cancels a requested response that is not
- * created yet.
+ * Cancels the response in progress and returns its ID; cancels the repeat of a failed one. `next`: also cancels a
+ * requested response that is not created yet.
  */
 export function cancelResponse(
   state: Responses,
   { next }: { readonly next: boolean },
 ): string | null {
   state.isWanted = false;
+  cancelRepeat(state);
   const id = state.current?.id ?? null;
   if (id !== null && !state.canceled.has(id)) cancelId(state, id);
   else if (state.current !== null && id === null) state.isNextCanceled ||= next;
@@ -117,5 +131,22 @@ function settle(state: Responses, ok: boolean): void {
   state.isNextCanceled = false;
   state.failures = ok ? 0 : state.failures + 1;
   if (state.failures >= failures_max) state.failed();
-  else if (state.isWanted || !ok) requestResponse(state);
+  else if (!ok) repeatLater(state);
+  else if (state.isWanted) requestResponse(state);
+}
+
+function repeatLater(state: Responses): void {
+  state.stopRepeat = state.later(repeat_delays_ms[state.failures - 1]!, () => {
+    state.stopRepeat = null;
+    const { isWanted } = state;
+    const instructions = state.repeatInstructions();
+    requestResponse(state, instructions);
+    // A response with instructions answers nothing that was said meanwhile.
+    state.isWanted = isWanted && instructions !== null;
+  });
+}
+
+function cancelRepeat(state: Responses): void {
+  state.stopRepeat?.();
+  state.stopRepeat = null;
 }
