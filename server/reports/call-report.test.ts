@@ -176,6 +176,18 @@ async function makeCampaign(): Promise<TestVoiceCampaign> {
         status: "no-answer",
         outcome: "no_answer",
       },
+      // An agent whose answer crossed the end of the call.
+      {
+        ...leg,
+        account_id: account.account_id,
+        call_id: unaccepted,
+        id: 3,
+        role: "transfer",
+        number: "102",
+        answered_at,
+        status: "canceled",
+        outcome: "hung_up",
+      },
     ])
     .execute();
   return campaign;

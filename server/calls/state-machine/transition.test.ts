@@ -557,6 +557,21 @@ test("keeps the parties talking after an unanswered transfer, and ends the call 
   assert.equal(result(run), "completed answered transfer_not_answered system");
 });
 
+test("an agent whose answer crosses the customer's hangup did not take the call", () => {
+  for (const isReported of [true, false]) {
+    const run = talking();
+    take(run, { type: "transfer_requested", by: "agent", to: agent("205") }, 20);
+    take(run, ended(2, "hung_up"), 30);
+    assert.equal(run.call.stage, "ending");
+    if (isReported) take(run, answered(3), 31);
+    const end = { ...ended(3, "hung_up"), answered_at: at(31) };
+    take(run, isReported ? ended(3, "hung_up") : end, 32);
+    const leg = run.call.legs[2]!;
+    assert.deepEqual([leg.status, leg.answered_at], ["canceled", at(31)]);
+    assert.equal(run.call.legs[0]!.status, "in-progress");
+  }
+});
+
 test("ignores a transfer without an extension, and a transfer of a call that is not talking", () => {
   assert.ok(!take(talking(), { type: "transfer_requested", by: "agent", to: null }, 20));
   assert.ok(!take(calling(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));

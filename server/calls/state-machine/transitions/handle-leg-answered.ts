@@ -19,7 +19,7 @@ export function handleLegAnswered(
   if (leg === undefined || leg.answered_at !== null || leg.state === "ended") return null;
   const answered = patchLeg(call, legId, {
     state: asksToAccept(call, leg) ? "accepting" : "answered",
-    status: "in-progress",
+    status: talksToNoOne(call, leg) ? "canceled" : "in-progress",
     answered_at: at,
   });
   const events = [outboxEvent("call.answered", answered, at, { leg: leg.role })];
@@ -32,6 +32,11 @@ export function handleLegAnswered(
   if (asksToAccept(call, leg) && isWanted)
     return { call: answered, events, commands: [{ type: "ask_to_accept", leg: legId }] };
   return connectLeg(answered, line, leg, at, events);
+}
+
+/** Whether an agent's answer crossed the end of the call: it is billed, but the agent did not take the call. */
+export function talksToNoOne({ stage }: Call, { role }: Leg): boolean {
+  return stage === "ending" && role !== "customer";
 }
 
 /** Whether the agent must press 1 to accept, so that a voicemail never counts as an agent. */

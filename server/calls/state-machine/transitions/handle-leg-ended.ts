@@ -12,7 +12,7 @@ import {
 import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { dialCustomer } from "./dial-legs.ts";
 import { findLeg, hangUpLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
-import { asksToAccept } from "./handle-leg-answered.ts";
+import { asksToAccept, talksToNoOne } from "./handle-leg-answered.ts";
 import { outboxEvent } from "./outbox-event.ts";
 import { tryNextAgent } from "./request-transfer-agent.ts";
 import { pauseBeforeRing, ringsAgain } from "../ring-again.ts";
@@ -50,7 +50,8 @@ function endLeg(
   if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
   // The answer was missed: the leg is billed, but the answer has no further effect.
   const state = asksToAccept(call, leg) ? "accepting" : leg.state;
-  const answered = patchLeg(call, leg.id, { answered_at, state });
+  const status = talksToNoOne(call, leg) ? "canceled" : leg.status;
+  const answered = patchLeg(call, leg.id, { answered_at, state, status });
   const isCustomer = leg.role === "customer" && call.answered_at === null;
   const before = isCustomer ? { ...answered, answered_at } : answered;
   const next = afterEnd(before, line, findLeg(before, leg.id)!, event);
@@ -71,7 +72,11 @@ function afterEnd(
   const outcome = isUnaccepted && ending.outcome === "hung_up" ? "no_answer" : ending.outcome;
   const over = patchLeg(call, leg.id, {
     state: "ended",
-    status: isUnaccepted ? "no-answer" : shownStatus(outcome),
+    status: isUnaccepted
+      ? "no-answer"
+      : leg.status === "canceled"
+        ? "canceled"
+        : shownStatus(outcome),
     ended_at: at,
     outcome,
     blocker: event.blocker ?? null,
