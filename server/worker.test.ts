@@ -113,7 +113,7 @@ test("senders stop at once, also while the record that a worker runs waits for t
   const client = await db.pool.connect();
   stack.defer(() => client.release());
   await client.query("begin; select from database_identity for update");
-  stack.defer(() => client.query("rollback"));
+  stack.defer(async () => void (await client.query("rollback")));
   const recordWaits = async () => {
     const { rows } = await db.pool.query(
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",

@@ -63,7 +63,7 @@ test("a campaign is composed, checked by a dry run and sent, and a reload keeps 
   await expect(page.getByText("2 of 2")).toBeVisible();
 });
 
-test("a list with a value beyond its named columns is refused, so that nobody gets another column's text", async ({
+test("a list with a value beyond its named columns is refused, so that no person gets another column's text", async ({
   openPage,
   page,
 }) => {

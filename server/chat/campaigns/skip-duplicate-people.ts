@@ -5,7 +5,7 @@ import { skipSecondAddresses } from "../recipients/skip-second-addresses.ts";
 import { completeChatCampaigns } from "./complete-chat-campaigns.ts";
 
 /**
- * Skips the second addresses of people whom a campaign lists under several, by the links that are recorded now. Call it
+ * Skips the second addresses of people who have several in a campaign, by the links that are recorded now. Call it
  * after the commit that queued recipients. Never throws, since the campaign is stored.
  */
 export async function skipDuplicatePeople(app: App, key: CampaignKey): Promise<void> {
@@ -18,7 +18,7 @@ export async function skipDuplicatePeople(app: App, key: CampaignKey): Promise<v
   } catch (err) {
     app.log.error(
       { err, account_id, subject_id: campaign_id },
-      "could not look for people whom a campaign lists twice",
+      "could not look for people who are in a campaign twice",
     );
   }
 }

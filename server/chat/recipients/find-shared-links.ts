@@ -19,7 +19,7 @@ const findOfCampaign = statement<BsuidLink>(`
     select true from chat_recipients r
     where r.account_id = $1 and r.campaign_id = $2 and r.phone = any (phone_spellings(p.phone)) limit 1)`);
 
-/** Returns the links of people whom a campaign lists under several addresses. */
+/** Returns the links of people who have several addresses in a campaign. */
 export async function findSharedLinks(
   db: Executor,
   { account_id, campaign_id }: CampaignKey,

@@ -207,7 +207,7 @@ const hung_up = {
 } as const;
 
 /** The campaign was paused before the leg was dialed. */
-const held = {
+const held_back = {
   type: "ended",
   leg: 1,
   ending: { outcome: "canceled", cause: null, sip_status: null, by: "us" },
@@ -226,11 +226,11 @@ async function makeDue({ account_id }: TestAccount, { id }: TestVoiceCampaign): 
 }
 
 /** Handles the events in order, all now, and stores their transitions. */
-async function store(first: Call, ...events: readonly Untimed[]): Promise<void> {
+async function store(first: Call, ...untimed: readonly Untimed[]): Promise<void> {
   const at = api.app.clock.now();
   const customer = { kind: "trunk", endpoint: "carrier", number: first.to_phone } as const;
   let call = first;
-  for (const event of events) {
+  for (const event of untimed) {
     const next = runTransition(call, { customer, caller_id: "0" }, { ...event, at });
     assert.ok(next, event.type);
     assert.ok(await writeTransition(api.app.db.pool, 0, call, next, at));
@@ -305,7 +305,7 @@ test("recipients who wait for another attempt when their campaign is cancelled c
     again.map(({ attempt }) => attempt),
     [2, 2],
   );
-  await store(again[0]!, held);
+  await store(again[0]!, held_back);
   assert.deepEqual(await states(account, campaign.id), [
     "waiting",
     "waiting",
@@ -313,7 +313,7 @@ test("recipients who wait for another attempt when their campaign is cancelled c
     "waiting",
   ]);
   await ask(account, "POST", `${campaign.id}/cancel`);
-  await store(again[1]!, held);
+  await store(again[1]!, held_back);
   const of_four = { answered: 1, no_answer: 2, cancelled: 1, pending: 0 };
   assert.deepEqual(await cancel(campaign), { ...of_four, called: 3, answer_rate: 1 / 3 });
 

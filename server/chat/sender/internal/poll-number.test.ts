@@ -228,9 +228,9 @@ test("a poll reads no counts of scheduled campaigns; a sender's recovery finds t
           where relname = 'chat_counts'`.execute(of.db.query);
         return rows[0]!.n;
       };
-      const before = await count();
+      const first = await count();
       await findOpenCampaigns(of, account_id, number.id, withScheduled);
-      read = (await count()) - before;
+      read = (await count()) - first;
     });
     return read;
   };
