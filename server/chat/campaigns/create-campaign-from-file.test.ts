@@ -9,7 +9,7 @@ import {
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
-import { awaitsLock } from "../../../test/support/awaits-lock.ts";
+import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { makeChatFlow, makeSuppression } from "../../../test/support/chat-factory.ts";
@@ -329,21 +329,15 @@ test("a person listed by phone and by a BSUID gets one message, also if the link
     phone_number,
     variables: { "1": "Ada" },
   }));
-  const { creating } = await db.query.transaction().execute(async (tx) => {
-    await tx
-      .selectFrom("credit_balances")
-      .select("account_id")
-      .where("account_id", "=", account_id)
-      .forUpdate()
-      .execute();
-    const created = of.create(of.body({ contacts }));
-    await awaitsLock(db.query);
-    await db.query
-      .transaction()
-      .execute((other) => linkBsuids(other, account_id, [{ bsuid: "IN.9", phone }], new Date()));
-    return { creating: created };
-  });
-  const { body, text } = await creating;
+  const { body, text } = await whileBalanceIsLocked(
+    of.api.app,
+    of.account,
+    () => of.create(of.body({ contacts })),
+    () =>
+      db.query
+        .transaction()
+        .execute((tx) => linkBsuids(tx, account_id, [{ bsuid: "IN.9", phone }], new Date())),
+  );
   assert.equal(body.total_contacts, 2, text);
   const { rows } = await db.pool.query(
     "select coalesce(error, state) as state from chat_recipients where account_id = $1 and campaign_id = $2 order by id",
