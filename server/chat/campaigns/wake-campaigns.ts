@@ -1,5 +1,6 @@
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
+import { statement } from "../../lib/database/database.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 
 /**
@@ -11,13 +12,20 @@ export async function wakeCampaigns(
   app: App,
   { account_id }: Pick<Job, "account_id">,
 ): Promise<void> {
-  const woken = await app.db.query
-    .updateTable("chat_campaigns")
-    .set({ work_at: app.clock.now() })
-    .where("account_id", "=", account_id)
-    .where("state", "=", "running")
-    .returning("chat_number_id")
-    .execute();
+  const woken = await wakeRunning(app.db.pool, [account_id, app.clock.now()]);
   const number_ids = new Set(woken.map(({ chat_number_id }) => chat_number_id));
   wakeSenders(app, account_id, [...number_ids]);
 }
+
+// Locks the campaigns in the order of IDs, as all do that lock several.
+const wakeRunning = statement<{ chat_number_id: number }>(`
+  with running as (
+    select c.id from chat_campaigns c
+    where c.account_id = $1 and c.state = 'running'
+    order by c.id
+    for no key update
+  )
+  update chat_campaigns c set work_at = $2
+  from running r
+  where c.account_id = $1 and c.id = r.id
+  returning c.chat_number_id`);

@@ -178,7 +178,8 @@ test("a sender that read a hold before it was lifted does not delay the campaign
   assert.equal(found!.held, true);
   const lifted_at = new Date();
   await lift(subject, "auth", lifted_at);
-  await setWorkAt(api.app, account.account_id, found!, new Date("2099-01-01T00:00:00Z"));
+  const next = new Date("2099-01-01T00:00:00Z");
+  await setWorkAt(api.app, account.account_id, [{ latest: found!, next }]);
   assert.equal(await workAt(id), lifted_at.toISOString());
 });
 

@@ -57,12 +57,12 @@ export function hasWork(sender: Sender): boolean {
  */
 export async function isWorthWaiting(sender: Sender): Promise<boolean> {
   const now = sender.app.clock.now();
-  const lookAts = [...sender.campaigns.values()].map(
-    (work) => [work, lookAgainAt(sender, work, now)] as const,
-  );
-  if (lookAts.some(([, at]) => at < now.getTime() + linger_ms)) return true;
-  for (const [{ latest }, at] of lookAts)
-    await setWorkAt(sender.app, sender.lease.account_id, latest, new Date(at));
+  const polls = [...sender.campaigns.values()].map((work) => ({
+    latest: work.latest,
+    next: new Date(lookAgainAt(sender, work, now)),
+  }));
+  if (polls.some(({ next }) => next.getTime() < now.getTime() + linger_ms)) return true;
+  await setWorkAt(sender.app, sender.lease.account_id, polls);
   return false;
 }
 

@@ -126,7 +126,7 @@ function sendInSpan(sender: Sender, marked: Marked, within: Within): Promise<Out
 async function send(sender: Sender, marked: Marked, within: Within): Promise<Outcome> {
   const { app, lease, number, driver } = sender;
   const campaign = sender.campaigns.get(marked.campaign_id);
-  if (!campaign || !driver) return notBegun(sender);
+  if (!campaign?.plan || !driver) return notBegun(sender);
   const message_id = makeMessageId({
     account_id: lease.account_id,
     campaign_id: marked.campaign_id,

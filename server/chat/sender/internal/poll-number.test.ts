@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import type { Pool } from "pg";
 import { startApi, type TestApi } from "../../../../test/support/api.ts";
+import { awaitsLock } from "../../../../test/support/awaits-lock.ts";
 import {
   makeChatCampaign,
   makeChatNumber,
@@ -27,10 +28,14 @@ import type { Sender } from "./sender.ts";
 import {
   findDispatching,
   findOpenCampaigns,
+  findPlan,
   findSenderNumber,
   recordAndMark,
+  setWorkAt,
 } from "./sender-statements.ts";
 import { failCampaign } from "../../campaigns/fail-campaign.ts";
+import { wakeCampaigns } from "../../campaigns/wake-campaigns.ts";
+import { hold } from "../../holds/holds.ts";
 import { moveRecipients } from "../../recipients/move-recipients.ts";
 import { openSenders } from "../open-senders.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
@@ -66,6 +71,7 @@ test("a message accepted during a poll is not returned to the queue, nor is any 
   await pollNumber(sender, dispatch);
   const holder = { account_id: account.account_id, number_id: number.id, fence: lease!.fence };
   const { marked } = await recordAndMark(app, holder, [], { campaign_id, take: 2, after: 0 });
+  sender.campaigns.get(campaign_id)!.plan = await findPlan(app, account.account_id, campaign_id);
   // The first is in flight; for the second, the response of the marking statement was lost.
   const [first, second] = marked;
   dispatch.start([first!], performance.now());
@@ -238,6 +244,87 @@ test("a poll reads no counts of scheduled campaigns; a sender's recovery finds t
   assert.ok((await countsRead(true)) >= 20);
   assert.deepEqual(await findOpenCampaigns(app, account_id, number.id), []);
   assert.equal((await findOpenCampaigns(app, account_id, number.id, true)).length, 20);
+});
+
+test("the statements of a sender do not grow with the campaigns of its number that wait", async (t) => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 100 });
+  const { account_id } = account;
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const make = (phone: string) => makeChatCampaign(app, account, number, template, [{ phone }]);
+  for (let i = 0; i < 30; i++) {
+    const subject_id = await make("919800000005");
+    const held = { account_id, scope: "campaign", subject_id, reason: "auth", detail: null } as const;
+    await app.db.query.transaction().execute((tx) => hold(tx, held, app.clock.now()));
+  }
+  await make("919800000006");
+  const statements: string[] = [];
+  const pool = beforeEach(app.db.pool, /chat_campaigns/, async ({ text }) => {
+    statements.push(text);
+  });
+  const driver = { send: async () => ({ provider_message_id: "wamid.6" }) };
+  const senders = openSenders(
+    {
+      ...app,
+      chatDrivers: { sandbox: driver as unknown as ChatDriver },
+      db: { ...app.db, pool },
+    },
+    default_settings,
+  );
+  t.after(() => senders.stop());
+  await senders.startDue();
+  const waitingAfter = async (at: Date) => {
+    const { rows } = await app.db.pool.query(
+      "select from chat_campaigns where account_id = $1 and state = 'running' and work_at > $2",
+      [account_id, at],
+    );
+    return rows.length;
+  };
+  const soon = new Date(app.clock.now().getTime() + 30_000);
+  await eventually(async () => (await waitingAfter(soon)) === 30);
+  assert.ok((await statesOf(account))["accepted"] === 1);
+  assert.ok(statements.length < 15, `${statements.length} statements`);
+});
+
+test("a sender that delays campaigns and a job that wakes them lock them in the order of IDs, as holds do", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 10 });
+  const { account_id } = account;
+  const number = await makeChatNumber(app, account);
+  const template = await makeChatTemplate(app, account, number);
+  const make = (phone: string) => makeChatCampaign(app, account, number, template, [{ phone }]);
+  const ids = [await make("919800000007"), await make("919800000008")];
+  const delay = async () => {
+    const found = await findOpenCampaigns(app, account_id, number.id);
+    const polls = found.toSorted((one, other) => other.campaign_id - one.campaign_id);
+    const next = new Date(app.clock.now().getTime() + 60_000);
+    await setWorkAt(
+      app,
+      account_id,
+      polls.map((latest) => ({ latest, next })),
+    );
+  };
+  for (const change of [delay, () => wakeCampaigns(app, { account_id })]) {
+    // Stored behind the second one from now on.
+    await app.db.pool.query(
+      "update chat_campaigns set work_at = work_at + interval '1 s' where account_id = $1 and id = $2",
+      [account_id, ids[0]],
+    );
+    let changed: Promise<void> | undefined;
+    await app.db.query.transaction().execute(async (tx) => {
+      const lock = (id: number | undefined) =>
+        sql`select from chat_campaigns where account_id = ${account_id} and id = ${id}
+          for no key update nowait`.execute(tx);
+      await lock(ids[0]);
+      changed = change();
+      await awaitsLock(app.db.query);
+      await lock(ids[1]);
+    });
+    await changed;
+  }
 });
 
 test("a failed campaign is not held because its last messages fail", async () => {

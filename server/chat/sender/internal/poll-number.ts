@@ -9,7 +9,6 @@ import { keyOf, type Dispatch } from "./dispatch.ts";
 import type { CampaignWork, Sender } from "./sender.ts";
 import {
   findDispatching,
-  findPlan,
   findSenderNumber,
   setWorkAt,
   findOpenCampaigns,
@@ -29,7 +28,7 @@ export async function pollNumber(sender: Sender, dispatch: Dispatch): Promise<vo
   const open = states.filter((found) => !finished.includes(found));
   const known = new Set(open.map(({ campaign_id }) => campaign_id));
   for (const id of campaigns.keys()) if (!known.has(id)) campaigns.delete(id);
-  for (const found of open) await updateCampaign(sender, found);
+  for (const found of open) updateCampaign(sender, found);
   const standing = open.reduce((sum, { dispatching }) => sum + dispatching, 0);
   if (standing !== dispatch.busy() + sender.results.length) await giveBackUnknown(sender, dispatch);
 }
@@ -74,18 +73,18 @@ async function endCampaign({ app, lease }: Sender, found: CampaignState): Promis
   } catch (err) {
     if (isDatabaseUnavailable(err)) throw err;
     app.log.error({ err, account_id, subject_id: campaign_id }, "a campaign cannot be completed");
-    const again_at = new Date(app.clock.now().getTime() + mismatch_look_ms);
-    await setWorkAt(app, account_id, found, again_at);
+    const next = new Date(app.clock.now().getTime() + mismatch_look_ms);
+    await setWorkAt(app, account_id, [{ latest: found, next }]);
   }
 }
 
-async function updateCampaign(sender: Sender, found: CampaignState): Promise<void> {
-  const { app, lease, campaigns, number } = sender;
+function updateCampaign(sender: Sender, found: CampaignState): void {
+  const { campaigns, number } = sender;
   let work = campaigns.get(found.campaign_id);
   if (!work) {
     work = {
       id: found.campaign_id,
-      plan: await findPlan(app, lease.account_id, found.campaign_id),
+      plan: null,
       breaker: openBreaker(number.chat_error_percent),
       marketing_required: false,
       latest: found,

@@ -10,7 +10,7 @@ import { hasWork, isWorthWaiting, nextCampaign } from "./choose-campaign.ts";
 import { openDispatch, type Dispatch } from "./dispatch.ts";
 import { openRateBucket, type RateBucket } from "./rate-bucket.ts";
 import { inFlightMax, type CampaignWork, type Sender } from "./sender.ts";
-import { recordAndMark, type Marked } from "./sender-statements.ts";
+import { findPlan, recordAndMark, type Marked } from "./sender-statements.ts";
 import { recoverDispatching, pollNumber } from "./poll-number.ts";
 
 const poll_ms = 1_000;
@@ -120,9 +120,12 @@ async function startBatch(
   { campaign, take }: { readonly campaign: CampaignWork | null; readonly take: number },
   dispatch: Dispatch,
 ): Promise<Marked[]> {
+  const { app, lease } = sender;
+  // Before the time from which the marked messages must begin soon.
+  if (campaign && take > 0) campaign.plan ??= await findPlan(app, lease.account_id, campaign.id);
   const asked_at = performance.now();
   const attributes = {
-    "trunkline.account.id": sender.lease.account_id,
+    "trunkline.account.id": lease.account_id,
     "trunkline.campaign.id": campaign?.id,
     "trunkline.chat_number.id": sender.number_id,
     "trunkline.batch.results": sender.results.length,

@@ -175,17 +175,36 @@ export async function findPlan(
   return row.plan;
 }
 
+// Locks the campaigns in the order of IDs, as all do that lock several.
 const work_at_statement = statement(`
-  update chat_campaigns set work_at = $3 where account_id = $1 and id = $2 and work_at = $4`);
+  with polled as (
+    select c.id, p.next_at
+    from unnest($2::bigint[], $3::timestamptz[], $4::timestamptz[]) as p (id, work_at, next_at)
+    join chat_campaigns c on c.account_id = $1 and c.id = p.id
+    where c.work_at = p.work_at and c.work_at <> p.next_at
+    order by c.id
+    for no key update of c
+  )
+  update chat_campaigns c set work_at = p.next_at
+  from polled p
+  where c.account_id = $1 and c.id = p.id`);
 
-/** Sets when a campaign is next polled, unless it was woken since the poll. */
+/** A campaign as it was polled, and when it is polled next. */
+type NextPoll = { readonly latest: CampaignState; readonly next: Date };
+
+/** Sets when each campaign is next polled, unless it was woken since the poll. */
 export async function setWorkAt(
   app: App,
   accountId: number,
-  { campaign_id, work_at }: CampaignState,
-  next: Date,
+  polls: readonly NextPoll[],
 ): Promise<void> {
-  await work_at_statement(app.db.pool, [accountId, campaign_id, next, work_at]);
+  if (polls.length === 0) return;
+  await work_at_statement(app.db.pool, [
+    accountId,
+    polls.map(({ latest }) => latest.campaign_id),
+    polls.map(({ latest }) => latest.work_at),
+    polls.map(({ next }) => next),
+  ]);
 }
 
 export type SenderNumber = {

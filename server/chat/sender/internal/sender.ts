@@ -16,7 +16,8 @@ export type SenderSettings = {
 /** A running campaign in the sender's memory. */
 export type CampaignWork = {
   readonly id: number;
-  readonly plan: MessagePlan;
+  /** Null until the campaign's first batch: most campaigns of a number may be waiting. */
+  plan: MessagePlan | null;
   breaker: Breaker;
   /** The provider required its marketing route, which may not be stored yet. */
   marketing_required: boolean;
