@@ -91,7 +91,8 @@ export type CampaignState = {
   readonly next_due_at: Date | null;
 };
 
-const open_campaigns_statement = statement<CampaignState>(`
+const openCampaigns = (condition: string) =>
+  statement<CampaignState>(`
   select c.id as campaign_id, c.state, c.template_id, c.work_at,
     -- The route takes marketing templates only, and a category may change after the campaign's creation.
     -- Earlier versions stored a route that the provider requires as used without a request.
@@ -119,9 +120,11 @@ const open_campaigns_statement = statement<CampaignState>(`
       sum(accepted + sent + delivered + read + refused + undelivered + unresolved - recipient_failures) as ended,
       sum(refused + undelivered + unresolved - recipient_failures) as failed
     from chat_counts n where n.account_id = $1 and n.campaign_id = c.id) n
-  where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null
-    -- Apart, so that the counts of scheduled campaigns are not read.
-    and ($3 or c.state <> 'scheduled') and (c.state = 'running' or n.dispatching > 0)`);
+  where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null and ${condition}
+    and (c.state = 'running' or n.dispatching > 0)`);
+// The condition of the index chat_campaigns_started: neither scheduled campaigns nor their counts are read.
+const started_campaigns_statement = openCampaigns("c.state <> 'scheduled'");
+const open_campaigns_statement = openCampaigns("true");
 
 /**
  * Returns the number's running campaigns, and ended ones with messages in flight; on request also scheduled ones with
@@ -133,7 +136,8 @@ export async function findOpenCampaigns(
   numberId: number,
   withScheduled = false,
 ): Promise<CampaignState[]> {
-  return open_campaigns_statement(app.db.pool, [accountId, numberId, withScheduled]);
+  const find = withScheduled ? open_campaigns_statement : started_campaigns_statement;
+  return find(app.db.pool, [accountId, numberId]);
 }
 
 const dispatching_statement = statement<{ campaign_id: number; id: number; dispatches: number }>(`
