@@ -11,6 +11,7 @@ import { messageHook, openTestWhatsapp } from "./support/chat-webhooks.ts";
 import { eventually } from "./support/eventually.ts";
 import { sandboxStub } from "./support/sandbox-stub.ts";
 import { makeSandboxTrunk } from "./support/telephony-factory.ts";
+import { freezeAccount } from "../server/accounts/accounts/freeze-account.ts";
 import { hold } from "../server/chat/holds/holds.ts";
 import { acquireLease } from "../server/engine/leases.ts";
 
@@ -29,6 +30,7 @@ let api: TestApi;
 /** The labels of each exposed series. */
 const exposed = new Map<string, Set<string>>();
 let text: string;
+const frozen_path = "/api/v1/crm/workspaces";
 
 before(async () => {
   api = await startApi({ chatDrivers: { sandbox: sandboxStub, whatsapp: openTestWhatsapp() } });
@@ -45,6 +47,7 @@ before(async () => {
   const reply = { id: "wamid.1", from: "919812345678", text: "Hello" };
   await api.app.webhookReceiver.take("whatsapp", messageHook(number, [reply]));
   await api.send("GET", "/health/live");
+  await writeFrozen();
   await eventually(async () => {
     text = (await api.send("GET", "/metrics")).text;
     return text.includes('trunkline_leases_held{role="chat_sender"} 1');
@@ -58,6 +61,17 @@ before(async () => {
   }
 });
 after(() => api.close());
+
+/** Sends a write of a frozen account, which is refused. */
+async function writeFrozen(): Promise<void> {
+  const { account_id, token } = await makeAccount(api.app);
+  const actor = { account_id, user_id: null, token_id: null, request_id: "req_test" };
+  await api.app.db.query
+    .transaction()
+    .execute(async (tx) => void (await freezeAccount(tx, actor, new Date())));
+  const refused = await api.send("POST", frozen_path, { token, json: { name: "Sales" } });
+  assert.equal(refused.status, 503);
+}
 
 /** Added by Prometheus to each series. */
 const labels_of_targets = new Set(["job", "instance"]);
@@ -99,6 +113,17 @@ for (const [what, exprs] of [
     }
   });
 }
+
+test("refused writes of frozen accounts do not count in the share of failed requests", () => {
+  const counted = text.match(/^trunkline_http_request_duration_seconds_count.*status="503".*$/gm);
+  assert.deepEqual(counted, [
+    `trunkline_http_request_duration_seconds_count{method="POST",route="${frozen_path}",status="503",reason="account_frozen"} 1`,
+  ]);
+  const exprs = [...rules, ...targets].map(({ expr }) => expr);
+  const shares = exprs.filter((expr) => expr.includes('status=~"5.."'));
+  assert.equal(shares.length, 2);
+  for (const expr of shares) assert.match(expr, /\{status=~"5\.\.",reason!="account_frozen"\}/);
+});
 
 test("every text of an alert or panel names labels of its expression", () => {
   const texts = [

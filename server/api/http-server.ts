@@ -6,7 +6,7 @@ import fastifyMultipart from "@fastify/multipart";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Caller } from "../accounts/caller.ts";
 import { openAddressList } from "../lib/addresses/address-list.ts";
-import { Refusal, unavailable } from "../lib/errors.ts";
+import { Refusal, unavailable, type RefusalReason } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import { systemTimers, type Timers } from "../lib/timers.ts";
 import type { ApiApp } from "./api-app.ts";
@@ -47,6 +47,8 @@ declare module "fastify" {
     stored: StoredResponse | null;
     /** Why a parsed body is invalid: reported after what outranks a 422. */
     bodyRefusal: Refusal | null;
+    /** Why a refusal with a 5xx does not mean that the service failed. */
+    refusalReason: RefusalReason | null;
   }
   interface FastifyContextConfig {
     renderError?: RenderError;
@@ -122,6 +124,7 @@ export async function buildHttpServer(
   server.decorateRequest("keyed", null);
   server.decorateRequest("stored", null);
   server.decorateRequest("bodyRefusal", null);
+  server.decorateRequest("refusalReason", null);
   server.setValidatorCompiler(compileValidator);
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, app.log));
   server.setNotFoundHandler(async (request, reply) => {
@@ -221,9 +224,10 @@ function addHooks(server: FastifyInstance, app: ApiApp, watch: BodyWatch): void 
     if (request.routeOptions.config.renderError) rendersOn.delete(request.raw.socket);
     const route = request.routeOptions.url ?? "unknown";
     const status = reply.statusCode;
+    const reason = request.refusalReason;
     if (!request.routeOptions.config.endless)
       app.metrics.httpRequestSeconds.observe(
-        { method: request.method, route, status },
+        { method: request.method, route, status, ...(reason && { reason }) },
         reply.elapsedTime / 1_000,
       );
     app.log.debug({ request_id: request.id, method: request.method, route, status }, "answered");

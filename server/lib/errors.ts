@@ -28,6 +28,7 @@ export const refusals = {
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type RefusalType = keyof typeof refusals;
+export type RefusalReason = "account_frozen";
 
 /** An error for the caller. `message` is public and never contains internals. */
 export class Refusal extends Error {
@@ -35,6 +36,8 @@ export class Refusal extends Error {
   readonly type: RefusalType;
   readonly errors: readonly FieldError[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** Why a 5xx does not mean that the service failed; for metrics. */
+  readonly reason: RefusalReason | undefined;
   /** `cause` is the underlying error, for the log only. */
   constructor(
     type: RefusalType,
@@ -42,6 +45,7 @@ export class Refusal extends Error {
     more: {
       errors?: readonly FieldError[];
       headers?: Record<string, string>;
+      reason?: RefusalReason;
       cause?: unknown;
     } = {},
   ) {
@@ -49,6 +53,7 @@ export class Refusal extends Error {
     this.type = type;
     this.errors = more.errors;
     this.headers = more.headers ?? {};
+    this.reason = more.reason;
   }
 }
 
@@ -89,7 +94,7 @@ export function frozenAccount(): Refusal {
   return new Refusal(
     "unavailable",
     "This account is frozen while it moves to another installation; try again later",
-    { headers: { "retry-after": "60" } },
+    { headers: { "retry-after": "60" }, reason: "account_frozen" },
   );
 }
 

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 
 export type Metrics = {
   readonly registry: Registry;
-  readonly httpRequestSeconds: Histogram<"method" | "route" | "status">;
+  readonly httpRequestSeconds: Histogram<"method" | "route" | "status" | "reason">;
   readonly leadBatchRows: Histogram;
   readonly leadsCreated: Counter;
   readonly leadsWaiting: Gauge;
@@ -39,8 +39,8 @@ export function openMetrics(): Metrics {
     registry,
     httpRequestSeconds: new Histogram({
       name: "trunkline_http_request_duration_seconds",
-      help: "Time from a request's headers to the end of its response",
-      labelNames: ["method", "route", "status"],
+      help: "Time from a request's headers to the end of its response; reason: why a 5xx does not mean that the service failed",
+      labelNames: ["method", "route", "status", "reason"],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),

@@ -34,6 +34,7 @@ export function sendError(
   const refusal = clientIsGone(request)
     ? broken(error)
     : renamed(toRefusal(error, request), request);
+  request.refusalReason = refusal.reason ?? null;
   const render = request.routeOptions.config.renderError ?? renderProblem;
   const { status, contentType, body } = render(refusal, request.id);
   if (status >= 500) logFailure(refusal, error, request, log);
