@@ -235,7 +235,7 @@ test("reads a CSV in any encoding, with any line ends, quotes and delimiter, and
 
 test("numbers of a CSV may have country code, plus, zero and spaces; invalid numbers, missing variables and duplicates are rejected, counted and listed", async () => {
   const file =
-    "phone,name\n+91 98765 43210,Ann\n919876543211,Bob\n09876543212,Cy\n 98765 43213 ,Di\n" +
+    "phone,name\n+91 98765 43210,Ann\n919876543211,Bob\n09876543212,Cy\n +91 (0) 98765 43213 ,Di\n" +
     "\n12,Ed\n+44 7911 123456,Flo\n9876543214,\n9876543210,Gus\n9876543214,Hal\n'=1+1,Ida\n";
   const stored = await launchCsv(file, { call_type: "obd_smartvoice" });
   const numbers = [0, 1, 2, 3, 4].map((i) => `987654321${i}`);

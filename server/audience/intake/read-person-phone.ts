@@ -1,5 +1,10 @@
 import { openPhoneReader } from "../../lib/chat-phone-numbers.ts";
-import { nationalPhone } from "../../lib/phone-numbers.ts";
+import {
+  compactPhone,
+  nationalPhone,
+  tenDigits,
+  tenDigitsOfPhone,
+} from "../../lib/phone-numbers.ts";
 
 const readInternational = openPhoneReader({ valid_only: false });
 
@@ -12,6 +17,18 @@ const readInternational = openPhoneReader({ valid_only: false });
  */
 export function readPersonPhone(text: string, countryCode: string): string | null {
   return nationalPhone(text, countryCode) ?? readInternational(text);
+}
+
+/**
+ * Returns the E.164 digits, without the plus, of a number of the account's country in a file of leads or voice
+ * recipients: what tenDigits reads, or another spelling with the calling code, such as `+44 (0) 7911 123456` and
+ * `+54 9 11 2345 6789`. Null for anything else, also for a number without a spelling of ten digits.
+ */
+export function readCountryPhone(text: string, countryCode: string): string | null {
+  const digits = tenDigits(text, countryCode);
+  if (digits !== null) return countryCode + digits;
+  const phone = readInternational(compactPhone(text).replace(/^00/, ""));
+  return phone !== null && tenDigitsOfPhone(phone, countryCode) !== null ? phone : null;
 }
 
 /** The reason for a phone number that is not valid. */

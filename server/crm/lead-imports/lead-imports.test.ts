@@ -181,6 +181,8 @@ test("accepts phones as people write them and stores ten digits", async () => {
     "(98765) 43210",
     " 9876543210 ",
     "'+919876543210",
+    "+91 (0) 98765 43210",
+    "0091 (0) 98765 43210",
   ];
   const bad = ["987654321", "+449876543210", "98765432101", "9.87654E+09", "abc", "+9876543210"];
   const { leads, rejects } = await importCsv(of, ["phone", ...good, ...bad].join("\n"));

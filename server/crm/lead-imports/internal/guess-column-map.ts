@@ -1,6 +1,6 @@
 // Guesses which columns of a CSV provide which fields of a lead.
+import { readCountryPhone } from "../../../audience/intake/read-person-phone.ts";
 import { cellText } from "../../../lib/csv/cell-text.ts";
-import { tenDigits } from "../../../lib/phone-numbers.ts";
 import type { WorkspaceSchema } from "../../workspaces/workspace-schema.ts";
 import type { ColumnMap } from "./column-map.ts";
 
@@ -66,7 +66,9 @@ export function guessColumnMap(
   if (!map["phone"]) {
     const isPhones = (name: string) => {
       const cells = rows.map((row) => cellText(row.cells[header.indexOf(name)]));
-      return cells.length > 0 && cells.every((cell) => tenDigits(cell, countryCode) !== null);
+      return (
+        cells.length > 0 && cells.every((cell) => readCountryPhone(cell, countryCode) !== null)
+      );
     };
     give("phone", [...free].find(isPhones));
   }

@@ -1,10 +1,11 @@
 // Validates one row of a CSV as a new lead, and reports every violation.
 import { fullFormats } from "ajv-formats/dist/formats.js";
+import { readCountryPhone } from "../../../audience/intake/read-person-phone.ts";
 import { cellText } from "../../../lib/csv/cell-text.ts";
 import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
 import type { FieldError } from "../../../lib/errors.ts";
 import { isLonger } from "../../../lib/csv/is-longer.ts";
-import { tenDigits } from "../../../lib/phone-numbers.ts";
+import { tenDigitsOfPhone } from "../../../lib/phone-numbers.ts";
 import { validateLead } from "../../leads/validate-lead.ts";
 import type { NewLead } from "../../leads/lead-schema.ts";
 import type { Picklist, WorkspaceSchema } from "../../workspaces/workspace-schema.ts";
@@ -81,7 +82,8 @@ function readPhone(
     fail("phone", "is required");
     return "";
   }
-  const digits = tenDigits(text, validate.country_code);
+  const phone = readCountryPhone(text, validate.country_code);
+  const digits = phone === null ? null : tenDigitsOfPhone(phone, validate.country_code);
   if (digits === null) {
     fail("phone", `must be 10 digits, with or without +${validate.country_code} or 0 before them`);
   }

@@ -1,4 +1,5 @@
 // The thread that parses an uploaded file of voice recipients.
+import { readCountryPhone } from "../../../audience/intake/read-person-phone.ts";
 import {
   openVariablesReader,
   runFileThread,
@@ -6,8 +7,7 @@ import {
   type VariableColumn,
 } from "../../../audience/intake/run-file-thread.ts";
 import { reasonAgainstCells } from "../../../lib/csv/reason-against-cells.ts";
-import { tenDigits } from "../../../lib/phone-numbers.ts";
-import { recipientOf, voice_format } from "./recipient-format.ts";
+import { localNumber, recipientOf, voice_format } from "./recipient-format.ts";
 
 /** How the rows of a file are read. */
 export type VoiceFileTerms = FileTerms & {
@@ -20,8 +20,8 @@ await runFileThread(voice_format, ({ country_code, variables }: VoiceFileTerms, 
   return (value, cells) => {
     const rejected = reasonAgainstCells(cells, width);
     if (rejected !== null) return { rejected };
-    const number = tenDigits(value, country_code);
-    const phone = number === null ? null : country_code + number;
-    return recipientOf(phone, number ?? "", readVariables(cells));
+    const phone = readCountryPhone(value, country_code);
+    const number = phone === null ? "" : localNumber(phone, country_code);
+    return recipientOf(phone, number, readVariables(cells));
   };
 });

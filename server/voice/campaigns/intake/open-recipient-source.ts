@@ -9,7 +9,7 @@ import type { Executor } from "../../../lib/database/database.ts";
 import type { Source } from "../internal/validate-voice-campaign.ts";
 import type { PlanVariable } from "../internal/plan-variables.ts";
 import { readNumberList } from "./number-list.ts";
-import { recipientOf, voice_format, type VoiceRecipient } from "./recipient-format.ts";
+import { localNumber, recipientOf, voice_format, type VoiceRecipient } from "./recipient-format.ts";
 
 const batch_numbers = 5_000;
 
@@ -57,12 +57,6 @@ async function* readNumbers(
     // Yields to the event loop, because a list may have a million entries.
     await new Promise(setImmediate);
   }
-}
-
-/** Returns the ten-digit national number of a phone in the account's country, else the phone itself. */
-function localNumber(phone: string, countryCode: string): string {
-  const isLocal = phone.length === countryCode.length + 10 && phone.startsWith(countryCode);
-  return isLocal ? phone.slice(countryCode.length) : phone;
 }
 
 /** Returns those of a member's variables that the campaign's texts use. */

@@ -29,6 +29,12 @@ export function recipientOf(
   return { phone, number, variables };
 }
 
+/** Returns the ten-digit national number of a phone in the account's country, else the phone itself. */
+export function localNumber(phone: string, countryCode: string): string {
+  const isLocal = phone.length === countryCode.length + 10 && phone.startsWith(countryCode);
+  return isLocal ? phone.slice(countryCode.length) : phone;
+}
+
 /** The columns that all recipients of a campaign have in common. */
 export type RecipientTerms = {
   readonly account_id: number;
