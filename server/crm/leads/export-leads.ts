@@ -71,9 +71,10 @@ function cellsOf(
   ];
 }
 
-/** Formats a custom value as the import reads it. */
+/** Formats a custom value as the import reads it. A list becomes JSON if a choice contains the separator. */
 function cellOf(value: unknown): Cell {
-  return Array.isArray(value) ? value.join(";") : (value as Cell);
+  if (!Array.isArray(value)) return value as Cell;
+  return value.some((choice: string) => choice.includes(";")) ? value : value.join(";");
 }
 
 async function learnEmails(

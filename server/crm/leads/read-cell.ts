@@ -18,23 +18,44 @@ export function customValue(field: CustomField, text: string): unknown {
     case "select":
       return choice(field, text);
     case "multiselect":
-      return text
-        .split(";")
-        .map((part) => part.trim())
-        .filter((part) => part !== "")
-        .map((part) => choice(field, part));
+      return choices(field, text);
+  }
+}
+
+/** Reads choices between semicolons, or the list that an export writes if a choice contains a semicolon. */
+function choices(field: CustomField, text: string): string[] {
+  const parts = text
+    .split(";")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .map((part) => choice(field, part));
+  const areKnown = parts.every((part) => field.options.includes(part));
+  return areKnown ? parts : (readList(text) ?? parts);
+}
+
+function readList(text: string): string[] | null {
+  if (!text.startsWith("[")) return null;
+  try {
+    const list: unknown = JSON.parse(text);
+    const isOfTexts = Array.isArray(list) && list.every((entry) => typeof entry === "string");
+    return isOfTexts ? list : null;
+  } catch {
+    return null;
   }
 }
 
 function choice(field: CustomField, text: string): string {
   if (field.options.includes(text)) return text;
-  const same = field.options.filter((option) => option.toLowerCase() === text.toLowerCase());
+  // The text of a cell is trimmed, the choice perhaps not.
+  const trimmed = field.options.filter((option) => option.trim() === text);
+  const isSame = (option: string) => option.toLowerCase() === text.toLowerCase();
+  const same = trimmed.length > 0 ? trimmed : field.options.filter(isSame);
   return same.length === 1 ? same[0]! : text;
 }
 
 /**
- * Finds an option by label (what people see and an export has), value or ID, in that order. Text in exactly this
- * spelling comes before text in another case; null if none or several match.
+ * Finds an option by label (what people see and an export has), value, ID, or label without outer blanks, in that
+ * order. Text in exactly this spelling comes before text in another case; null if none or several match.
  */
 export type FindOption = (picklist: Picklist, text: string) => number | null;
 
@@ -44,14 +65,15 @@ export function openFindOption(schema: WorkspaceSchema): FindOption {
   const usable = [...schema.options.values()].filter((option) => !option.archived);
   const add = (key: string, id: number) => void byText.set(key, byText.has(key) ? null : id);
   for (const { id, picklist, value, label } of usable) {
-    for (const [kind, text] of Object.entries({ label, value, id: String(id) })) {
+    const texts = { label, value, id: String(id), trimmed: label.trim() };
+    for (const [kind, text] of Object.entries(texts)) {
       add(`${picklist} ${kind} exact ${text}`, id);
       add(`${picklist} ${kind} any ${text.toLowerCase()}`, id);
     }
   }
   return (picklist, text) => {
     for (const spelling of [`exact ${text}`, `any ${text.toLowerCase()}`]) {
-      for (const kind of ["label", "value", "id"]) {
+      for (const kind of ["label", "value", "id", "trimmed"]) {
         const id = byText.get(`${picklist} ${kind} ${spelling}`);
         if (id !== undefined) return id;
       }
