@@ -1,10 +1,8 @@
 import { sql } from "kysely";
 import type { Actor } from "../../accounts/audit/record-audit.ts";
-import type { Tx } from "../../lib/database/database.ts";
-import { Refusal } from "../../lib/errors.ts";
+import type { App } from "../../engine/app.ts";
+import { deleteUnused, type Entry, type Write } from "./internal/delete-unused.ts";
 import { findCustomField } from "./internal/find-custom-field.ts";
-import { lockWorkspace } from "../workspaces/lock-workspace.ts";
-import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
 import type { CustomFieldPath } from "./update-custom-field.ts";
 
 /**
@@ -12,36 +10,26 @@ import type { CustomFieldPath } from "./update-custom-field.ts";
  * conflict for a field in use, which can be archived instead.
  */
 export async function deleteCustomField(
-  tx: Tx,
+  app: App,
   actor: Actor,
   { workspaceId, fieldId }: CustomFieldPath,
-  now: Date,
+  write: Write,
 ): Promise<void> {
-  const { account_id } = actor;
-  await lockWorkspace(tx, account_id, workspaceId, "leads");
-  const field = await findCustomField(tx, account_id, workspaceId, fieldId);
-  const lead = await tx
-    .selectFrom("leads")
-    .select("id")
-    .where("account_id", "=", account_id)
-    .where("workspace_id", "=", workspaceId)
-    .where(sql<boolean>`custom_fields ? ${field.key}`)
-    .limit(1)
-    .executeTakeFirst();
-  if (lead) {
-    throw new Refusal(
-      "conflict",
-      "Leads use this custom field, so it cannot be deleted; archive it with archived: true",
-    );
-  }
-  await tx
-    .deleteFrom("custom_fields")
-    .where("account_id", "=", account_id)
-    .where("id", "=", fieldId)
-    .execute();
-  await recordWorkspaceChange(tx, actor, workspaceId, {
-    at: now,
-    action: "custom_field.deleted",
-    subject_id: fieldId,
-  });
+  const field: Entry = {
+    kind: "custom_field",
+    workspace_id: workspaceId,
+    id: fieldId,
+    is_indexed: false,
+    detail: {},
+    find: async (db) => {
+      const { key, archived_at } = await findCustomField(
+        db,
+        actor.account_id,
+        workspaceId,
+        fieldId,
+      );
+      return { archived_at, usedBy: sql<boolean>`l.custom_fields ? ${key}` };
+    },
+  };
+  await deleteUnused(app, actor, field, write);
 }

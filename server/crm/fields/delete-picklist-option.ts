@@ -1,10 +1,10 @@
+import { sql } from "kysely";
 import type { Actor } from "../../accounts/audit/record-audit.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import type { App } from "../../engine/app.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { deleteUnused, type Entry, type Write } from "./internal/delete-unused.ts";
 import { findPicklistOption } from "./internal/find-picklist-option.ts";
-import { lockWorkspace } from "../workspaces/lock-workspace.ts";
 import type { OptionPath } from "./picklist-schema.ts";
-import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
 
 const lead_columns = { status: "status_id", source: "source_id", priority: "priority_id" } as const;
 
@@ -13,43 +13,29 @@ const lead_columns = { status: "status_id", source: "source_id", priority: "prio
  * a default and for an option in use, which can be archived instead.
  */
 export async function deletePicklistOption(
-  tx: Tx,
+  app: App,
   actor: Actor,
   path: OptionPath,
-  now: Date,
+  write: Write,
 ): Promise<void> {
-  const { account_id } = actor;
-  await lockWorkspace(tx, account_id, path.workspaceId, "leads");
-  const option = await findPicklistOption(tx, account_id, path);
-  if (option.is_default) {
-    throw new Refusal(
-      "conflict",
-      "The default option cannot be deleted; make another option the default first",
-    );
-  }
-  const lead = await tx
-    .selectFrom("leads")
-    .select("id")
-    .where("account_id", "=", account_id)
-    .where("workspace_id", "=", path.workspaceId)
-    .where(lead_columns[path.picklist], "=", option.id)
-    .limit(1)
-    .executeTakeFirst();
-  if (lead) {
-    throw new Refusal(
-      "conflict",
-      "Leads use this option, so it cannot be deleted; archive it with archived: true",
-    );
-  }
-  await tx
-    .deleteFrom("picklist_options")
-    .where("account_id", "=", account_id)
-    .where("id", "=", option.id)
-    .execute();
-  await recordWorkspaceChange(tx, actor, path.workspaceId, {
-    at: now,
-    action: "picklist_option.deleted",
-    subject_id: option.id,
-    detail: { picklist: path.picklist },
-  });
+  const { picklist, workspaceId, optionId } = path;
+  const column = sql.ref(`l.${lead_columns[picklist]}`);
+  const option: Entry = {
+    kind: "picklist_option",
+    workspace_id: workspaceId,
+    id: optionId,
+    is_indexed: picklist === "status",
+    detail: { picklist },
+    find: async (db) => {
+      const { archived_at, is_default } = await findPicklistOption(db, actor.account_id, path);
+      if (is_default) {
+        throw new Refusal(
+          "conflict",
+          "The default option cannot be deleted; make another option the default first",
+        );
+      }
+      return { archived_at, usedBy: sql<boolean>`${column} = ${optionId}` };
+    },
+  };
+  await deleteUnused(app, actor, option, write);
 }

@@ -156,8 +156,24 @@ test("deactivating and reactivating a workspace applies immediately in the other
   }
 });
 
-const starts = ["before", "with the first", "with a look-up", "after an answer"] as const;
+const starts = [
+  "before",
+  "with the first",
+  "with a look-up",
+  "after an answer",
+  "once it is archived",
+] as const;
 const both = () => [here, there];
+
+/** Reports whether an option or a custom field is archived or deleted. */
+async function isArchived(path: string): Promise<boolean> {
+  const table = path.startsWith("/custom-fields") ? "custom_fields" : "picklist_options";
+  const { rows } = await here.app.db.pool.query(
+    `select from ${table} where account_id = $1 and id = $2 and archived_at is null`,
+    [account.account_id, path.split("/").at(-1)],
+  );
+  return rows.length === 0;
+}
 
 /**
  * 50 leads created by both processes while `path` is deleted. Fails unless the deletion is refused
@@ -170,10 +186,11 @@ async function deleteAmongCreates(
 ): Promise<{ deleted: 204 | 409; made: number }> {
   const create = (count: number) =>
     Array.from({ length: count }, (_, i) => createLead(both()[i % 2]!, lead));
-  const early = create(start === "before" ? 0 : 10);
+  const early = create(start === "before" || start === "once it is archived" ? 0 : 10);
   if (start === "with a look-up") await send(there, "GET", "/picklists");
   if (start === "after an answer") await Promise.race(early);
   const deletion = send(there, "DELETE", path);
+  if (start === "once it is archived") await eventually(() => isArchived(path));
   const created = await Promise.all([...early, ...create(50 - early.length)]);
   const { status: deleted } = await deletion;
   assert.ok(deleted === 204 || deleted === 409, `the deletion answered ${deleted}`);
@@ -192,7 +209,7 @@ test("an option deleted under 50 concurrent creates is either kept or in no lead
       const id = await addOption(here, picklist);
       const path = `/picklists/${picklist}/options/${id}`;
       const lead = { [picklists[picklist]]: id };
-      const { deleted } = await deleteAmongCreates(path, lead, starts[round % 4]!);
+      const { deleted } = await deleteAmongCreates(path, lead, starts[round % starts.length]!);
       outcomes[deleted]++;
       assert.equal(await strayLeads(), 0);
     }
@@ -206,7 +223,7 @@ test("a custom field deleted under 50 concurrent creates is either kept or in no
     const { id, key } = await addField(here);
     const lead = { customFields: { [key]: "x" } };
     const path = `/custom-fields/${id}`;
-    const { deleted, made } = await deleteAmongCreates(path, lead, starts[round % 4]!);
+    const { deleted, made } = await deleteAmongCreates(path, lead, starts[round % starts.length]!);
     outcomes[deleted]++;
     const { rows } = await here.app.db.pool.query<{ held: number }>(
       "select count(*)::int as held from leads where account_id = $1 and custom_fields ? $2",

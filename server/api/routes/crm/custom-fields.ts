@@ -80,8 +80,8 @@ export const customFieldRoutes = [
     params: closed(fieldParams),
     success: { 204: Type.Null() },
     handle: (context) =>
-      changeWorkspace(context, (tx) =>
-        deleteCustomField(tx, context.actor, context.params, context.app.clock.now()),
+      deleteCustomField(context.app, context.actor, context.params, (effect) =>
+        changeWorkspace(context, effect),
       ),
   }),
 ];

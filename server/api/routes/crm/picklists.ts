@@ -91,8 +91,8 @@ export const picklistRoutes = [
     params: closed(optionParams),
     success: { 204: Type.Null() },
     handle: (context) =>
-      changeWorkspace(context, (tx) =>
-        deletePicklistOption(tx, context.actor, context.params, context.app.clock.now()),
+      deletePicklistOption(context.app, context.actor, context.params, (effect) =>
+        changeWorkspace(context, effect),
       ),
   }),
 ];

@@ -1,14 +1,15 @@
-import type { Tx } from "../../../lib/database/database.ts";
+import type { Kysely } from "kysely";
+import type { DB } from "../../../lib/database/database.ts";
 import { notFound } from "../../../lib/errors.ts";
 import { option_columns, type OptionPath, type OptionRow } from "../picklist-schema.ts";
 
 /** Returns the option at its path, archived or not; throws not-found otherwise. */
 export async function findPicklistOption(
-  tx: Tx,
+  db: Kysely<DB>,
   accountId: number,
   { workspaceId, picklist, optionId }: OptionPath,
 ): Promise<OptionRow> {
-  const option = await tx
+  const option = await db
     .selectFrom("picklist_options")
     .select(option_columns)
     .where("account_id", "=", accountId)
