@@ -135,7 +135,8 @@ suite("outcomes on Asterisk", { concurrency: true }, () => {
       [report.ended_reason, report.hangup_cause_q850, report.sip_status, report.cost],
       ["customer_no_answer", 19, null, 1],
     );
-    assert.ok(report.ring_seconds >= 5, report.ring_seconds);
+    // It rings for a part of the five seconds: from the response of the carrier on.
+    assert.ok(report.ring_seconds >= 4, report.ring_seconds);
     assert.notEqual(report.ringing_at, null);
   });
 

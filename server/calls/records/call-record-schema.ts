@@ -122,7 +122,7 @@ export const CallRecord = Type.Object(
     ringing_at: time("UTC: when the customer's phone rang"),
     answered_at: time("UTC: when the customer answered"),
     ended_at: time("UTC"),
-    ring_seconds: seconds("How long the customer's phone was dialed and rang"),
+    ring_seconds: seconds("How long the customer's phone rang, until answered or given up"),
     talk_seconds: seconds("From the customer's answer to the end"),
     billed_seconds: seconds("The started pulses of all answered legs, in seconds"),
     hangup_cause_q850: nullable(Type.Integer()),

@@ -137,7 +137,7 @@ test("calls the agent, then the customer, bridges and records them, and bills by
     { ring_seconds, talk_seconds, billed_seconds, cost, ended_at, recording_state },
     // 99 s of the agent and 90 of the customer: two pulses each.
     {
-      ring_seconds: 8,
+      ring_seconds: 6,
       talk_seconds: 90,
       billed_seconds: 240,
       cost: 4,
@@ -145,6 +145,19 @@ test("calls the agent, then the customer, bridges and records them, and bills by
       recording_state: "ready",
     },
   );
+});
+
+test("the customer's phone rings from the ringing that the switch reports to the answer or the end of its leg", () => {
+  const ringSeconds = (outcome: LegOutcome, rang_at: number | null) => {
+    const run = calling();
+    if (rang_at !== null) take(run, ringing(2), rang_at);
+    take(run, ended(2, outcome), 40);
+    take(run, ended(1, "hung_up"), 50);
+    assert.equal(run.call.stage, "ended");
+    return run.call.ring_seconds;
+  };
+  assert.equal(ringSeconds("no_answer", 12), 28);
+  assert.equal(ringSeconds("unreachable", null), 0);
 });
 
 test("dials the agent with the customer's number as caller ID, then the customer with the line's", () => {

@@ -63,9 +63,7 @@ function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
     disposition: isAbandoned ? "abandoned" : call.disposition,
     hangup_cause: call.hangup_cause ?? customer?.cause ?? null,
     sip_status: call.sip_status ?? customer?.sip_status ?? null,
-    ring_seconds: customer
-      ? seconds(customer.initiated_at, customer.answered_at ?? ended_at)
-      : null,
+    ring_seconds: customer ? ringSeconds(customer, ended_at) : null,
     talk_seconds: customer?.answered_at
       ? seconds(customer.answered_at, customer.ended_at ?? ended_at)
       : null,
@@ -182,6 +180,11 @@ function redialAt(call: Call, ended_at: Date): Date | null {
   const isRetryable = call.disposition !== null && retryable.has(call.disposition);
   if (call.attempt - call.unplaced_attempts > max_retry || !isRetryable) return null;
   return customerDueFrom(call, retryDueAt(ended_at, retry_after_minutes));
+}
+
+/** Returns how long the leg rang until its answer or its end; 0 if the switch reported no ringing. */
+function ringSeconds({ ringing_at, answered_at, ended_at }: Leg, over_at: Date): number {
+  return ringing_at ? seconds(ringing_at, answered_at ?? ended_at ?? over_at) : 0;
 }
 
 function seconds(from: Date, to: Date): number {
