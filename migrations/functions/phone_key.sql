@@ -1,5 +1,5 @@
--- Returns the canonical form of a number's spellings (E.164 digits), by which people are matched; a number is
--- dialed and sent to as it was given. The same rule as phoneKey (server/lib/phone-key.ts). The planner inlines it.
+-- Returns the canonical form of a number's spellings (E.164 digits), by which people are matched; a message goes to the
+-- number as it was given. The same rule as phoneKey (server/lib/phone-key.ts). The planner inlines it.
 create or replace function phone_key(phone text) returns text
 language sql immutable parallel safe as $$
   select case

@@ -25,6 +25,8 @@ test("bars premium-rate, shared-cost and personal numbers", () => {
     "979123456789",
   ])
     assert.equal(barred(phone), "premium_rate", phone);
+  // Dialed without the former 1 of Mexican mobiles.
+  assert.equal(barred("5219001234567"), "premium_rate");
   // Switches ignore further digits.
   assert.equal(barred("398921234567"), "premium_rate");
 });

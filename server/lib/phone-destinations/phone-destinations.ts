@@ -1,6 +1,7 @@
 // Where a phone number leads: its country, and whether it is of a kind that must never be called.
 import { parsePhoneNumberFromString, type PhoneNumberType } from "libphonenumber-js/max";
 import metadata from "libphonenumber-js/max/metadata";
+import { dialedPhone } from "../phone-key.ts";
 
 /** Why a number may never be called. */
 export type BarredKind =
@@ -46,11 +47,12 @@ const premium_ranges = /^1900/;
 const digits_min = 7;
 
 /**
- * Returns the destination of a number in E.164 digits. A number that its numbering plan does not list has the
+ * Returns the destination of a call to a number in E.164 digits. A number that its numbering plan does not list has the
  * country of its calling code. One with more digits than its plan allows is barred if it begins with a barred
  * number, because switches ignore the rest. Takes 60 µs.
  */
-export function destinationOf(phone: string): Destination {
+export function destinationOf(as_given: string): Destination {
+  const phone = dialedPhone(as_given);
   const code = callingCode(phone);
   if (code === null) return { country: null, barred: "unassigned" };
   const parsed = parsePhoneNumberFromString(`+${phone}`);

@@ -24,6 +24,16 @@ test("formats a number for the carrier, after its prefix", () => {
   assert.equal(formatted("national", "9198765432"), "9198765432");
 });
 
+test("dials a Mexican mobile without the 1 that it needed until 2019, and other numbers as given", () => {
+  const format = (number_format: TrunkLine["number_format"], phone: string) =>
+    formatNumber({ number_format, number_prefix: "" }, phone, "52");
+  assert.equal(format("e164", "5215512345678"), "525512345678");
+  assert.equal(format("plus_e164", "5215512345678"), "+525512345678");
+  assert.equal(format("national", "5215512345678"), "5512345678");
+  assert.equal(format("e164", "525512345678"), "525512345678");
+  assert.equal(format("e164", "5491123456789"), "5491123456789");
+});
+
 test("shows the caller ID that the account may show; without one, the carrier sets it", () => {
   const shown = (caller_id: string | null) =>
     resolveLine(callValue({ caller_id }), trunk).caller_id;

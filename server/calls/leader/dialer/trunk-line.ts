@@ -1,5 +1,6 @@
 // The caller ID and number format of a carrier's trunk.
 import { beginsWithExitCode } from "../../../lib/phone-destinations/phone-destinations.ts";
+import { dialedPhone } from "../../../lib/phone-key.ts";
 import type { Call, Line } from "../../state-machine/call.ts";
 
 export type TrunkLine = {
@@ -18,9 +19,10 @@ export type TrunkLine = {
  */
 export function formatNumber(
   { number_format, number_prefix }: Pick<TrunkLine, "number_format" | "number_prefix">,
-  phone: string,
+  as_given: string,
   countryCode: string,
 ): string {
+  const phone = dialedPhone(as_given);
   if (number_format === "plus_e164") return `${number_prefix}+${phone}`;
   const isOwn = phone.startsWith(countryCode) && phone.length === countryCode.length + 10;
   const national = phone.slice(countryCode.length);
