@@ -16,6 +16,7 @@ import {
   type RecipientToMake,
   type TestVoiceCampaign,
 } from "../../../test/support/voice-factory.ts";
+import { holdFailingCampaign } from "../../calls/leader/dialer/hold-failing-campaign.ts";
 import { claimRecipients } from "../../calls/leader/node/leader-statements.ts";
 import type { Call } from "../../calls/state-machine/call.ts";
 import type { CallEvent } from "../../calls/state-machine/events-and-commands.ts";
@@ -367,6 +368,57 @@ test("a campaign completes once, when no recipient is synthesizing, waiting or c
   for (const verb of ["pause", "resume", "cancel"])
     assert.equal((await ask(account, "POST", `${id}/${verb}`)).status, 409);
   await checkVoiceCampaigns(api.app.db.pool);
+});
+
+async function holdsOf({ account_id }: TestAccount, campaign_id: number): Promise<string[]> {
+  const rows = await api.app.db.query
+    .selectFrom("voice_holds")
+    .select("reason")
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .execute();
+  return rows.map(({ reason }) => reason);
+}
+
+test("a campaign that was paused by its last calls ends without holds, so that its retry runs", async () => {
+  const account = await newAccount();
+  const { account_id } = account;
+  const { id } = await makeVoiceCampaign(api.app, account, {
+    recipients: [{ state: "failed", attempts: 1 }],
+  });
+  await holdFailingCampaign(api.app.db, { account_id, campaign_id: id }, "all", new Date(0));
+  assert.deepEqual(await holdsOf(account, id), ["error_threshold"]);
+  await completeVoiceCampaigns(api.app);
+  assert.deepEqual(await holdsOf(account, id), []);
+  const { status, body } = await api.send("POST", `/api/v1/voice/campaigns/${id}/retry`, {
+    token: account.token,
+    json: {},
+    headers: { "idempotency-key": "retry" },
+  });
+  assert.deepEqual([status, body.retried, body.campaign.status], [200, 1, "running"]);
+  await ask(account, "POST", `${id}/cancel`);
+});
+
+test("a campaign that ends while its calls fail gets no hold", async () => {
+  const account = await newAccount();
+  const { account_id } = account;
+  const { db, clock } = api.app;
+  const { id } = await makeVoiceCampaign(api.app, account, { recipients: [{ state: "failed" }] });
+  const { holding } = await db.query.transaction().execute(async (tx) => {
+    await lockOpenVoiceCampaign(tx, account_id, id, "ended");
+    const campaign = { account_id, campaign_id: id };
+    const waiting = holdFailingCampaign(db, campaign, "all", clock.now());
+    await awaitsLock(db.query);
+    await tx
+      .updateTable("voice_campaigns")
+      .set({ state: "completed", finished_at: clock.now() })
+      .where("account_id", "=", account_id)
+      .where("id", "=", id)
+      .execute();
+    return { holding: waiting };
+  });
+  await holding;
+  assert.deepEqual([await holdsOf(account, id), await eventTypes(account)], [[], []]);
 });
 
 test("a scheduled campaign starts once, unless it was cancelled, and a paused one starts paused", async () => {

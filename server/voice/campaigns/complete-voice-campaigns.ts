@@ -3,6 +3,7 @@
 import type { App } from "../../engine/app.ts";
 import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement } from "../../lib/database/database.ts";
+import { liftHolds } from "./holds.ts";
 
 /** When campaigns may end: see poll-work.ts. */
 export const open_campaigns = [
@@ -22,7 +23,10 @@ export async function completeVoiceCampaigns(app: App): Promise<number> {
   return ended;
 }
 
-/** Ends a campaign without open recipients: running becomes completed; cancelled and failed get finished_at. */
+/**
+ * Ends a campaign without open recipients and removes its holds: running becomes completed; cancelled and failed get
+ * finished_at.
+ */
 export async function completeVoiceCampaign(
   app: App,
   accountId: number,
@@ -31,7 +35,10 @@ export async function completeVoiceCampaign(
   return app.db.query.transaction().execute(async (tx) => {
     await lockCampaign(tx, [accountId, campaignId]);
     const ended = await endCampaign(tx, [accountId, campaignId, app.clock.now()]);
-    return ended.length > 0;
+    if (ended.length === 0) return false;
+    // An ended campaign cannot be resumed, and its retry would start paused.
+    await liftHolds(tx, { account_id: accountId, campaign_id: campaignId });
+    return true;
   });
 }
 

@@ -1,5 +1,10 @@
-import { statement, type Executor } from "../../../lib/database/database.ts";
+import { statement, type Database } from "../../../lib/database/database.ts";
 import type { Call } from "../../state-machine/call.ts";
+
+// A statement that waits for the lock sees the campaign as of before; the next one sees whether it has ended.
+const lockCampaign = statement(
+  "select from voice_campaigns where account_id = $1 and id = $2 for no key update",
+);
 
 const hold = statement(`
   with held as (
@@ -13,12 +18,18 @@ const hold = statement(`
     'id', v.public_id, 'name', v.name, 'paused_reason', 'error_threshold', 'detail', $3::text)
   from held h join voice_campaigns v on v.account_id = $1 and v.id = h.campaign_id`);
 
-/** Pauses a running campaign and records the event; has no effect if it has this hold already. */
+/**
+ * Pauses a running campaign and records the event; has no effect if it has this hold already, or has ended, because
+ * nothing would remove the hold.
+ */
 export async function holdFailingCampaign(
-  db: Executor,
+  { query }: Pick<Database, "query">,
   { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
   detail: string,
   now: Date,
 ): Promise<void> {
-  await hold(db, [account_id, campaign_id, detail, now]);
+  await query.transaction().execute(async (tx) => {
+    await lockCampaign(tx, [account_id, campaign_id]);
+    await hold(tx, [account_id, campaign_id, detail, now]);
+  });
 }

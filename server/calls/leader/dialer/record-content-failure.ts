@@ -14,6 +14,6 @@ export async function recordContentFailure(
   const detail = gate.failed(campaign, failure, reason);
   if (detail === null) return;
   await retryUntilStored({ app, lease }, () =>
-    holdFailingCampaign(app.db.pool, campaign, detail, app.clock.now()),
+    holdFailingCampaign(app.db, campaign, detail, app.clock.now()),
   );
 }

@@ -116,9 +116,7 @@ async function checkCircuit(leader: Leader, call: Call): Promise<void> {
     await recordContentFailure(leader, call, "answered", "the AI agent was lost before it spoke");
   const detail = breaker.record(call);
   if (detail === null) return;
-  await retryUntilStored(leader, () =>
-    holdFailingCampaign(app.db.pool, call, detail, app.clock.now()),
-  );
+  await retryUntilStored(leader, () => holdFailingCampaign(app.db, call, detail, app.clock.now()));
 }
 
 /** Stops handling the call in this process: ends its timers, its conversation and its dials. */
