@@ -1,3 +1,4 @@
+-- Only versions before find_dialable_campaigns call it; a later release drops it.
 -- Returns running campaigns with due recipients on the trunks, with the time zones that those recipients may be in
 -- and their accounts' calling hours. Accounts alternate, so that one with a thousand campaigns does not hide the
 -- others.

@@ -36,6 +36,14 @@ export const function_exceptions: readonly Exception[] = [
   { in: "find_dialable", rule: "look-up-beside-rows", reason: other_body },
   { in: "find_dialable", rule: "sql-function", reason: other_body },
   {
+    in: "find_dialable_campaigns",
+    rule: "several-accounts",
+    reason: "the poll of the node leaders for campaigns to dial",
+  },
+  { in: "find_dialable_campaigns", rule: "correlated-account", reason: other_body },
+  { in: "find_dialable_campaigns", rule: "look-up-beside-rows", reason: other_body },
+  { in: "find_dialable_campaigns", rule: "sql-function", reason: other_body },
+  {
     in: "accounts_with_new_events",
     rule: "several-accounts",
     reason: "the relays' poll for accounts with events",

@@ -96,10 +96,53 @@ test("finds other accounts' campaigns behind a thousand campaigns of one account
   );
   const campaign = { trunk_id };
   const { id } = await makeVoiceCampaign(app, other, { campaign, recipients: people(1) });
-  const found = await findDialable(app.db.pool, [[trunk_id], app.clock.now()]);
+  const page = { after: { place: 0, account_id: 0 }, rows: 1_000 };
+  const found = await findDialable(app.db.pool, [trunk_id], page, app.clock.now());
   await app.db.pool.query("update voice_campaigns set state = 'failed', finished_at = now()");
   assert.ok(found.some(({ campaign_id }) => campaign_id === id));
 });
+
+/** Creates a thousand accounts, each with a campaign that has a due recipient. */
+async function makeThousandAccounts(set: { night_calling: boolean; call_caps: object }) {
+  const { app, trunk_id } = fixture;
+  await app.db.pool.query(
+    `with owners as (
+      insert into accounts (name, features, night_calling, calling_from, calling_to, call_caps, created_at, updated_at)
+      select 'one of many', '{voice}', $1, '00:00', '00:00', $2, now(), now() from generate_series(1, 1000)
+      returning account_id
+    ), made as (
+      insert into call_campaigns (account_id, kind, created_by, created_at)
+      select account_id, 'voice', 1, now() from owners returning account_id, id
+    ), launched as (
+      insert into voice_campaigns (account_id, id, name, call_type, send_to, voice_file_id, trunk_id, plan,
+        state, total, created_by, created_at)
+      select account_id, id, 'one of many', 'obd_voice_call', 'Numbers', 1, $3, '{}', 'running', 1, 1, now() from made
+      returning account_id, id
+    )
+    insert into voice_recipients (account_id, campaign_id, id, number, phone, state, due_at)
+    select account_id, id, 1, '9800000000', '919800000000', 'waiting', '-infinity' from launched`,
+    [set.night_calling, JSON.stringify(set.call_caps), trunk_id],
+  );
+}
+
+/** Waits until an account behind a thousand others with these settings has called its recipient. */
+async function callsBehind(set: Parameters<typeof makeThousandAccounts>[0]): Promise<void> {
+  const { app, trunk_id } = fixture;
+  await makeThousandAccounts(set);
+  const account = await makeCallingAccount(app);
+  const made = { campaign: { trunk_id }, recipients: people(1) };
+  const { id } = await makeVoiceCampaign(app, account, made);
+  const leaders = fixture.startLeaders();
+  await allCalled([{ account_id: account.account_id, id }]);
+  await leaders.stop();
+  await app.db.pool.query("update voice_campaigns set state = 'failed', finished_at = now()");
+}
+
+test("calls the recipients of an account behind a thousand accounts that wait for their calling hours", () =>
+  callsBehind({ night_calling: false, call_caps: {} }));
+
+test("calls the recipients of an account behind a thousand accounts that are at their cap", () =>
+  callsBehind({ night_calling: true, call_caps: { account: { legs_hour: 0 } } }));
 
 async function optOut(phone: string): Promise<void> {
   const { app, account } = fixture;

@@ -7,7 +7,12 @@ import type { Call } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { callSpan } from "../node/call-span.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
-import { claimRecipients, findDialable, type DialableCampaign } from "../node/leader-statements.ts";
+import {
+  claimRecipients,
+  findDialable,
+  type DialableCampaign,
+  type DialPosition,
+} from "../node/leader-statements.ts";
 import { isTrunkAllowed } from "./call-blockers.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import { carrier_sets_caller_id } from "./trunk-line.ts";
@@ -20,9 +25,18 @@ export type Dialer = {
   dial(): Promise<{ readonly placed: boolean; readonly next_in_ms: number }>;
 };
 
+/** The campaigns read first, and then at once: each page costs a search through all. */
+const first_rows = 1_000;
+const next_rows = 5_000;
+/** A refresh ends once it has found this many accounts, or campaigns, that may be dialed. */
+const accounts_max = 1_000;
+const campaigns_max = 10_000;
+
 export function openDialer(leader: Leader): Dialer {
   /** Campaigns with due recipients, rotating over accounts and over the campaigns of each. */
   let queue: readonly DialableCampaign[] = [];
+  /** Those of which the last claim took no recipient, for example because the account is at a cap. */
+  const unclaimed = new Set<string>();
   let is_stale = true;
 
   return {
@@ -32,7 +46,9 @@ export function openDialer(leader: Leader): Dialer {
     async dial() {
       if (is_stale) {
         is_stale = false;
-        queue = await findQueue(leader, queue);
+        queue = await findQueue(leader, queue, unclaimed);
+        const keys = new Set(queue.map(keyOf));
+        for (const key of unclaimed) if (!keys.has(key)) unclaimed.delete(key);
       }
       let next_in_ms = Infinity;
       const served = new Set<number>();
@@ -54,7 +70,11 @@ export function openDialer(leader: Leader): Dialer {
             continue;
           const claim = { ...campaign, time_zones, take };
           const calls = await serializeClaim(leader, () => claimSome(leader, claim));
-          if (calls === 0) continue;
+          if (calls === 0) {
+            unclaimed.add(keyOf(campaign));
+            continue;
+          }
+          unclaimed.delete(keyOf(campaign));
           served.add(account_id);
           if (calls < room!.take) continue;
           gone.delete(campaign);
@@ -73,18 +93,50 @@ export function openDialer(leader: Leader): Dialer {
 
 /** Keeps the order of known campaigns; puts a test call before the campaigns of its account. */
 async function findQueue(
-  { app, trunks }: Leader,
+  leader: Leader,
   known: readonly DialableCampaign[],
+  unclaimed: ReadonlySet<string>,
 ): Promise<DialableCampaign[]> {
-  const found = await findDialable(app.db.pool, [[...trunks.keys()], app.clock.now()]);
+  const found = await findCallable(leader, unclaimed);
   const left = new Map(found.map((one) => [keyOf(one), one]));
   const queue = known.flatMap((one) => left.get(keyOf(one)) ?? []);
   for (const one of queue) left.delete(keyOf(one));
   for (const one of left.values()) {
-    const own = queue.findIndex(({ account_id }) => one.is_test && account_id === one.account_id);
+    const own = one.is_test
+      ? queue.findIndex(({ account_id }) => account_id === one.account_id)
+      : -1;
     queue.splice(own < 0 ? queue.length : own, 0, one);
   }
   return queue;
+}
+
+/**
+ * Finds campaigns that may be dialed now. Accounts that wait for their hours, or of which nothing was claimed, do not
+ * count toward the limit, because they would hide the others.
+ */
+async function findCallable(
+  { app, trunks }: Leader,
+  unclaimed: ReadonlySet<string>,
+): Promise<DialableCampaign[]> {
+  const now = app.clock.now();
+  const trunkIds = [...trunks.keys()];
+  const found: DialableCampaign[] = [];
+  const accounts = new Set<number>();
+  let rows = first_rows;
+  let after: DialPosition | undefined = { place: 0, account_id: 0 };
+  while (after && accounts.size < accounts_max && found.length < campaigns_max) {
+    const of = { after, rows };
+    const page: DialableCampaign[] = await findDialable(app.db.pool, trunkIds, of, now);
+    for (const one of page) {
+      const trunk = trunks.get(one.trunk_id);
+      if (!trunk || !isTrunkAllowed(trunk, one) || !hasOpenTimeZones(one, now)) continue;
+      found.push(one);
+      if (!unclaimed.has(keyOf(one))) accounts.add(one.account_id);
+    }
+    after = page.length < rows ? undefined : page.at(-1);
+    rows = next_rows;
+  }
+  return found;
 }
 
 function keyOf({ account_id, campaign_id }: DialableCampaign): string {
@@ -94,6 +146,12 @@ function keyOf({ account_id, campaign_id }: DialableCampaign): string {
 /** Returns the lists of zones whose recipients may be called: the window is open in every zone of the list. */
 function openTimeZones(campaign: DialableCampaign, at: Date): string[] {
   return campaign.due_time_zones.filter((zones) =>
+    mayCallCustomerAt(campaign, splitTimeZones(zones), at),
+  );
+}
+
+function hasOpenTimeZones(campaign: DialableCampaign, at: Date): boolean {
+  return campaign.due_time_zones.some((zones) =>
     mayCallCustomerAt(campaign, splitTimeZones(zones), at),
   );
 }

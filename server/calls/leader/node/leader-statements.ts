@@ -139,6 +139,8 @@ export async function claimCalls(
 /** A campaign with due recipients. */
 export type DialableCampaign = CallingWindow & {
   readonly account_id: number;
+  /** Its place among the campaigns of its account, test calls first. */
+  readonly place: number;
   readonly campaign_id: number;
   readonly trunk_id: number;
   readonly is_test: boolean;
@@ -146,12 +148,27 @@ export type DialableCampaign = CallingWindow & {
   readonly due_time_zones: readonly string[];
 };
 
-/** Finds campaigns over these trunks with due recipients, round robin by account, test calls first. */
-export const findDialable = statement<DialableCampaign>(
-  `select account_id, campaign_id, trunk_id, is_test, due_time_zones, time_zone, night_calling,
+const selectDialable = statement<DialableCampaign>(
+  `select account_id, place, campaign_id, trunk_id, is_test, due_time_zones, time_zone, night_calling,
     calling_from::text as calling_from, calling_to::text as calling_to
-  from find_dialable($1, $2)`,
+  from find_dialable_campaigns($1, $2, $3, $4, $5)`,
 );
+
+/** A campaign's position in the rotation over accounts. */
+export type DialPosition = Pick<DialableCampaign, "place" | "account_id">;
+
+/**
+ * Finds the next campaigns over these trunks with due recipients, round robin by account, test calls first; fewer than
+ * `rows` only if there are no more.
+ */
+export async function findDialable(
+  db: Executor,
+  trunkIds: readonly number[],
+  { after, rows }: { readonly after: DialPosition; readonly rows: number },
+  now: Date,
+): Promise<DialableCampaign[]> {
+  return selectDialable(db, [trunkIds, now, after.place, after.account_id, rows]);
+}
 
 const selectClaimedRecipients = statement<{ call: unknown }>(
   "select call from claim_due_recipients($1, $2, $3, $4, $5, $6, $7, $8, $9) as t(call)",
