@@ -51,6 +51,11 @@ type Common = {
   readonly key_required?: true;
   /** It changes what only the caller has: an Idempotency-Key counts for this user alone, not for the account. */
   readonly is_own?: true;
+  /**
+   * The table of which the write locks the row `params.id`, for which it may wait, such as for an import into a group:
+   * one of the row's writes has a connection at a time, and they delay no other write of the account.
+   */
+  readonly locks?: "groups" | "agent_groups";
   /** A write that a frozen account may make. */
   readonly frozen_too?: true;
   /** Limits each account's requests a minute; every answer carries the RateLimit headers. */

@@ -65,8 +65,8 @@ export function contextFactory(
       reauthorize: () => reauthorize(app, request, route.access),
       write: (effect) => {
         const { plain, keyed } = transactions;
-        const begin = request.keyed ? keyed : plain;
-        return once(begin(caller.account.id), route.multipart ? unlessFrozen(effect) : effect);
+        const begin = (request.keyed ? keyed : plain)(caller.account.id, lockedRow(route, request));
+        return once(begin, route.multipart ? unlessFrozen(effect) : effect);
       },
       writeWithClient: (statement_seconds, effect) =>
         once(transactions.long(caller.account.id, statement_seconds), unlessFrozen(effect)),
@@ -75,4 +75,9 @@ export function contextFactory(
     };
     return context as RequestContext<never, never, never>;
   };
+}
+
+/** Names the row that a write of the route locks. */
+function lockedRow({ locks }: GuardedRoute, { params }: FastifyRequest): string | undefined {
+  return locks && `${locks} ${(params as { readonly id: number }).id}`;
 }
