@@ -414,6 +414,37 @@ test("webhooks that cannot be applied are taken apart, hold up no other, and are
   assert.deepEqual(unread, [kept, kept]);
 });
 
+test("webhooks that take too long together are applied one by one", async (t) => {
+  const recipients = await makeRecipients(["accepted", "accepted", "accepted", "accepted"]);
+  const { pool } = api.app.db;
+  t.after(() => pool.query("drop function too_slow cascade"));
+  await pool.query(`
+    create function too_slow() returns trigger language plpgsql as $$
+    begin
+      if (select count(*) from moved) > 1 then
+        raise 'canceling statement due to statement timeout' using errcode = '57014';
+      end if;
+      return null;
+    end $$;
+    create trigger too_slow after update on chat_recipients referencing new table as moved
+      for each statement execute function too_slow()`);
+  const hooks = recipients.map((one) => statusHook(number, [statusOf(one, "read")]));
+  const now = api.clock.now();
+  const row = { account_id: account.account_id, chat_number_id: number.id, driver: "whatsapp" };
+  for (const together of [hooks.slice(0, 1), hooks.slice(1, 2), hooks.slice(2)])
+    await api.app.db.query
+      .insertInto("chat_inbox")
+      .values({ ...row, body: `[${together.join(",")}]`, received_at: now, due_at: now })
+      .execute();
+  const states = async () =>
+    (await recipientsOf(recipients[0]!.campaign_id)).map(({ state }) => state);
+  await apply();
+  assert.deepEqual(await states(), ["read", "read", "accepted", "accepted"]);
+  await apply();
+  assert.deepEqual(await states(), ["read", "read", "read", "read"]);
+  assert.deepEqual(await inbox(), []);
+});
+
 test("a status of an unknown message is kept once, however often side effects beside it fail", async (t) => {
   const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
   const { pool } = api.app.db;

@@ -7,7 +7,7 @@ import {
 import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
-import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
+import { isDatabaseUnavailable, isOfOneStatement } from "../../../lib/database/database-errors.ts";
 import { completeChatCampaigns } from "../../campaigns/complete-chat-campaigns.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
 import { findLinksOf } from "../../recipients/find-shared-links.ts";
@@ -34,7 +34,9 @@ import {
 const failing_kept_ms = 86_400_000;
 
 /**
- * Applies the rows; when that fails, applies each that is left separately, so that a bad row delays no other.
+ * Applies the rows; when that fails, applies each that is left separately, so that a bad row delays no other. A batch whose
+ * statement takes too long counts as failed, so that it is not repeated whole: each attempt deletes, splits or postpones a
+ * row. The lease is renewed meanwhile, however long that takes.
  */
 export async function applyBatch(
   app: App,
@@ -45,12 +47,15 @@ export async function applyBatch(
   try {
     await applyTogether(app, lease, number, rows);
   } catch (error) {
-    if (isLeaseLost(error) || isDatabaseUnavailable(error)) throw error;
+    if (isLeaseLost(error)) throw error;
+    if (isDatabaseUnavailable(error) && !isOfOneStatement(error)) throw error;
     if (rows.length === 1) return postpone(app, number, rows[0]!, error);
     // A side effect fails after the other rows are deleted, with a copy of what is applied later.
     const ids = rows.map(({ id }) => id);
     const left = new Set<number>();
     for (const { id } of await findLeft(app.db.pool, [number.account_id, ids])) left.add(id);
+    // Then what follows the deletion has failed, which is not repeated.
+    if (left.size === 0) throw error;
     for (const one of rows) if (left.has(one.id)) await applyBatch(app, lease, number, [one]);
   }
 }
