@@ -6,6 +6,7 @@ import { endExpiredRestriction } from "./chat/inbound/end-restriction.ts";
 import { notifyCall } from "./chat/single-messages/notify-call.ts";
 import { endThrottling } from "./chat/numbers/end-throttling.ts";
 import { wakeCampaigns } from "./chat/campaigns/wake-campaigns.ts";
+import { repeatSkipDuplicates } from "./chat/campaigns/skip-duplicate-people.ts";
 import { settleUnknown } from "./chat/campaigns/settle-unknown.ts";
 import { startCampaign } from "./chat/campaigns/start-campaign.ts";
 import { syncTemplatesDaily } from "./chat/templates/sync-templates.ts";
@@ -58,6 +59,7 @@ export const job_queues: readonly JobQueue[] = [
     account_loops: 2,
     handlers: {
       "chat.drain_campaign": drainCampaign,
+      "chat.skip_duplicates": repeatSkipDuplicates,
       "chat.settle_unknown": settleUnknown,
       "chat.sync_templates": syncTemplatesDaily,
       "chat.notify_call": notifyCall,

@@ -7,6 +7,7 @@ import { withCause } from "./job-cause.ts";
 export const job_kinds = [
   "chat.start_campaign",
   "chat.drain_campaign",
+  "chat.skip_duplicates",
   "chat.settle_unknown",
   "chat.sync_templates",
   "chat.notify_call",

@@ -8,6 +8,8 @@ import {
 } from "../../../test/contract/chat-api.ts";
 import { assertProblem } from "../../../test/contract/lead-api.ts";
 import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
+import { repeatSkipDuplicates } from "./skip-duplicate-people.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
@@ -319,9 +321,8 @@ test("a file of 200,000 rows is one campaign within bounded memory", async () =>
   assert.ok(grown_mb < 300, `${grown_mb.toFixed()} MB above what the test itself holds`);
 });
 
-test("a person listed by phone and by a BSUID gets one message, also if the link is recorded while the campaign is created", async (t) => {
-  const of = await startChatApi({ credit: 2 });
-  t.after(() => of.api.close());
+/** Creates a campaign to a person's phone and BSUID, whose link is recorded meanwhile; returns how to read the states. */
+async function createWithLink(of: ChatApi) {
   const { db } = of.api.app;
   const { account_id } = of.account;
   const phone = uniquePhone();
@@ -339,13 +340,35 @@ test("a person listed by phone and by a BSUID gets one message, also if the link
         .execute((tx) => linkBsuids(tx, account_id, [{ bsuid: "IN.9", phone }], new Date())),
   );
   assert.equal(body.total_contacts, 2, text);
-  const { rows } = await db.pool.query(
-    "select coalesce(error, state) as state from chat_recipients where account_id = $1 and campaign_id = $2 order by id",
-    [account_id, body.id],
-  );
-  assert.deepEqual(
-    rows.map(({ state }) => state),
-    ["queued", "duplicate"],
-  );
-  await checkLedger(db.pool);
+  return async () => {
+    const { rows } = await db.pool.query(
+      "select coalesce(error, state) as state from chat_recipients where account_id = $1 and campaign_id = $2 order by id",
+      [account_id, body.id],
+    );
+    return rows.map(({ state }) => state);
+  };
+}
+
+test("a person listed by phone and by a BSUID gets one message, also if the link is recorded while the campaign is created", async (t) => {
+  const of = await startChatApi({ credit: 2 });
+  t.after(() => of.api.close());
+  const states = await createWithLink(of);
+  assert.deepEqual(await states(), ["queued", "duplicate"]);
+  await checkLedger(of.api.app.db.pool);
+});
+
+test("a person listed by phone and by a BSUID gets one message, also if the process that created the campaign does not look for links after the commit", async (t) => {
+  const of = await startChatApi({ credit: 2 });
+  t.after(() => of.api.close());
+  const { app } = of.api;
+  await app.db.pool.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+    create trigger refuse before update on chat_recipients for each row execute function refuse()`);
+  const states = await createWithLink(of);
+  assert.deepEqual(await states(), ["queued", "queued"]);
+  await app.db.pool.query("drop function refuse cascade");
+  const handlers = { "chat.skip_duplicates": repeatSkipDuplicates };
+  assert.equal(await workJobs(app, handlers, new AbortController().signal), 1);
+  assert.deepEqual(await states(), ["queued", "duplicate"]);
+  await checkLedger(app.db.pool);
 });

@@ -38,7 +38,7 @@ import {
   removeLinkedDuplicates,
   removeSuppressed,
 } from "./intake/store-recipients.ts";
-import { skipDuplicatePeople } from "./skip-duplicate-people.ts";
+import { scheduleSkipDuplicates, skipDuplicatePeople } from "./skip-duplicate-people.ts";
 import { validateCampaign, type CampaignOrder } from "./validate-campaign.ts";
 import type { CampaignBody } from "./intake/read-body.ts";
 
@@ -136,6 +136,7 @@ async function writeCampaign(
     const job = { account_id, kind: "chat.start_campaign", subject, run_at: scheduled_at } as const;
     await addJob(tx, job, now);
   }
+  if (bsuids > 0) await scheduleSkipDuplicates(tx, key, now);
   await recordEvents(tx, eventsFor(key, order, { total, trimmed }, now));
   await recordAudit(tx, actor, {
     at: now,

@@ -7,6 +7,7 @@ import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
+import { scheduleSkipDuplicates } from "./skip-duplicate-people.ts";
 
 /** The columns of a campaign that its retry needs. */
 type Campaign = {
@@ -51,6 +52,7 @@ export async function retryChatCampaign(
   const { name, chat_number_id, reservation_id } = campaign;
   const { retried, uncharged } = await queueFailed(tx, key, failed, now);
   if (retried === 0) return { retried, chat_number_id };
+  await scheduleSkipDuplicates(tx, key, now);
   await recordEvent(tx, {
     account_id,
     type: "chat.campaign.retried",

@@ -1,24 +1,56 @@
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
+import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
+import type { Job } from "../../engine/work-jobs.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { findSharedLinks } from "../recipients/find-shared-links.ts";
 import { skipSecondAddresses } from "../recipients/skip-second-addresses.ts";
 import { completeChatCampaigns } from "./complete-chat-campaigns.ts";
 
 /**
  * Skips the second addresses of people who have several in a campaign, by the links that are recorded now. Call it
- * after the commit that queued recipients. Never throws, since the campaign is stored.
+ * after the commit that queued recipients. Never throws, since the campaign is stored: the job of scheduleSkipDuplicates
+ * repeats it.
  */
 export async function skipDuplicatePeople(app: App, key: CampaignKey): Promise<void> {
-  const { account_id, campaign_id } = key;
-  const { pool } = app.db;
   try {
-    const links = await findSharedLinks(pool, key);
-    const skipped = await skipSecondAddresses(pool, account_id, links, app.clock.now());
-    if (skipped.length > 0) await completeChatCampaigns(app, account_id, [campaign_id]);
+    await skipDuplicates(app, key);
   } catch (err) {
     app.log.error(
-      { err, account_id, subject_id: campaign_id },
+      { err, account_id: key.account_id, subject_id: key.campaign_id },
       "could not look for people who are in a campaign twice",
     );
   }
+}
+
+/** Adds the job chat.skip_duplicates in the transaction that queues recipients: its process may end after the commit. */
+export async function scheduleSkipDuplicates(
+  tx: Tx,
+  { account_id, campaign_id }: CampaignKey,
+  now: Date,
+): Promise<void> {
+  const subject = String(campaign_id);
+  await addJob(tx, { account_id, kind: "chat.skip_duplicates", subject, run_at: now }, now);
+}
+
+/** Runs the job chat.skip_duplicates: does the same as skipDuplicatePeople, unless the campaign has ended. */
+export async function repeatSkipDuplicates(
+  app: App,
+  { account_id, subject }: Pick<Job, "account_id" | "subject">,
+): Promise<void> {
+  const campaign_id = Number(subject);
+  const open = await findOpen(app.db.pool, [account_id, campaign_id]);
+  if (open.length > 0) await skipDuplicates(app, { account_id, campaign_id });
+}
+
+const findOpen = statement(
+  "select from chat_campaigns where account_id = $1 and id = $2 and finished_at is null",
+);
+
+async function skipDuplicates(app: App, key: CampaignKey): Promise<void> {
+  const { account_id, campaign_id } = key;
+  const { pool } = app.db;
+  const links = await findSharedLinks(pool, key);
+  const skipped = await skipSecondAddresses(pool, account_id, links, app.clock.now());
+  if (skipped.length > 0) await completeChatCampaigns(app, account_id, [campaign_id]);
 }
