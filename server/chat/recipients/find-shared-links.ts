@@ -27,6 +27,13 @@ export async function findSharedLinks(
   return findOfCampaign(db, [account_id, campaign_id]);
 }
 
+// Most campaigns list no user IDs.
+const findWithBsuids = statement<{ readonly campaign_id: number }>(`
+  select c.campaign_id from unnest($2::bigint[]) c (campaign_id)
+  cross join lateral (
+    select true from chat_recipients r
+    where r.account_id = $1 and r.campaign_id = c.campaign_id and r.bsuid is not null limit 1) r`);
+
 const findAddresses = statement<{ readonly phone: string | null; readonly bsuid: string | null }>(`
   select phone, bsuid from chat_recipients
   where account_id = $1 and campaign_id = any ($2::bigint[]) and id = any ($3::bigint[])`);
@@ -35,16 +42,19 @@ const findByAddress = statement<BsuidLink>(`
   select bsuid, phone_key as phone from person_bsuids
   where account_id = $1 and phone_key is not null and (bsuid = any ($2::text[]) or phone_key = any ($3::text[]))`);
 
-/** Returns the links of a few recipients. */
+/** Returns the links of a few recipients; none for a campaign without user IDs, which has no second addresses. */
 export async function findLinksOf(
   db: Executor,
   accountId: number,
   recipients: readonly { readonly campaign_id: number; readonly id: number }[],
 ): Promise<BsuidLink[]> {
-  if (recipients.length === 0) return [];
-  const campaigns = recipients.map(({ campaign_id }) => campaign_id);
-  const ids = recipients.map(({ id }) => id);
-  const addresses = await findAddresses(db, [accountId, campaigns, ids]);
+  const listed = [...new Set(recipients.map(({ campaign_id }) => campaign_id))];
+  if (listed.length === 0) return [];
+  const found = await findWithBsuids(db, [accountId, listed]);
+  if (found.length === 0) return [];
+  const campaigns = new Set(found.map(({ campaign_id }) => campaign_id));
+  const ids = recipients.filter((one) => campaigns.has(one.campaign_id)).map(({ id }) => id);
+  const addresses = await findAddresses(db, [accountId, [...campaigns], ids]);
   const bsuids = addresses.flatMap(({ bsuid }) => bsuid ?? []);
   const phones = addresses.flatMap(({ phone }) => (phone ? phoneKey(phone) : []));
   return findByAddress(db, [accountId, bsuids, phones]);

@@ -20,9 +20,10 @@ import { stub_number } from "../../../test/support/provider-stub/settings.ts";
 import { startProviderStub } from "../../../test/support/provider-stub/start-provider-stub.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import type { TestAccount } from "../../../test/support/account-factory.ts";
+import { unique, type TestAccount } from "../../../test/support/account-factory.ts";
 import { setAccountFeatures } from "../../accounts/accounts/set-account-features.ts";
 import type { Feature } from "../../accounts/permissions.ts";
+import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { openMetaDriver } from "../../drivers/chat/meta/open-meta-driver.ts";
@@ -654,6 +655,44 @@ test("a throttling that is extended ends at the later time", async (t) => {
     account.account_id,
   ]);
   assert.equal(rows.length, 0);
+});
+
+test("a message that the provider refuses for the moment is not sent again if its person got it under another address meanwhile", async (t) => {
+  const { account, senders, campaign } = await open(t);
+  const { account_id } = account;
+  const id = await campaign(2);
+  const [listed, other] = (await recipientsOf(id)).map((row) => ({
+    id: row.id,
+    phone: row.phone!,
+  }));
+  const bsuid = unique("IN.");
+  await api.app.db.pool.query(
+    "update chat_recipients set phone = null, bsuid = $4 where account_id = $1 and campaign_id = $2 and id = $3",
+    [account_id, id, other!.id, bsuid],
+  );
+  const linked = Promise.withResolvers<void>();
+  provider.answer = async (outgoing) => {
+    if (outgoing.to === bsuid) return takeMessage(outgoing);
+    await linked.promise;
+    throw new ChatSendError("throttled", "slow down", { retry_after_ms: 10 });
+  };
+  await senders.startDue();
+  await eventually(async () => (await recipientsOf(id))[1]!.state === "accepted");
+  const links = [{ bsuid, phone: listed!.phone }];
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, account_id, links, api.clock.now()));
+  provider.answer = takeMessage;
+  linked.resolve();
+  await completed(id);
+  const states = (await recipientsOf(id)).map(({ state, error }) => error ?? state);
+  assert.deepEqual(states, ["duplicate", "accepted"]);
+  assert.deepEqual(provider.sent.map(({ outgoing }) => outgoing.to).toSorted(), [
+    listed!.phone,
+    bsuid,
+  ]);
+  await checkCounts(id);
+  await checkLedger(api.app.db.pool);
 });
 
 async function keepsRequiredRoute(t: TestContext, stored_by: "this" | "earlier"): Promise<void> {

@@ -115,6 +115,7 @@ async function openSender(
     number,
     driver,
     effects: [],
+    deferred: [],
     campaigns: new Map(),
     ended_lately: 0,
     wake: () => {},

@@ -1,17 +1,12 @@
 // Applies one batch of a number's webhooks.
-import {
-  findNewLinks,
-  linkBsuids,
-  type BsuidLink,
-} from "../../../audience/suppressions/link-bsuids.ts";
+import { findNewLinks, linkBsuids } from "../../../audience/suppressions/link-bsuids.ts";
 import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { isDatabaseUnavailable, isOfOneStatement } from "../../../lib/database/database-errors.ts";
 import { completeChatCampaigns } from "../../campaigns/complete-chat-campaigns.ts";
+import { skipDeferredDuplicates, skipDuplicatesOf } from "../../campaigns/skip-duplicate-people.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
-import { findLinksOf } from "../../recipients/find-shared-links.ts";
-import { skipSecondAddresses } from "../../recipients/skip-second-addresses.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { openConsentReader } from "../internal/stop-words.ts";
 import { answerStatus } from "./answer-statuses.ts";
@@ -103,10 +98,8 @@ async function applyTogether(
     );
   for (const side_effects of sorted.side_effects) await applySideEffects(app, number, side_effects);
   if (moved.some(({ to_state }) => to_state === "deferred")) {
-    // Since the message was sent, the person may have got it under another address.
     const deferred = sorted.moves.filter(({ state }) => state === "deferred");
-    const links = await findLinksOf(app.db.pool, account_id, deferred);
-    await skipDuplicates(app, account_id, links, now);
+    await skipDeferredDuplicates(app, account_id, deferred);
     wakeSenders(app, account_id, [chat_number_id]);
   }
   const campaigns = moved.filter(({ from_state }) => open_states.has(from_state));
@@ -188,22 +181,9 @@ async function recordLinks(
 ): Promise<void> {
   const new_links = await findNewLinks(app.db.pool, accountId, links);
   if (new_links.length === 0) return;
-  await skipDuplicates(app, accountId, new_links, now);
+  await skipDuplicatesOf(app, accountId, new_links);
   await app.db.query.transaction().execute((tx) => linkBsuids(tx, accountId, links, now));
-  await skipDuplicates(app, accountId, new_links, now);
-}
-
-/** Skips the second addresses of people, and completes the campaigns whose last recipients they were. */
-async function skipDuplicates(
-  app: App,
-  accountId: number,
-  links: readonly BsuidLink[],
-  now: Date,
-): Promise<void> {
-  const skipped = await skipSecondAddresses(app.db.pool, accountId, links, now);
-  if (skipped.length === 0) return;
-  const campaigns = skipped.map(({ campaign_id }) => campaign_id);
-  await completeChatCampaigns(app, accountId, campaigns);
+  await skipDuplicatesOf(app, accountId, new_links);
 }
 
 /** Reads the account's stop words only when there is a reply. */

@@ -1,13 +1,18 @@
-// Applies the effects of an outcome beyond its recipient: holds, failed campaigns, opt-outs.
+// Applies the effects of an outcome beyond its recipient: holds, failed campaigns, opt-outs, second addresses.
+import { skipDeferredDuplicates } from "../../campaigns/skip-duplicate-people.ts";
 import { applyFailureEffect, distinctEffects } from "../../inbound/failure-effects.ts";
 import type { Sender } from "./sender.ts";
 
 /**
  * Applies each distinct effect once; returns whether there were any. An effect is kept until it is
- * applied.
+ * applied. Before, skips deferred recipients whose people got the message under another address meanwhile: the next
+ * statement may mark them again.
  */
 export async function applyEffects(sender: Sender): Promise<boolean> {
-  const { app, lease, effects } = sender;
+  const { app, lease, effects, deferred } = sender;
+  const checked = [...deferred];
+  await skipDeferredDuplicates(app, lease.account_id, checked);
+  deferred.splice(0, checked.length);
   if (effects.length === 0) return false;
   for (const effect of distinctEffects(effects)) {
     await app.db.query

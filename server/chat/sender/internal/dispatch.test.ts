@@ -27,6 +27,7 @@ function openSender(send: (outgoing: Outgoing) => Promise<unknown>) {
     settings: default_settings,
     results: [],
     effects: [],
+    deferred: [],
     campaigns: new Map([
       [7, { plan, marketing_required: false, latest: { template_id: 1, marketing: false } }],
     ]),

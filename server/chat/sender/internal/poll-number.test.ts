@@ -376,6 +376,7 @@ async function openSender(
     settings: default_settings,
     results: [],
     effects: [],
+    deferred: [],
     campaigns: new Map(),
     ended_lately: 0,
     number: await findSenderNumber(app, lease.account_id, number_id),

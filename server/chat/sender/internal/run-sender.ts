@@ -180,6 +180,7 @@ async function runBatch(
       take,
       after: campaign?.after ?? 0,
     });
+    sender.deferred.push(...batch.filter(({ state }) => state === "deferred"));
     if (campaign && take > 0) {
       campaign.after = last_id;
       campaign.served += seen;

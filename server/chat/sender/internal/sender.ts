@@ -40,6 +40,8 @@ export type Sender = {
   readonly results: Result[];
   /** Not applied yet. */
   readonly effects: FailureEffect[];
+  /** Recorded as deferred, but not checked for messages to their people under another address. */
+  readonly deferred: Pick<Result, "campaign_id" | "id">[];
   readonly campaigns: Map<number, CampaignWork>;
   /** The most results of an iteration, less those long ago. */
   ended_lately: number;
