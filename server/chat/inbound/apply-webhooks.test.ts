@@ -559,6 +559,43 @@ test("a person who is in a running campaign by phone and by BSUID gets one messa
   await checkLedger(api.app.db.pool);
 });
 
+async function skipsSecondAddress(kind: "STOP" | "START" | "move"): Promise<void> {
+  const [answered] = (await makeRecipients(["accepted"])) as [Recipient];
+  await takeAndApply(statusHook(number, [statusOf(answered, "delivered")]));
+  const [listed] = (await makeRecipients(["queued", "queued"])) as [Recipient];
+  const { campaign_id } = listed;
+  const bsuid = unique("IN.");
+  await api.app.db.pool.query(
+    `update chat_recipients set phone = case when id = $3 then $4 end, bsuid = case when id <> $3 then $5 end
+       where account_id = $1 and campaign_id = $2`,
+    [account.account_id, campaign_id, listed.id, answered.phone, bsuid],
+  );
+  const { id } = statusOf(answered, "sent");
+  const content =
+    kind === "move"
+      ? {
+          from_user_id: unique("IN."),
+          type: "system",
+          system: { type: "user_changed_user_id", user_id: bsuid, wa_id: answered.phone },
+        }
+      : { from_user_id: bsuid, type: "text", text: { body: kind }, context: { id } };
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const value = {
+    messaging_product: "whatsapp",
+    metadata: { phone_number_id: number.provider_phone_number_id },
+    messages: [{ id: unique("in"), timestamp, ...content }],
+  };
+  await takeAndApply(changeHook(number, "messages", value));
+  const states = (await recipientsOf(campaign_id)).map(({ state, error }) => error ?? state);
+  assert.deepEqual(states, ["queued", "duplicate"]);
+  assert.equal((await suppressionsOf(answered.phone)).length, kind === "STOP" ? 1 : 0);
+  await checkLedger(api.app.db.pool);
+}
+
+for (const kind of ["STOP", "START", "move"] as const)
+  test(`a ${kind} that shows the phone of a BSUID skips the second address in open campaigns`, () =>
+    skipsSecondAddress(kind));
+
 test("a message that is tried again is skipped if its person got it under another address meanwhile", async () => {
   const [listed, other] = (await makeRecipients(["accepted", "accepted"])) as [
     Recipient,

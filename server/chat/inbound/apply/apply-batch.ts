@@ -1,5 +1,9 @@
 // Applies one batch of a number's webhooks.
-import { findNewLinks, linkBsuids } from "../../../audience/suppressions/link-bsuids.ts";
+import {
+  findNewLinks,
+  linkBsuids,
+  type BsuidLink,
+} from "../../../audience/suppressions/link-bsuids.ts";
 import type { App } from "../../../engine/app.ts";
 import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { statement } from "../../../lib/database/database.ts";
@@ -10,6 +14,7 @@ import { wakeSenders } from "../../numbers/wake-senders.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 import { openConsentReader } from "../internal/stop-words.ts";
 import { answerStatus } from "./answer-statuses.ts";
+import { findConsentLinks } from "./find-consent-links.ts";
 import type { Dispatch } from "./furthest-moves.ts";
 import type { InboxNumber, StoredWebhooks } from "./inbox.ts";
 import { readWebhooks } from "./read-webhooks.ts";
@@ -22,7 +27,6 @@ import {
   nextTry,
   sortWebhooks,
   type ReadWebhooks,
-  type SortedWebhooks,
 } from "./sort-webhooks.ts";
 
 /** A webhook that cannot be applied indicates a bug. It is retried for a day, then kept as unread. */
@@ -78,7 +82,9 @@ async function applyTogether(
     consentOf: await readConsentReader(app, account_id, batch),
     failureOf: failures.failureOf,
   });
-  await recordLinks(app, account_id, sorted.links, now);
+  const side_effects = sorted.side_effects.flatMap((row) => row.side_effects);
+  const consent_links = await findConsentLinks(app.db.pool, account_id, side_effects);
+  await recordLinks(app, account_id, [...sorted.links, ...consent_links], now);
   await applyFailureEffects(app, account_id, failures.effects);
   const moved = await applyWebhooks(app.db.pool, [
     account_id,
@@ -96,7 +102,7 @@ async function applyTogether(
       { account_id, subject_id: chat_number_id, count: sorted.dropped },
       "dropped delivery statuses of unknown messages",
     );
-  for (const side_effects of sorted.side_effects) await applySideEffects(app, number, side_effects);
+  for (const row of sorted.side_effects) await applySideEffects(app, number, row);
   if (moved.some(({ to_state }) => to_state === "deferred")) {
     const deferred = sorted.moves.filter(({ state }) => state === "deferred");
     await skipDeferredDuplicates(app, account_id, deferred);
@@ -176,7 +182,7 @@ const findByProviderId = statement<Dispatch & { provider_message_id: string }>(`
 async function recordLinks(
   app: App,
   accountId: number,
-  links: SortedWebhooks["links"],
+  links: readonly BsuidLink[],
   now: Date,
 ): Promise<void> {
   const new_links = await findNewLinks(app.db.pool, accountId, links);

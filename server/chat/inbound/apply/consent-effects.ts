@@ -1,7 +1,6 @@
 // Applies what customers say about further messages: opt-outs and opt-ins, by reply and at the provider.
 import type { Selectable } from "kysely";
 import { liftSuppressions } from "../../../audience/suppressions/lift-suppressions.ts";
-import { linkBsuids } from "../../../audience/suppressions/link-bsuids.ts";
 import { findPersonKey, type Person } from "../../../audience/suppressions/person-key.ts";
 import { suppress, type Suppression } from "../../../audience/suppressions/suppress.ts";
 import type { Evidence, Scope } from "../../../audience/suppressions/suppression-schema.ts";
@@ -82,10 +81,10 @@ async function recordReply(
 
 /**
  * Returns the sender and, if it differs, the person whose message the reply answers: a customer may answer from
- * another number. Such an answer also names the phone of a BSUID.
+ * another number. Such an answer also names the phone of a BSUID, which findConsentLinks has linked.
  */
 async function peopleOf(
-  { tx, account_id, now }: EffectContext,
+  { tx, account_id }: EffectContext,
   { from, bsuid }: ReplyEvent,
   { campaign_id, recipient_id }: Recorded,
 ): Promise<Person[]> {
@@ -94,10 +93,7 @@ async function peopleOf(
   const recipient = await recipientPerson(tx, account_id, { campaign_id, recipient_id });
   if (recipient?.phone == null || recipient.phone === "") return [sender];
   const { phone } = recipient;
-  if (from === null && bsuid !== null) {
-    await linkBsuids(tx, account_id, [{ bsuid, phone }], now);
-    return [{ phone, bsuid }];
-  }
+  if (from === null && bsuid !== null) return [{ phone, bsuid }];
   if (from !== null && phoneKey(from) === phoneKey(phone)) return [sender];
   return [sender, { phone }].toSorted((a, b) => (phoneKey(a.phone!) < phoneKey(b.phone!) ? -1 : 1));
 }
@@ -167,8 +163,6 @@ export async function keepOptOuts(
   { before, after }: Extract<SideEffect, { kind: "moved" }>,
 ): Promise<void> {
   const [old, person] = [before, after].map(asPerson) as [Person, Person];
-  if (person.phone !== null && person.bsuid != null)
-    await linkBsuids(tx, account_id, [{ phone: person.phone, bsuid: person.bsuid }], now);
   const person_key = await findPersonKey(tx, account_id, old);
   for (const row of await findOptOuts(tx, [account_id, person_key, now]))
     await suppress(tx, { ...row, person } as unknown as Suppression, now);
