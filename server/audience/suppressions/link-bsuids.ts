@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import { statement, type DB, type Executor, type Tx } from "../../lib/database/database.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
-import { bsuidKey } from "./person-key.ts";
+import { bsuidKey, type Person } from "./person-key.ts";
 import { liftSuppressions } from "./lift-suppressions.ts";
 import { isLateSource } from "./suppression-schema.ts";
 import { suppress, type Suppression } from "./suppress.ts";
@@ -19,8 +19,11 @@ export type BsuidLink = {
 
 type Recipient = { readonly campaign_id: number; readonly recipient_id: number };
 
-const findUnlinked = statement<BsuidLink>(`
-  select l.bsuid, l.phone from unnest($2::text[], $3::text[], $4::text[]) as l (bsuid, phone, phone_key)
+/** A link that is not recorded yet, and the key of the phone that was the BSUID's before. */
+type NewLink = BsuidLink & { readonly earlier_key: string | null };
+
+const findUnlinked = statement<NewLink>(`
+  select l.bsuid, l.phone, p.phone_key as earlier_key from unnest($2::text[], $3::text[], $4::text[]) as l (bsuid, phone, phone_key)
   left join person_bsuids p on p.account_id = $1 and p.bsuid = any ($2) and p.bsuid = l.bsuid
   where p.phone_key is distinct from l.phone_key
   order by l.bsuid`);
@@ -43,7 +46,7 @@ export async function findNewLinks(
   db: Executor,
   accountId: number,
   links: readonly BsuidLink[],
-): Promise<BsuidLink[]> {
+): Promise<NewLink[]> {
   const distinct = [...new Map(links.map((one) => [one.bsuid, one])).values()];
   if (distinct.length === 0) return [];
   return findUnlinked(db, [
@@ -56,7 +59,7 @@ export async function findNewLinks(
 
 /**
  * Records which phones belong to BSUIDs, and moves suppressions that were stored under a BSUID to its phone,
- * so that they also block the phone. Links that are known cost one read for all. Several links lock in
+ * so that they also block the phone. The requests of a BSUID that had another phone also block its new one. Links that are known cost one read for all. Several links lock in
  * ascending order of BSUID. A status of a message to a recipient who was erased stores no link.
  */
 export async function linkBsuids(
@@ -72,7 +75,27 @@ export async function linkBsuids(
     await link(tx, [accountId, person.bsuid, phoneKey(person.phone)]);
     const rows = await takeSuppressions(tx, [accountId, bsuidKey(person.bsuid)]);
     for (const row of rows) await store(tx, { ...row, ...person }, now);
+    const { earlier_key: person_key } = person;
+    if (person_key !== null)
+      await copyOptOuts(tx, { account_id: accountId, person_key }, person, now);
   }
+}
+
+const findOptOuts = statement<Selectable<DB["suppressions"]>>(`
+  select * from suppressions
+  where account_id = $1 and person_key = $2 and source in ('reply', 'provider', 'dtmf', 'ai_call')
+    and lifted_at is null and (expires_at is null or expires_at > $3)
+  order by id`);
+
+/** Suppresses a person for what they asked under an earlier key. */
+export async function copyOptOuts(
+  tx: Tx,
+  { account_id, person_key }: { readonly account_id: number; readonly person_key: string },
+  person: Person,
+  now: Date,
+): Promise<void> {
+  for (const row of await findOptOuts(tx, [account_id, person_key, now]))
+    await suppress(tx, { ...row, person } as unknown as Suppression, now);
 }
 
 async function erasedBsuids(

@@ -330,6 +330,24 @@ test("a suppression under a WhatsApp user ID also blocks the phone as soon as it
   assert.deepEqual([await isStopped(of, person), await isStopped(of, known)], [false, false]);
 });
 
+test("a person's own requests under a WhatsApp user ID, and nothing else, also block the next phone of the ID", async () => {
+  const of = await makeAccount(api.app);
+  const bsuid = "IN.124";
+  const [first, second] = ["919876543211", "919876543212"];
+  const link = (phone: string) =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) => linkBsuids(tx, of.account_id, [{ bsuid, phone }], api.clock.now()));
+  await link(first);
+  await suppressed(of, { person: { phone: null, bsuid } });
+  await suppressed(of, { person: { phone: first }, source: "manual" });
+  await link(second);
+  for (const person of [{ phone: null, bsuid }, { phone: second }, { phone: first }])
+    assert.equal(await isStopped(of, person), true, JSON.stringify(person));
+  const sources = (await list(`phone_number=%2B${second}`, of)).map(({ source }) => source);
+  assert.deepEqual(sources, ["reply"]);
+});
+
 test("a delivery status of a message to an erased person does not store the phone and user ID again", async () => {
   const of = await makeAccount(api.app);
   await makeCredits(api.app, of, { chat: 10 });

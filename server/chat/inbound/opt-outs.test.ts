@@ -16,6 +16,7 @@ import {
   type TestChatNumber,
 } from "../../../test/support/chat-factory.ts";
 import {
+  changeHook,
   messageHook,
   openTestWhatsapp,
   preferenceHook,
@@ -218,6 +219,51 @@ test("ending one suppression keeps those of other sources in force", async () =>
   assert.equal((await send("DELETE", `/suppressions/${rows[0]!.id}`)).status, 204);
   assert.equal(await isReached(from), true);
   assert.equal((await send("DELETE", `/suppressions/${rows[0]!.id}`)).status, 404);
+});
+
+test("a stop from a user ID without a phone ends messages to the number that the person had, and to the one they move to", async () => {
+  const [bsuid, moved] = [unique("IN."), unique("IN.")];
+  const [from, wa_id] = [`9198${newDigits()}`, `9198${newDigits()}`];
+  await receive(stopFrom(bsuid, minutes(-10)));
+  assert.deepEqual([await isReached(from), await isReached(wa_id)], [true, true]);
+  const system = { type: "user_changed_number", wa_id, user_id: moved };
+  const timestamp = String(Math.floor(api.clock.now().getTime() / 1_000));
+  const change = { id: unique("in"), from, from_user_id: bsuid, timestamp, type: "system", system };
+  const metadata = { phone_number_id: number.provider_phone_number_id };
+  const value = { messaging_product: "whatsapp", metadata, messages: [change] };
+  await receive(changeHook(number, "messages", value));
+  assert.deepEqual([await isReached(from), await isReached(wa_id)], [false, false]);
+});
+
+test("a stop from a user ID ends messages of open campaigns to its phone, and the other way, once a webhook links both", async (t) => {
+  const sender = await makeAccount(api.app);
+  await makeCredits(api.app, sender, { chat: 100 });
+  const from = await makeChatNumber(api.app, sender, { driver: "whatsapp" });
+  const template = await makeChatTemplate(api.app, sender, from, { driver: "whatsapp" });
+  const people = [0, 1].map(() => ({ phone: `9198${newDigits()}`, bsuid: unique("IN.") }));
+  const [by_id, by_phone] = people as [(typeof people)[0], (typeof people)[0]];
+  const listed = [by_id.phone, by_phone.phone, other];
+  const rows = listed.map((phone) => ({ phone }));
+  const id = await makeChatCampaign(api.app, sender, from, template, rows);
+  await api.app.db.pool.query(
+    "update chat_recipients set phone = null, bsuid = $4 where account_id = $1 and campaign_id = $2 and phone = $3",
+    [sender.account_id, id, by_phone.phone, by_phone.bsuid],
+  );
+  for (const address of [by_id.bsuid, by_phone.phone])
+    await receive(messageHook(from, [{ id: unique("in"), from: address, text: "STOP" }]));
+  const contacts = people.map(({ phone: wa_id, bsuid: user_id }) => ({ wa_id, user_id }));
+  const metadata = { phone_number_id: from.provider_phone_number_id };
+  const value = { messaging_product: "whatsapp", metadata, contacts, messages: [] };
+  await receive(changeHook(from, "messages", value));
+  const senders = openSenders(api.app, default_settings);
+  t.after(() => senders.stop());
+  await senders.startDue();
+  const path = `/api/v1/chat/campaigns/${id}`;
+  const read = async (rest = "") => (await api.send("GET", path + rest, sender)).body;
+  await eventually(async () => (await read()).status === "completed");
+  const { data } = await read("/recipients");
+  const states = data.map(({ state, error }: Record<string, unknown>) => error ?? state);
+  assert.deepEqual(states.toSorted(), ["accepted", "suppressed", "suppressed"]);
 });
 
 test("a stop by reply ends only marketing where the account chooses so", async () => {

@@ -1,8 +1,9 @@
 // Applies what customers say about further messages: opt-outs and opt-ins, by reply and at the provider.
 import type { Selectable } from "kysely";
 import { liftSuppressions } from "../../../audience/suppressions/lift-suppressions.ts";
+import { copyOptOuts } from "../../../audience/suppressions/link-bsuids.ts";
 import { findPersonKey, type Person } from "../../../audience/suppressions/person-key.ts";
-import { suppress, type Suppression } from "../../../audience/suppressions/suppress.ts";
+import { suppress } from "../../../audience/suppressions/suppress.ts";
 import type { Evidence, Scope } from "../../../audience/suppressions/suppression-schema.ts";
 import type { WebhookPerson } from "../../../drivers/chat/driver.ts";
 import { recordEvent } from "../../../engine/record-event.ts";
@@ -151,12 +152,6 @@ export async function applyPreference(
   });
 }
 
-const findOptOuts = statement<Selectable<DB["suppressions"]>>(`
-  select * from suppressions
-  where account_id = $1 and person_key = $2 and source in ('reply', 'provider', 'dtmf', 'ai_call')
-    and lifted_at is null and (expires_at is null or expires_at > $3)
-  order by id`);
-
 /** Suppresses a customer under a new number or BSUID for what they asked under the old one. */
 export async function keepOptOuts(
   { tx, account_id, now }: EffectContext,
@@ -164,8 +159,7 @@ export async function keepOptOuts(
 ): Promise<void> {
   const [old, person] = [before, after].map(asPerson) as [Person, Person];
   const person_key = await findPersonKey(tx, account_id, old);
-  for (const row of await findOptOuts(tx, [account_id, person_key, now]))
-    await suppress(tx, { ...row, person } as unknown as Suppression, now);
+  await copyOptOuts(tx, { account_id, person_key }, person, now);
 }
 
 function asPerson({ from, bsuid }: WebhookPerson): Person {

@@ -15,14 +15,16 @@ const findAnswered = statement<{
 
 /**
  * Returns the links that side effects show: the sender of a stop word without a phone is the person whose message it
- * answers, and a move may name both identities.
+ * answers, and a move may name both identities, old and new.
  */
 export async function findConsentLinks(
   db: Executor,
   accountId: number,
   side_effects: readonly SideEffect[],
 ): Promise<BsuidLink[]> {
-  const moved = side_effects.flatMap((one) => (one.kind === "moved" ? [one.after] : []));
+  const moved = side_effects.flatMap((one) =>
+    one.kind === "moved" ? [one.before, one.after] : [],
+  );
   const known = moved.flatMap(({ from: phone, bsuid }) =>
     phone === null || bsuid === null ? [] : [{ phone, bsuid }],
   );
