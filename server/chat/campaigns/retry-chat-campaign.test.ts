@@ -136,6 +136,32 @@ test("a retry sends only to failed recipients with the named error, as new messa
   await checkInvariants(fixture);
 });
 
+test("a retry has a template fetched at once that is not approved", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, account } = fixture;
+  refuse(fixture, { [phone(0)]: 131026 });
+  const id = await fixture.campaign([{ phone: phone(0) }]);
+  await sendUntil(fixture, id, "completed");
+  const setStatus = (status: string) =>
+    app.db.query
+      .updateTable("chat_templates")
+      .set({ status })
+      .where("account_id", "=", account.account_id)
+      .execute();
+  const syncs = () =>
+    app.db.query
+      .selectFrom("jobs")
+      .select("run_at")
+      .where("account_id", "=", account.account_id)
+      .where("kind", "=", "chat.sync_templates")
+      .execute();
+  await setStatus("PAUSED");
+  assert.equal((await retry(fixture, id)).status, 200);
+  const [sync, ...more] = await syncs();
+  assert.ok(sync!.run_at <= app.clock.now());
+  assert.deepEqual(more, []);
+});
+
 test("a retry skips people who got the message under another address", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const { provider, app, account } = fixture;

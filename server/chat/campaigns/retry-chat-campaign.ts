@@ -3,9 +3,11 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import { lockRetryableCampaign } from "../../audience/recipients/lock-campaign.ts";
 import { extendReservation } from "../../credits/extend-reservation.ts";
+import type { ChatDriverName } from "../../drivers/chat/driver.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { scheduleTemplateSync } from "../numbers/schedule-template-sync.ts";
 import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 import { scheduleSkipDuplicates } from "./skip-duplicate-people.ts";
 
@@ -48,7 +50,7 @@ export async function retryChatCampaign(
     ["name", "chat_number_id", "template_id", "reservation_id"],
     key,
   );
-  await lockNumberAndTemplate(tx, key, campaign);
+  await lockNumberAndTemplate(tx, key, campaign, now);
   const { name, chat_number_id, reservation_id } = campaign;
   const { retried, uncharged } = await queueFailed(tx, key, failed, now);
   if (retried === 0) return { retried, chat_number_id };
@@ -83,11 +85,15 @@ async function queueFailed(
   return rows[0]!;
 }
 
-/** Locks both until the commit: an inactive number or a deleted template could not send the campaign. */
+/**
+ * Locks both until the commit: an inactive number or a deleted template could not send the campaign. Schedules a fetch
+ * of a template that is not approved, because it is fetched rarely while no open campaign uses it.
+ */
 async function lockNumberAndTemplate(
   tx: Tx,
   { account_id }: CampaignKey,
   { chat_number_id, template_id }: Campaign,
+  now: Date,
 ): Promise<void> {
   const number = await tx
     .selectFrom("chat_numbers")
@@ -100,10 +106,14 @@ async function lockNumberAndTemplate(
   if (template_id === null) return;
   const template = await tx
     .selectFrom("chat_templates")
-    .select("id")
+    .select(["status", "driver", "business_account_id"])
     .where("account_id", "=", account_id)
     .where("id", "=", template_id)
     .forKeyShare()
     .executeTakeFirst();
   if (!template) throw new Refusal("conflict", "The campaign's template has been deleted");
+  const { status, business_account_id } = template;
+  const driver = template.driver as ChatDriverName;
+  if (status !== "APPROVED")
+    await scheduleTemplateSync(tx, { account_id, driver, business_account_id }, now);
 }

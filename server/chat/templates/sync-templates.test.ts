@@ -442,7 +442,7 @@ test("a template that was PAUSED and is approved again releases its campaigns wi
 test("a template that was PENDING and is approved again releases its campaigns within ten minutes, also when the provider's clock is ahead of ours", (t) =>
   isReleasedSoon(t, "PENDING", 60_000));
 
-test("a sync that the provider throttles runs again after a minute or the provider's pause, and one without a credential after an hour while a template is held", async (t) => {
+test("a sync that the provider throttles runs again after a minute or the provider's pause, and one without a credential after an hour while campaigns wait for a held template", async (t) => {
   t.after(() => api.clock.release());
   api.clock.set("2026-08-01T00:00:00Z");
   const { business_account_id } = number;
@@ -457,6 +457,7 @@ test("a sync that the provider throttles runs again after a minute or the provid
     api.clock.set(again_at);
   }
   const template_id = await makeChatTemplate(api.app, account, number, { driver: "whatsapp" });
+  await makeResting(template_id);
   const app = { ...api.app, chatDrivers: {} };
   await work(app);
   assert.equal(await runAt(business_account_id), "2026-08-02T00:03:00.000Z");
@@ -464,4 +465,39 @@ test("a sync that the provider throttles runs again after a minute or the provid
   api.clock.set("2026-08-02T00:03:00Z");
   await work(app);
   assert.equal(await runAt(business_account_id), "2026-08-02T01:03:00.000Z");
+});
+
+test("a held template that no open campaign uses is fetched less and less often, up to daily, and every ten minutes while one does", async (t) => {
+  t.after(() => api.clock.release());
+  api.clock.set("2026-09-01T00:00:00Z");
+  const { business_account_id } = number;
+  const template = atProvider();
+  provider.templates = [template];
+  await sync();
+  const { id } = (await stored())[0]!;
+  await makeResting(id);
+  const setFinished = (finished_at: Date | null) =>
+    api.app.db.query
+      .updateTable("chat_campaigns")
+      .set({ state: finished_at ? "completed" : "running", finished_at })
+      .where("account_id", "=", account.account_id)
+      .execute();
+  provider.templates = [{ ...template, status: "PAUSED" }];
+  await schedule();
+  const delays = async (count: number) => {
+    const minutes: number[] = [];
+    while (minutes.length < count) {
+      const at = api.app.clock.now();
+      await work();
+      const run_at = (await runAt(business_account_id))!;
+      minutes.push((new Date(run_at).getTime() - at.getTime()) / 60_000);
+      api.clock.set(run_at);
+    }
+    return minutes;
+  };
+  assert.deepEqual(await delays(3), [10, 10, 10]);
+  await setFinished(api.app.clock.now());
+  assert.deepEqual(await delays(7), [30, 60, 120, 240, 480, 960, 1440]);
+  await setFinished(null);
+  assert.deepEqual(await delays(2), [10, 10]);
 });

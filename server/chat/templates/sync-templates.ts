@@ -10,7 +10,7 @@ import {
 } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
 import type { JobHandler } from "../../engine/work-jobs.ts";
-import type { Tx } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import { findChatDriver } from "../credentials/chat-drivers.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import { refreshNumbers } from "../numbers/refresh-numbers.ts";
@@ -78,7 +78,7 @@ const again_ms = 86_400_000;
 const after_refusal_ms = 3_600_000;
 /** Campaigns may wait for the content of an approved template. */
 const after_outage_ms = 60_000;
-/** While a template is held: the provider's list may be later than its webhook. */
+/** While campaigns wait for a held template: the provider's list may be later than its webhook. */
 const approval_ms = 600_000;
 const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown", "throttled"]);
 
@@ -91,7 +91,7 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
   const later = (ms: number) => ({ again_at: new Date(app.clock.now().getTime() + ms) });
   const driver = await findChatDriver(app, name, account_id);
   // Without a credential at the moment.
-  if (!driver) return later((await awaitsApproval(app, business)) ? after_refusal_ms : again_ms);
+  if (!driver) return later(Math.max(await delayOf(app, business), after_refusal_ms));
   try {
     await syncTemplates(app, driver, business);
     await refreshNumbers(app, driver, business);
@@ -101,16 +101,32 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
     if (!outages.has(err.failure)) return later(after_refusal_ms);
     return later(Math.max(after_outage_ms, err.retry_after_ms ?? 0));
   }
-  return later((await awaitsApproval(app, business)) ? approval_ms : again_ms);
+  return later(await delayOf(app, business));
 };
 
-const final_statuses: ReadonlySet<string> = new Set(["DISABLED", "REJECTED"]);
+// Templates that a fetch may release. A new campaign may use one that is approved.
+const findAwaited = statement<{ since: Date; is_used: boolean }>(`
+  select greatest(h.set_at, t.status_at) as since,
+    t.status = 'APPROVED' or exists (
+      select from chat_campaigns c
+      where c.account_id = $1 and c.template_id = t.id and c.finished_at is null) as is_used
+  from chat_holds h
+  join chat_templates t on t.account_id = $1 and t.id = h.subject_id
+  where h.account_id = $1 and h.scope = 'template' and t.driver = $2 and t.business_account_id = $3
+    and t.status not in ('DISABLED', 'REJECTED')`);
 
-/** Returns whether a held template is neither rejected nor disabled, so that a fetch may release it. */
-async function awaitsApproval(app: App, business: BusinessAccount): Promise<boolean> {
-  const held = await readHeld(app, business.account_id);
-  const known = held.size > 0 ? await readKnown(app, business) : [];
-  return known.some(({ id, status }) => held.has(id) && !final_statuses.has(status));
+/**
+ * Returns the delay of the next fetch: short while a template is held that campaigns wait for, otherwise as long as the
+ * last one has been held, up to a day.
+ */
+async function delayOf(app: App, business: BusinessAccount): Promise<number> {
+  const { account_id, driver, business_account_id } = business;
+  const awaited = await findAwaited(app.db.pool, [account_id, driver, business_account_id]);
+  const now_ms = app.clock.now().getTime();
+  const delays = awaited.map(({ since, is_used }) =>
+    is_used ? approval_ms : Math.max(now_ms - since.getTime(), approval_ms),
+  );
+  return Math.min(again_ms, ...delays);
 }
 
 async function hasNumber(app: App, business: BusinessAccount): Promise<boolean> {
