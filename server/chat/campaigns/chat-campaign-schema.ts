@@ -161,7 +161,7 @@ export const MmLite = Type.Object(
     requested: Type.Boolean(),
     used: Type.Boolean({
       description:
-        "Also true if the provider requires the route. While the number is not onboarded, or the template's category is not MARKETING and the provider does not require the route, messages take the standard route all the same",
+        "Also true if the provider requires the route. While the number is not onboarded, or the template's category is not MARKETING and the provider has not required the route since it was reported, messages take the standard route all the same",
     }),
     reason: nullable(
       Type.String({

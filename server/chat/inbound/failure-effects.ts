@@ -98,7 +98,7 @@ export async function applyFailureEffect(
     case "fail_campaign":
       return failCampaign(tx, account_id, effect.campaign_id, effect.failure, now);
     case "marketing_route":
-      return useMarketingRoute(tx, account_id, effect.campaign_id);
+      return useMarketingRoute(tx, account_id, effect.campaign_id, now);
     case "refresh_templates":
       return refreshTemplates(tx, account_id, effect.chat_number_id, now);
     case "suppress": {
@@ -183,11 +183,20 @@ async function refreshTemplates(tx: Tx, accountId: number, numberId: number, now
   await scheduleTemplateSync(tx, { ...business, driver }, now, run_at);
 }
 
-/** Stored, so that the next sender of the number takes the route too, even if our category of the template is old. */
-async function useMarketingRoute(tx: Tx, accountId: number, campaignId: number): Promise<void> {
+/**
+ * Stored, so that the next sender of the number takes the route too, even if our category of the template is old. A
+ * category that is reported later ends the requirement.
+ */
+async function useMarketingRoute(
+  tx: Tx,
+  accountId: number,
+  campaignId: number,
+  now: Date,
+): Promise<void> {
+  const required = { used: true, reason: null, required: true, required_at: now };
   await sql`
     update chat_campaigns c
-    set mm_lite = (c.mm_lite::jsonb || '{"used": true, "reason": null, "required": true}')::json
+    set mm_lite = (c.mm_lite::jsonb || ${JSON.stringify(required)}::jsonb)::json
     from chat_numbers n
     where c.account_id = ${accountId} and c.id = ${campaignId} and n.account_id = c.account_id
       and n.id = c.chat_number_id and n.marketing_onboarded`.execute(tx);

@@ -124,7 +124,11 @@ test("a missing or unusable template fails the campaign", () => {
 
 test("failed media is retried once, and the marketing route is tried once", () => {
   assert.deepEqual([onCode(131053).state, onCode(131053, 2).state], ["deferred", "refused"]);
-  assert.deepEqual([onCode(131063).state, onCode(131063).marketing_route], ["deferred", true]);
+  const required = onCode(131063);
+  assert.deepEqual(
+    [required.state, required.marketing_route, required.refresh_templates],
+    ["deferred", true, true],
+  );
   assert.equal(onCode(131063, 2).state, "refused");
 });
 

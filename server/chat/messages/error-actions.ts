@@ -143,7 +143,7 @@ const preparing = whilePreparing(refuse("template_not_ready"));
 /** Meanwhile, the route may also report an invalid parameter. */
 const invalidWhilePreparing = whilePreparing(wrongRow);
 /** The marketing route takes marketing templates only. Once we know the new category, the message takes the
- * other one, unless the provider required this one. */
+ * other one, unless the provider required this one since. */
 const otherCategory: Rule = (attempt, random) =>
   attempt > not_ready_attempts_max
     ? { state: "refused", error: "template_not_marketing", after_ms: 0 }
@@ -161,6 +161,7 @@ const otherRoute: Rule = (attempt) =>
         error: "marketing_route_required",
         after_ms: 0,
         marketing_route: true,
+        refresh_templates: true,
       };
 
 const rules: ReadonlyMap<number, Rule> = new Map<number, Rule>([

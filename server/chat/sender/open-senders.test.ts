@@ -31,6 +31,7 @@ import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { failCampaign } from "../campaigns/fail-campaign.ts";
 import { hold, liftHold } from "../holds/holds.ts";
+import { setTemplateStatus } from "../templates/set-template-status.ts";
 import { openSenders } from "./open-senders.ts";
 import { endThrottling } from "../numbers/end-throttling.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
@@ -732,6 +733,34 @@ for (const [stored_by, version] of [
 ] as const)
   test(`the next sender of a number keeps the marketing route that the provider required${version}`, (t) =>
     keepsRequiredRoute(t, stored_by));
+
+test("a campaign whose required marketing route ends with its template's new category takes the other route, without a new sender", async (t) => {
+  const { account, template_id, senders, campaign } = await open(t, { marketing_onboarded: true });
+  let hasChanged = false;
+  provider.answer = async (outgoing) => {
+    if (outgoing.route === "marketing") throw new ChatSendError("unreachable", "no network");
+    return hasChanged ? takeMessage(outgoing) : rejected(131063)();
+  };
+  const id = await campaign(1);
+  await senders.startDue();
+  const routes = () => provider.sent.map(({ outgoing }) => outgoing.route);
+  await eventually(() => routes().includes("marketing"));
+  const at = new Date(api.clock.now().getTime() + 1_000);
+  hasChanged = true;
+  await api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      setTemplateStatus(
+        tx,
+        { account_id: account.account_id, template_id },
+        { category: "UTILITY", at },
+        at,
+      ),
+    );
+  await eventually(async () => (await stateOf(id)) === "completed", 30);
+  assert.deepEqual([routes()[0], routes().at(-1)], ["standard", "standard"]);
+  assert.equal((await recipientsOf(id))[0]!.state, "accepted");
+});
 
 test("a message that the marketing route refuses for its template's category goes out by the other route after a sync", async (t) => {
   const { account, number, senders } = await open(t, { marketing_onboarded: true });

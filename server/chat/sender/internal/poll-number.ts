@@ -98,6 +98,9 @@ function updateCampaign(sender: Sender, found: CampaignState): void {
   if (work.dry && found.queued > 0) work.after = 0;
   work.dry = false;
   work.latest = found;
+  work.marketing_required &&= sender.effects.some(
+    (effect) => effect.kind === "marketing_route" && effect.campaign_id === work.id,
+  );
   checkFailureRate(sender, work);
 }
 

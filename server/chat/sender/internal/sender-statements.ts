@@ -95,9 +95,12 @@ const openCampaigns = (condition: string) =>
   statement<CampaignState>(`
   select c.id as campaign_id, c.state, c.template_id, c.work_at,
     -- The route takes marketing templates only, and a category may change after the campaign's creation.
-    -- Earlier versions stored a route that the provider requires as used without a request.
+    -- Earlier versions stored a route that the provider requires as used without a request, or without the time.
     (c.mm_lite->>'used')::boolean and (
-      coalesce((c.mm_lite->>'required')::boolean, not (c.mm_lite->>'requested')::boolean) or exists (
+      coalesce((c.mm_lite->>'required')::boolean, not (c.mm_lite->>'requested')::boolean) and not exists (
+        select from chat_templates t
+        where t.account_id = $1 and t.id = c.template_id and t.category <> 'MARKETING'
+          and t.category_at > (c.mm_lite->>'required_at')::timestamptz) or exists (
         select from chat_templates t
         where t.account_id = $1 and t.id = c.template_id and t.category = 'MARKETING')) as marketing,
     -- The account may have lost the feature since.

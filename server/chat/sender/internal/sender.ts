@@ -19,7 +19,7 @@ export type CampaignWork = {
   /** Null until the campaign's first batch: most campaigns of a number may be waiting. */
   plan: MessagePlan | null;
   breaker: Breaker;
-  /** The provider required its marketing route, which may not be stored yet. */
+  /** The provider required its marketing route, which is not stored yet. */
   marketing_required: boolean;
   latest: CampaignState;
   /** Queued recipients up to this ID have been taken. */
