@@ -86,3 +86,64 @@ test("rows of a megabyte are imported in batches, and rejects listed in pages, o
   const csv = await api.send("GET", `${rejects}?format=csv`, account);
   assert.equal(csv.text.split("\r\n").length, rows + 2);
 });
+
+test(
+  "a number of 900,000 digits and 490,000 choices in one cell are one reject each, at once",
+  { timeout: 60_000 },
+  async () => {
+    const { app } = api;
+    const fields = `/api/v1/crm/workspaces/${account.workspace_id}/custom-fields`;
+    const options = Array.from({ length: 200 }, (_, i) => `option ${i}`);
+    for (const field of [
+      { key: "score", label: "Score", type: "number" },
+      { key: "tags", label: "Tags", type: "multiselect", options },
+    ]) {
+      const { status, text } = await api.send("POST", fields, {
+        token: account.token,
+        json: field,
+      });
+      assert.equal(status, 201, text);
+    }
+    const form = () => {
+      const raw = new FormData();
+      const map = { phone: "phone", "customFields.score": "score", "customFields.tags": "tags" };
+      raw.append("columnMap", JSON.stringify(map));
+      const rows = [
+        "phone,score,tags",
+        `9876543210,${"1".repeat(900_000)}x,`,
+        `9876543210,,${"a;".repeat(490_000)}`,
+        "9876543210,-1.5e2,OPTION 1; option 2",
+      ];
+      raw.append("file", new Blob([rows.join("\n")]), "leads.csv");
+      return raw;
+    };
+    const shown = options.slice(0, 20).join(", ");
+    const reasons = [
+      [{ field: "customFields.score", reason: "must be a number" }],
+      [{ field: "customFields.tags", reason: `must be a list of ${shown} and 180 more` }],
+    ];
+    const path = `/api/v1/crm/workspaces/${account.workspace_id}/leads/import`;
+    const preview = await api.send("POST", `${path}/preview`, {
+      token: account.token,
+      raw: form(),
+    });
+    assert.equal(preview.status, 200, preview.text);
+    const { checkedCount, rejects } = preview.body.check;
+    assert.equal(checkedCount, 3);
+    assert.deepEqual(
+      rejects.map(({ errors }: { errors: unknown }) => errors),
+      reasons,
+    );
+    const started = await api.send("POST", path, { token: account.token, raw: form() });
+    assert.equal(started.status, 202, started.text);
+    await runLeadImports(app, new AbortController().signal);
+    const { data } = (await api.send("GET", `${path}s/${started.body.id}/rejects`, account)).body;
+    assert.deepEqual(
+      data.map(({ errors }: { errors: unknown }) => errors),
+      reasons,
+    );
+    const leads = path.replace(/\/import$/, "");
+    const [lead] = (await api.send("GET", leads, account)).body.data;
+    assert.deepEqual(lead.customFields, { score: -150, tags: ["option 1", "option 2"] });
+  },
+);

@@ -11,7 +11,7 @@ export function customValue(field: CustomField, text: string): unknown {
     case "date":
       return text;
     case "number":
-      return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
+      return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
     case "boolean":
       if (/^(?:true|yes|y|1)$/i.test(text)) return true;
       return /^(?:false|no|n|0)$/i.test(text) ? false : text;
@@ -22,15 +22,19 @@ export function customValue(field: CustomField, text: string): unknown {
   }
 }
 
+/** A field has no more options. A cell may have 500,000 parts. */
+const parts_max = 200;
+
 /** Reads choices between semicolons, or the list that an export writes if a choice contains a semicolon. */
-function choices(field: CustomField, text: string): string[] {
+function choices(field: CustomField, text: string): string[] | string {
   const parts = text
     .split(";")
     .map((part) => part.trim())
-    .filter((part) => part !== "")
-    .map((part) => choice(field, part));
-  const areKnown = parts.every((part) => field.options.includes(part));
-  return areKnown ? parts : (readList(text) ?? parts);
+    .filter((part) => part !== "");
+  if (parts.length > parts_max) return text;
+  const known = parts.map((part) => choice(field, part));
+  const areKnown = known.every((part) => field.options.includes(part));
+  return areKnown ? known : (readList(text) ?? known);
 }
 
 function readList(text: string): string[] | null {
@@ -48,9 +52,24 @@ function choice(field: CustomField, text: string): string {
   if (field.options.includes(text)) return text;
   // The text of a cell is trimmed, the choice perhaps not.
   const trimmed = field.options.filter((option) => option.trim() === text);
-  const isSame = (option: string) => option.toLowerCase() === text.toLowerCase();
-  const same = trimmed.length > 0 ? trimmed : field.options.filter(isSame);
-  return same.length === 1 ? same[0]! : text;
+  if (trimmed.length > 0) return trimmed.length === 1 ? trimmed[0]! : text;
+  return optionsInAnyCase(field).get(text.toLowerCase()) ?? text;
+}
+
+type OptionsInAnyCase = ReadonlyMap<string, string | null>;
+const options_in_any_case = new WeakMap<CustomField, OptionsInAnyCase>();
+
+/** Returns the options by their lower-case text; null if several have it. Kept, because every cell needs them. */
+function optionsInAnyCase(field: CustomField): OptionsInAnyCase {
+  const kept = options_in_any_case.get(field);
+  if (kept) return kept;
+  const options = new Map<string, string | null>();
+  for (const option of field.options) {
+    const key = option.toLowerCase();
+    options.set(key, options.has(key) ? null : option);
+  }
+  options_in_any_case.set(field, options);
+  return options;
 }
 
 /**
