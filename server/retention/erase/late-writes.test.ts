@@ -124,6 +124,62 @@ test("stored answers to changes of a lead and its contact are deleted with them"
   assert.deepEqual(await rows(stored), []);
 });
 
+test("a stored answer to a note is deleted with the note's lead, and those of other leads' notes stay", async () => {
+  await newOwner();
+  const leads = `/api/v1/crm/workspaces/${owner.workspace_id}/leads`;
+  for (const whose of [number, "9876500000"]) {
+    const lead = await send("POST", `${leads}/create`, { name: "Asha", phone: whose });
+    assert.equal(lead.status, 201, lead.text);
+    for (const text of [`Owes rent, said ${whose}'s neighbour`, "Owes rent"]) {
+      const headers = { "idempotency-key": unique("key") };
+      const added = await send("POST", `${leads}/${lead.body.id}/notes`, { text }, headers);
+      assert.equal(added.status, 201, added.text);
+    }
+  }
+  const run = await erase();
+  assert.equal(await run(), "done");
+  const stored = `select response::json #>> '{data,text}' as text from idempotency_keys
+    where account_id = $1 and endpoint = 'addLeadNote' order by text`;
+  assert.deepEqual(await rows(stored), [
+    { text: "Owes rent" },
+    { text: "Owes rent, said 9876500000's neighbour" },
+  ]);
+});
+
+test("a stored call record stays without what the call recorded of the person", async () => {
+  await newOwner();
+  const { account_id } = owner;
+  const { db, clock } = api.app;
+  const asked = { remark: "Owes rent", reference: "ref-7", source: "debts" };
+  const pressed = { dtmf: "1234", collected: JSON.stringify({ pin: "1234" }) };
+  const placed = { account_id, at: clock.now() };
+  const hangUp = async (to: Record<string, string>) => {
+    const { id } = await makeCall(api.app, owner, { asked, call: { ...pressed, ...to } });
+    const said = { ...placed, call_id: id, who: "caller", text: "I moved out" };
+    await db.query.insertInto("call_transcripts").values(said).execute();
+    for (const key of ["1234", "timeout", null]) {
+      const step = { ...placed, call_id: id, campaign_id: 1, recipient_id: 1, node: "pin", key };
+      await db.query.insertInto("call_menu_steps").values(step).execute();
+    }
+    const headers = { "idempotency-key": unique("key") };
+    const ended = await send("POST", `/api/v1/calls/${id}/hangup`, undefined, headers);
+    assert.equal(ended.status, 200, ended.text);
+    return ended.body;
+  };
+  const theirs = await hangUp({});
+  const other = await hangUp({ to_number: "9876500000", to_phone: "919876500000" });
+  const run = await erase();
+  assert.equal(await run(), "done");
+  const stored = `select response::json as record from idempotency_keys
+    where account_id = $1 and endpoint = 'hangUpCall' order by read_id(response::json, 'call_id')`;
+  const at = placed.at.toISOString();
+  const steps = ["erased", "timeout", null].map((key) => ({ node: "pin", key, at }));
+  const nothing = { remark: null, reference: null, source: null, transcript: null };
+  const kept = { to_number: "", dtmf: "", collected: {}, menu_path: steps, ...nothing };
+  assert.deepEqual(await rows(stored), [{ record: { ...theirs, ...kept } }, { record: other }]);
+  assert.deepEqual([theirs.remark, theirs.dtmf], ["Owes rent", "1234"]);
+});
+
 test("an erasure waits for a running job that knows the number, and deletes it if it is to run again", async () => {
   await newOwner();
   const { app } = api;
