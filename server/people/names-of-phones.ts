@@ -5,8 +5,8 @@ import type { DB } from "../lib/database/database.ts";
 import { visibleParts } from "./people-access.ts";
 
 /**
- * Returns the names of the contacts with these numbers (E.164 digits), the newest of each; none if the caller may not
- * see contacts.
+ * Returns the names of the contacts with these numbers (E.164 digits) in any spelling, the newest of each; none if the
+ * caller may not see contacts.
  */
 export async function namesOfPhones(
   db: Kysely<DB>,
@@ -20,9 +20,10 @@ export async function namesOfPhones(
       select w.id from workspaces w where w.account_id = ${accountId} and w.active)
     select p.phone, n.name from unnest(${[...new Set(phones)]}::text[]) p (phone)
     cross join lateral (
-      select c.name from active_workspaces w
+      select c.name from unnest(phone_spellings(p.phone)) s (phone)
+      cross join active_workspaces w
       join contacts c on c.account_id = ${accountId} and c.workspace_id = w.id
-        and c.phone = right(p.phone, 10) and c.phone_e164 = '+' || p.phone
+        and c.phone = right(s.phone, 10) and c.phone_e164 = '+' || s.phone
       order by c.id desc limit 1) n`.execute(db);
   return new Map(rows.map(({ phone, name }) => [phone, name]));
 }

@@ -15,6 +15,7 @@ import {
   makeChatTemplate,
   makeSuppression,
 } from "../../test/support/chat-factory.ts";
+import { setCalling } from "../../test/support/telephony-factory.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -375,3 +376,44 @@ test("a search answers with at most ten people, each once", async () => {
   assert.equal(numbers.length, 10);
   assert.equal(new Set(numbers).size, 10);
 });
+
+const whatsapp_spellings = [
+  { country_code: "54", national: "1123456789", replied: "5491123456789" },
+  { country_code: "55", national: "1187654321", replied: "5511987654321" },
+];
+
+async function assertNamed({
+  country_code,
+  national,
+  replied,
+}: (typeof whatsapp_spellings)[number]) {
+  const home = account;
+  account = await makeAccount(api.app);
+  try {
+    await setCalling(api.app, account, { country_code });
+    await makeLead({ phone: national, name: "Evita" });
+    const { id } = await makeChatNumber(api.app, account);
+    await makeReply(replied, id);
+    const replies = await get("/chat/replies");
+    assert.deepEqual(
+      replies.body.data.map(({ phone_number, contact_name }: never) => [
+        phone_number,
+        contact_name,
+      ]),
+      [[replied, "Evita"]],
+    );
+    for (const q of ["Evita", national, `%2B${replied}`]) {
+      const { body } = await get(`/people?q=${q}`);
+      assert.deepEqual(
+        body.data.map(({ name, leads, found_in }: never) => ({ name, leads, found_in })),
+        [{ name: "Evita", leads: 1, found_in: ["leads", "contacts", "replies"] }],
+      );
+    }
+  } finally {
+    account = home;
+  }
+}
+
+for (const person of whatsapp_spellings)
+  test(`a reply in WhatsApp's spelling of a number of country ${person.country_code} has the name and leads of the CRM's spelling`, () =>
+    assertNamed(person));

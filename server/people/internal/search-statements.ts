@@ -153,21 +153,23 @@ const describe_people = `
   from (select phone, phone_spellings(phone) as spellings from unnest($2::text[]) u (phone)) p
   cross join lateral (
     select count(*)::int as leads from (
-      select from workspaces w join leads l on l.account_id = $1 and l.workspace_id = w.id
-        and l.phone = right(p.phone, 10) and l.phone_e164 = '+' || p.phone
+      select from unnest(p.spellings) s (phone) cross join workspaces w
+      join leads l on l.account_id = $1 and l.workspace_id = w.id
+        and l.phone = right(s.phone, 10) and l.phone_e164 = '+' || s.phone
       where w.account_id = $1 and w.active limit ${leads_counted_max}) l) n
   left join lateral (
-    select l.name, l.email from workspaces w
+    select l.name, l.email from unnest(p.spellings) s (phone) cross join workspaces w
     cross join lateral (
       select l.id, l.name, l.email from leads l
-      where l.account_id = $1 and l.workspace_id = w.id and l.phone = right(p.phone, 10)
-        and l.phone_e164 = '+' || p.phone
+      where l.account_id = $1 and l.workspace_id = w.id and l.phone = right(s.phone, 10)
+        and l.phone_e164 = '+' || s.phone
       order by l.id desc limit ${leads_counted_max}) l
     where w.account_id = $1 and w.active
     order by coalesce(l.name ilike $3 or l.email ilike $3, false) desc, l.id desc limit 1) l on true
   left join lateral (
-    select c.name, c.email from workspaces w join contacts c on c.account_id = $1 and c.workspace_id = w.id
-      and c.phone = right(p.phone, 10) and c.phone_e164 = '+' || p.phone
+    select c.name, c.email from unnest(p.spellings) s (phone) cross join workspaces w
+    join contacts c on c.account_id = $1 and c.workspace_id = w.id
+      and c.phone = right(s.phone, 10) and c.phone_e164 = '+' || s.phone
     where w.account_id = $1 and w.active order by c.id desc limit 1) c on true
   left join lateral (
     select m.name, true as found from (${newest_groups}) g
