@@ -1,6 +1,7 @@
 // The only runtime imports from the server: pure modules, so that a preview is made by the code that sends, and lists
 // are complete.
 export { audit_actions } from "../server/accounts/audit/audit-actions.ts";
+export { featuresFor } from "../server/accounts/permission-features.ts";
 export { makeTemplatePlan } from "../server/chat/messages/build-message-plan.ts";
 export { messageText } from "../server/chat/messages/message-text.ts";
 export { renderMessage } from "../server/chat/messages/render-message.ts";

@@ -1,5 +1,6 @@
 import { Outlet, useMatches } from "@tanstack/react-router";
-import type { Me } from "../api/me.ts";
+import { hasFeatureFor, type Me } from "../api/me.ts";
+import { featuresFor } from "../from-server.ts";
 import { Page } from "../ui/page.tsx";
 
 /** The page of the address, or why the user may not see it. */
@@ -8,10 +9,15 @@ export function PermittedPage({ me }: { readonly me: Me }) {
     .permission;
   const anyOf = [needed ?? []].flat();
   if (anyOf.length === 0 || anyOf.some((one) => me.permissions.includes(one))) return <Outlet />;
+  const features = new Set(anyOf.flatMap(featuresFor));
   return (
     <Page
       title="You may not see this page"
-      text={`It needs the permission ${anyOf.join(" or ")}, which your role does not have. Someone who manages users can change your role.`}
+      text={
+        anyOf.some((one) => hasFeatureFor(me, one))
+          ? `It needs the permission ${anyOf.join(" or ")}, which your role does not have. Someone who manages users can change your role.`
+          : `It needs the feature ${[...features].join(" or ")}, which this account does not have. The operator of the installation can add it.`
+      }
     >
       {null}
     </Page>

@@ -162,6 +162,7 @@ const controls: readonly Control[] = [
 /** The parts of answers that these tests read. */
 type Answer = {
   readonly id: number;
+  readonly account: { readonly id: number };
   readonly data: readonly { readonly name: string }[];
 };
 
@@ -319,6 +320,78 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
     await settled();
     await expect(page.getByText(/Valerie Thomas|Private|Olivia Owner|Demo m/)).toHaveCount(0);
   }
+});
+
+test("what needs a feature that the account does not have is neither shown nor requested", async ({
+  page,
+  service,
+  settled,
+}) => {
+  const refused: string[] = [];
+  page.on("response", (response) => {
+    if (response.status() === 403) refused.push(response.url());
+  });
+  await signInByLink(page, service, service.demo.tokens["other_account"]!);
+  await page.goto(service.url);
+  const links = page.getByRole("navigation", { name: "Main" }).getByRole("link");
+  await expect(links).toHaveText([
+    "Overview",
+    "Leads",
+    "Contacts",
+    "Groups",
+    "Suppressions",
+    "API tokens",
+    "Callbacks",
+    "Events",
+    "Account",
+    "Lead fields",
+    "Workspaces",
+    "Users",
+    "Credits",
+    "Audit trail",
+    "Erasures",
+  ]);
+  await settled();
+  const paths = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")!));
+  for (const path of [...paths, "/people/+919876500151"]) {
+    await goOn(page, path);
+    await settled();
+    await expect(page.getByRole("link", { name: /^(New campaign|Message)$/ })).toHaveCount(0);
+  }
+  await expect(page.getByRole("button", { name: "Suppress", exact: true })).toBeVisible();
+  await goOn(page, "/voice/campaigns");
+  await expect(page.getByText(/^It needs the feature/)).toContainText(
+    "the feature voice, which this account does not have",
+  );
+  // Of an account with messages, without the installation.
+  await signInByLink(page, service, service.demo.tokens["low_credit"]!);
+  await page.goto(`${service.url}/chat/numbers`);
+  await expect(page.getByRole("button", { name: "Add a sandbox number" })).toBeVisible();
+  await settled();
+  await expect(page.getByRole("button", { name: "Add a WhatsApp number" })).toHaveCount(0);
+  expect(refused).toEqual([]);
+});
+
+test("an account without menus sends the calls of its numbers to its agents", async ({
+  page,
+  problems,
+  service,
+}) => {
+  const token = service.demo.tokens["night_restricted"]!;
+  const { account } = await call(service, token, "me");
+  await call(service, token, "agent-groups", { name: "Day shift" });
+  await call(service, service.demo.tokens["account"]!, "number-assignments", {
+    number: "+919000000079",
+    account_id: account.id,
+  });
+  await signInByLink(page, service, token);
+  await page.goto(`${service.url}/telephony`);
+  const row = page.getByRole("row", { name: /919000000079/ });
+  await row.getByRole("button", { name: "Change +919000000079" }).click();
+  await page.getByLabel("Incoming calls go to").selectOption("Agents: Day shift");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(row).toContainText("Agents: Day shift");
+  expect(problems).toEqual([]);
 });
 
 test("a page of another origin writes nothing with the session", async ({

@@ -13,7 +13,9 @@ import { Time } from "../../ui/time.tsx";
 /** The account's phone numbers, and where their incoming calls go. */
 export function PhoneNumbers() {
   const may = useMay("agents.manage");
-  const seesMenus = useMay("voice.content.read");
+  const readsMenus = useMay("voice.content.read");
+  const managesMenus = useMay("voice.content.manage");
+  const seesMenus = readsMenus || managesMenus;
   const menus = useQuery({ ...menusQuery, enabled: seesMenus });
   const groups = useQuery(agentGroupsQuery);
   // A select drops a value for which it has no option yet.
