@@ -7,9 +7,8 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import type { Permission } from "../server/accounts/permissions.ts";
-import { meQuery } from "./api/me.ts";
+import { currentMe } from "./api/me.ts";
 import { ApiProblem } from "./api/problem.ts";
-import { queryClient } from "./api/query-client.ts";
 import { ErrorPage } from "./shell/error-page.tsx";
 import { idParam } from "./shell/id-param.ts";
 import { firstPage, see_overview } from "./shell/navigation.ts";
@@ -103,7 +102,7 @@ const shell = createRoute({
   id: "shell",
   beforeLoad: async ({ location }) => {
     try {
-      const me = await queryClient.query({ ...meQuery, staleTime: "static" });
+      const me = await currentMe();
       keepFor(me);
       return { me };
     } catch (error) {

@@ -3,6 +3,7 @@ import { allRows } from "./all-rows.ts";
 import type { Answer, Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { keyed } from "./keyed.ts";
+import { reloadMe } from "./me.ts";
 import { queryClient } from "./query-client.ts";
 
 export type ChatNumber = Row<"listChatNumbers">;
@@ -10,19 +11,22 @@ export type Credential = Row<"listWhatsappCredentials">;
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["chat-numbers"] });
 
+/** Also reads what sends the account's messages: the sandbox alone, or WhatsApp. */
+const refreshNumbers = () => Promise.all([refresh(), reloadMe()]);
+
 export async function createChatNumber(json: Sent<"createChatNumber">, key: string): Promise<void> {
   await api.POST("/api/v1/chat/numbers", { params: keyed(key), body: json });
-  await refresh();
+  await refreshNumbers();
 }
 
 export async function updateChatNumber(id: number, json: Sent<"updateChatNumber">): Promise<void> {
   await api.PATCH("/api/v1/chat/numbers/{id}", { params: { path: { id } }, body: json });
-  await refresh();
+  await refreshNumbers();
 }
 
 export async function deleteChatNumber(id: number): Promise<void> {
   await api.DELETE("/api/v1/chat/numbers/{id}", { params: { path: { id } } });
-  await refresh();
+  await refreshNumbers();
 }
 
 /** Asks the provider for the number's quality. */

@@ -20,13 +20,24 @@ export function hasFeatureFor(
   return needed.length === 0 || needed.some((feature) => account.features.includes(feature));
 }
 
-/** Reads again who is signed in; pages see it once the router is invalidated. */
+/** Reads again who is signed in, after a change that the pages must show at once. */
 export async function reloadMe(): Promise<void> {
   queryClient.setQueryData(["me"], await readMe());
 }
 
+/** followSession shows each change of the answer to the pages. */
 export const meQuery = queryOptions({
   queryKey: ["me"],
   queryFn: ({ signal }) => readMe(signal),
   staleTime: 60_000,
+  // It has no observer. A page must not wait for it again.
+  gcTime: Infinity,
 });
+
+/** Returns who is signed in, as it is known, and reads it again in the background if that is older than a minute. */
+export async function currentMe(): Promise<Me> {
+  const me = await queryClient.query({ ...meQuery, staleTime: "static" });
+  // The requests of the page fail for the same reason, and say so.
+  queryClient.query(meQuery).catch(() => {});
+  return me;
+}

@@ -30,6 +30,9 @@ export function refuseWrites(refused: boolean): void {
   isRefused = refused;
 }
 
+/** Returns whether the tab's writes are refused. */
+export const areWritesRefused = (): boolean => isRefused;
+
 /** Throws ApiProblem while the tab's writes are refused. */
 export function checkWrite(): void {
   if (isRefused)

@@ -3,6 +3,7 @@ import { allRows } from "./all-rows.ts";
 import type { Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { keyed } from "./keyed.ts";
+import { reloadMe } from "./me.ts";
 import { queryClient } from "./query-client.ts";
 
 export type PhoneNumber = Row<"listPhoneNumbers">;
@@ -12,6 +13,9 @@ export type Trunk = Row<"listTrunks">;
 export type NumberAssignment = Row<"listNumberAssignments">;
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ["telephony"] });
+
+/** Also reads what places the account's calls: the sandbox alone, or a switch that rings phones. */
+const refreshSwitches = () => Promise.all([refresh(), reloadMe()]);
 
 export const phoneNumbersQuery = queryOptions({
   queryKey: ["telephony", "phone-numbers"],
@@ -54,17 +58,17 @@ export const voiceNodesQuery = queryOptions({
 
 export async function createNode(json: Sent<"createVoiceNode">, key: string): Promise<void> {
   await api.POST("/api/v1/voice-nodes", { params: keyed(key), body: json });
-  await refresh();
+  await refreshSwitches();
 }
 
 export async function updateNode(id: number, json: Sent<"updateVoiceNode">): Promise<void> {
   await api.PATCH("/api/v1/voice-nodes/{id}", { params: { path: { id } }, body: json });
-  await refresh();
+  await refreshSwitches();
 }
 
 export async function deleteNode(id: number): Promise<void> {
   await api.DELETE("/api/v1/voice-nodes/{id}", { params: { path: { id } } });
-  await refresh();
+  await refreshSwitches();
 }
 
 export const trunksQuery = queryOptions({
@@ -85,12 +89,12 @@ export async function saveTrunk(
   await (id === null
     ? api.POST("/api/v1/trunks", { params: keyed(key), body: json as TrunkBody })
     : api.PATCH("/api/v1/trunks/{id}", { params: { path: { id }, ...keyed(key) }, body: json }));
-  await refresh();
+  await refreshSwitches();
 }
 
 export async function deleteTrunk(id: number): Promise<void> {
   await api.DELETE("/api/v1/trunks/{id}", { params: { path: { id } } });
-  await refresh();
+  await refreshSwitches();
 }
 
 export const numberAssignmentsQuery = queryOptions({

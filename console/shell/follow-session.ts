@@ -1,6 +1,6 @@
 import { holdStream } from "../api/live.ts";
-import { onSessionChange, refuseWrites } from "../api/session-changes.ts";
-import { meQuery } from "../api/me.ts";
+import { areWritesRefused, onSessionChange, refuseWrites } from "../api/session-changes.ts";
+import { currentMe, meQuery, type Me } from "../api/me.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { queryClient } from "../api/query-client.ts";
 import { router } from "../routes.ts";
@@ -8,12 +8,37 @@ import { ownerOf, shownNow, type Shown } from "./tab-storage.ts";
 
 /** Whose session is being checked, or has ended, and the user was asked: another 401 says the same. */
 let checked: Shown = null;
+/** The last answer about who is signed in. */
+let known: Me | undefined;
 
-/** Leads to the sign-in when the session has ended, and loads the console again when another user has signed in. */
+/**
+ * Leads to the sign-in when the session has ended, loads the console again when another user has signed in, and shows
+ * the pages what else has changed of the user and the account.
+ */
 export function followSession(): void {
   onSessionChange((change) => {
     if (change === "signed in" || shownNow() !== checked) void checkSession();
   });
+  queryClient.getQueryCache().subscribe(() => {
+    const me = queryClient.getQueryData(meQuery.queryKey);
+    if (!me || me === known) return;
+    known = me;
+    show(me);
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && shownNow()) currentMe().catch(() => {});
+  });
+}
+
+function show(me: Me): void {
+  const shown = shownNow();
+  if (!shown) return;
+  const isOther = ownerOf(me) !== shown.owner;
+  const wasAsked = areWritesRefused();
+  // The browser asks about unsaved changes before it loads the page again, and the user may keep them.
+  refuseWrites(isOther);
+  if (!isOther) void router.invalidate();
+  else if (!wasAsked) location.reload();
 }
 
 async function checkSession(): Promise<void> {
@@ -23,13 +48,9 @@ async function checkSession(): Promise<void> {
   checked = shown;
   queryClient.removeQueries(meQuery);
   try {
-    const me = await queryClient.query({ ...meQuery, staleTime: "static" });
+    await queryClient.query({ ...meQuery, staleTime: "static" });
     checked = null;
-    const isOther = ownerOf(me) !== shown.owner;
-    // The browser asks about unsaved changes before it loads the page again, and the user may keep them.
-    refuseWrites(isOther);
-    if (isOther) location.reload();
-    else holdStream();
+    if (!areWritesRefused()) holdStream();
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 401) {
       // Not by a redirect, before which a page could not ask about unsaved changes.

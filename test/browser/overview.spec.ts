@@ -1,4 +1,4 @@
-import { createCampaign, expect, launchCalls, test } from "./console-fixture.ts";
+import { createCampaign, expect, follow, launchCalls, test } from "./console-fixture.ts";
 
 test("a paused campaign appears on the overview without a reload, and resumes from there", async ({
   openPage,
@@ -31,6 +31,43 @@ test("a paused campaign appears on the overview without a reload, and resumes fr
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Cancel the campaign" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
+  expect(problems).toEqual([]);
+});
+
+test("the overview no longer says that nothing is sent once a number of WhatsApp was added in the same tab", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  let chat = ["sandbox"];
+  // As the API answers an account with a number of WhatsApp.
+  await page.route("**/api/v1/me", async (route) => {
+    const response = await route.fetch();
+    const me = await response.json();
+    await route.fulfill({ response, json: { ...me, drivers: { ...me.drivers, chat } } });
+  });
+  await openPage("/");
+  const note = page.getByText("This is a sandbox: nothing is really sent");
+  await expect(note).toBeVisible();
+  await follow(page, "/chat/numbers");
+  chat = ["sandbox", "whatsapp"];
+  await page.getByRole("button", { name: "Add a sandbox number" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Second sender");
+  await dialog.getByLabel("Phone number").fill("+919000000061");
+  await dialog.getByRole("button", { name: "Add the number" }).click();
+  await expect(dialog).toBeHidden();
+  await follow(page, "/");
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeFocused();
+  await expect(note).toBeHidden();
+
+  await follow(page, "/chat/numbers");
+  chat = ["sandbox"];
+  await page.getByRole("button", { name: "Delete Second sender" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(dialog).toBeHidden();
+  await follow(page, "/");
+  await expect(note).toBeVisible();
   expect(problems).toEqual([]);
 });
 

@@ -181,7 +181,7 @@ const call = async (
   return (await answer.json()) as Answer;
 };
 
-/** Signs the browser in as a new user with these permissions. */
+/** Signs the browser in as a new user with these permissions; returns the ID of the role. */
 async function signInWith(page: Page, service: Service, permissions: readonly string[]) {
   const token = service.demo.tokens["account"]!;
   const name = `Role ${crypto.randomUUID()}`;
@@ -189,6 +189,7 @@ async function signInWith(page: Page, service: Service, permissions: readonly st
   const email = `${crypto.randomUUID()}@test.example`;
   const user = await call(service, token, "users", { name: "Ravi", email, role_id: role.id });
   await signInByLink(page, service, token, user.id);
+  return role.id;
 }
 
 /** Goes to a page as a link does; resolves when its title is there. */
@@ -247,6 +248,36 @@ test("without a permission its pages refuse by name, and its links and buttons a
       expect(page.getByRole(role, { name, exact: true })).toHaveCount(0),
     );
   }
+});
+
+test("an open tab follows a change of the role at the next page, or when it is shown again, after a minute", async ({
+  page,
+  service,
+}) => {
+  await page.clock.install();
+  const role = await signInWith(page, service, ["crm.read"]);
+  const allow = (permissions: readonly string[]) =>
+    fetch(`${service.url}/api/v1/roles/${role}`, {
+      method: "PATCH",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ permissions }),
+    });
+  const link = (name: string) => page.getByRole("link", { name, exact: true });
+  await page.goto(`${service.url}/leads`);
+  await expect(link("Contacts")).toBeVisible();
+  await expect(link("Groups")).toHaveCount(0);
+  await allow(["crm.read", "groups.read"]);
+  await page.clock.fastForward(61_000);
+  await goOn(page, "/contacts");
+  await expect(link("Groups")).toBeVisible();
+  await allow(["crm.read", "suppressions.read"]);
+  await page.clock.fastForward(61_000);
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await expect(link("Suppressions")).toBeVisible();
+  await expect(link("Groups")).toHaveCount(0);
 });
 
 test("a campaign's call is on the lead's timeline without calls.read, and once with it", async ({

@@ -121,3 +121,44 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   await expect(page.getByLabel("Customer")).toHaveValue("9876500073");
   expect(problems).toEqual([]);
 });
+
+test("the dialer no longer says that no phone rings once a trunk of an Asterisk was added in the same tab", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/calls/new");
+  const note = page.getByText("This is a sandbox: calls are simulated");
+  await expect(note).toBeVisible();
+  await follow(page, "/installation");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Add an Asterisk" }).click();
+  await dialog.getByLabel("Name").fill("A real switch");
+  await dialog.getByLabel("URL of its ARI").fill("http://127.0.0.1:9/ari");
+  await dialog.getByLabel("User").fill("trunkline");
+  await dialog.getByLabel("Password").fill("secret");
+  await dialog.getByLabel("Application").fill("trunkline");
+  await dialog.getByRole("button", { name: "Add the node" }).click();
+  await expect(dialog).toBeHidden();
+  await page.getByRole("button", { name: "Add a trunk" }).click();
+  await dialog.getByLabel("Name").fill("A real carrier");
+  await dialog.getByLabel("Endpoint").fill("carrier3");
+  await dialog.getByLabel("The node A real switch has it").check();
+  await dialog.getByLabel("New legs a second on A real switch").fill("5");
+  await dialog.getByLabel("Calls at the same time on A real switch").fill("20");
+  await dialog.getByRole("button", { name: "Add the trunk" }).click();
+  await expect(dialog).toBeHidden();
+  await follow(page, "/calls/new");
+  await expect(page.getByRole("heading", { name: "Dialer" })).toBeFocused();
+  await expect(note).toBeHidden();
+
+  await follow(page, "/installation");
+  for (const name of ["A real carrier", "A real switch"]) {
+    await page.getByRole("button", { name: `Delete ${name}` }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await expect(dialog).toBeHidden();
+  }
+  await follow(page, "/calls/new");
+  await expect(note).toBeVisible();
+  expect(problems).toEqual([]);
+});
