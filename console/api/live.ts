@@ -4,6 +4,8 @@ import { api } from "./client.ts";
 import { isAbout, type Subject } from "./event-subject.ts";
 import { ApiProblem } from "./problem.ts";
 import { queryClient } from "./query-client.ts";
+import { areWritesRefused } from "./session-changes.ts";
+import { shownNow } from "./shown-user.ts";
 
 type EventType = keyof webhooks | "chat.campaign.progress" | "voice.campaign.progress";
 /** An event as callbacks receive it. */
@@ -14,14 +16,14 @@ export type LiveEvent = {
 };
 type Listener = (data: Record<string, unknown>, event: LiveEvent) => void;
 
-/** Messages between the tabs of a browser. */
+/** Messages between the tabs of a browser. What a tab streams is of its user, whose tabs alone may show it. */
 type Message =
-  | { readonly kind: "event"; readonly event: StreamedEvent }
+  | { readonly kind: "event"; readonly owner: string | undefined; readonly event: StreamedEvent }
   /** A new tab asks for the types that the others listen to. */
   | { readonly kind: "hello" }
   | { readonly kind: "wants"; readonly types: readonly string[] }
   /** Another tab has begun to stream; without an ID to resume at, events may be missing. */
-  | { readonly kind: "opened"; readonly resumed: boolean };
+  | { readonly kind: "opened"; readonly owner: string | undefined; readonly resumed: boolean };
 type StreamedEvent = { readonly type: string; readonly data: string; readonly id: string };
 
 /** After a refusal. Meanwhile what is shown is read again, so this is also the pace of a page without a stream. */
@@ -43,6 +45,7 @@ let retrying: ReturnType<typeof setTimeout> | undefined;
 const refreshAll = refresherOf([]);
 // oxlint-disable-next-line require-post-message-target-origin -- A channel is of one origin; windows have targets.
 const broadcast = (message: Message) => channel.postMessage(message);
+const ownerNow = () => shownNow()?.owner;
 
 /**
  * Calls `listener` with the data of each event of a type while the component is shown. One tab of the browser streams
@@ -118,12 +121,16 @@ async function readAgain(queryKey: readonly unknown[]): Promise<void> {
 }
 
 channel.addEventListener("message", ({ data: message }: MessageEvent<Message>) => {
-  if (message.kind === "event") dispatch(message.event);
-  else if (message.kind === "hello") broadcast({ kind: "wants", types: [...wanted] });
+  if (message.kind === "hello") broadcast({ kind: "wants", types: [...wanted] });
   else if (message.kind === "wants") listenTo(message.types);
-  else if (!message.resumed) refreshAll();
+  else if (message.owner === ownerNow()) receiveOwn(message);
 });
 broadcast({ kind: "hello" });
+
+function receiveOwn(message: Extract<Message, { owner: unknown }>): void {
+  if (message.kind === "event") dispatch(message.event);
+  else if (!message.resumed) refreshAll();
+}
 
 document.addEventListener("visibilitychange", () => (document.hidden ? release() : holdStream()));
 
@@ -153,10 +160,10 @@ function listenTo(types: readonly string[]): void {
   }
 }
 
-/** Streams as soon as no other tab does, until this one is hidden or its session ends. */
+/** Streams as soon as no other tab does, until this one is hidden or its session ends; not while another user is signed in. */
 export function holdStream(): void {
   const hasListeners = [...listeners.values()].some(({ size }) => size > 0);
-  if (holding || document.hidden || !hasListeners) return;
+  if (holding || document.hidden || !hasListeners || areWritesRefused()) return;
   holding = new AbortController();
   const { signal } = holding;
   const ended = new Promise<void>((resolve) => {
@@ -177,7 +184,7 @@ export function holdStream(): void {
 function connect(): void {
   const url = new URL("/api/v1/events", location.origin);
   if (last_id !== null) url.searchParams.set("last_event_id", last_id);
-  broadcast({ kind: "opened", resumed: last_id !== null });
+  broadcast({ kind: "opened", owner: ownerNow(), resumed: last_id !== null });
   source = new EventSource(url);
   source.addEventListener("open", () => {
     if (!isBehind) return;
@@ -216,7 +223,7 @@ async function reconnect(signal: AbortSignal): Promise<void> {
 
 /** Reads again what all tabs show, because events may be missing. */
 function catchUp(): void {
-  broadcast({ kind: "opened", resumed: false });
+  broadcast({ kind: "opened", owner: ownerNow(), resumed: false });
   refreshAll();
 }
 
@@ -228,7 +235,7 @@ function disconnect(): void {
 
 function receive({ type, data, lastEventId: id }: MessageEvent<string>): void {
   const event = { type, data, id };
-  broadcast({ kind: "event", event });
+  broadcast({ kind: "event", owner: ownerNow(), event });
   dispatch(event);
 }
 

@@ -1,10 +1,10 @@
-import { holdStream } from "../api/live.ts";
+import { endStream, holdStream } from "../api/live.ts";
 import { areWritesRefused, onSessionChange, refuseWrites } from "../api/session-changes.ts";
 import { currentMe, meQuery, type Me } from "../api/me.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { queryClient } from "../api/query-client.ts";
+import { ownerOf, shownNow, type Shown } from "../api/shown-user.ts";
 import { router } from "../routes.ts";
-import { ownerOf, shownNow, type Shown } from "./tab-storage.ts";
 
 /** Whose session is being checked, or has ended, and the user was asked: another 401 says the same. */
 let checked: Shown = null;
@@ -37,8 +37,9 @@ function show(me: Me): void {
   const wasAsked = areWritesRefused();
   // The browser asks about unsaved changes before it loads the page again, and the user may keep them.
   refuseWrites(isOther);
-  if (!isOther) void router.invalidate();
-  else if (!wasAsked) location.reload();
+  if (!isOther) return void router.invalidate();
+  endStream();
+  if (!wasAsked) location.reload();
 }
 
 async function checkSession(): Promise<void> {
@@ -50,7 +51,7 @@ async function checkSession(): Promise<void> {
   try {
     await queryClient.query({ ...meQuery, staleTime: "static" });
     checked = null;
-    if (!areWritesRefused()) holdStream();
+    holdStream();
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 401) {
       // Not by a redirect, before which a page could not ask about unsaved changes.

@@ -1,16 +1,16 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Menu, X } from "lucide-react";
-import { useEffect, useState } from "react";
-import { endStream } from "../api/live.ts";
+import { useEffect, useLayoutEffect, useState } from "react";
+import { endStream, holdStream } from "../api/live.ts";
 import type { Me } from "../api/me.ts";
 import { refuseWrites } from "../api/session-changes.ts";
+import { ownerOf, showOwner } from "../api/shown-user.ts";
 import { Logo } from "../ui/logo.tsx";
 import { Toasts } from "../ui/toasts.tsx";
 import { navigation } from "./navigation.ts";
 import { PermittedPage } from "./permitted-page.tsx";
 import { PersonSearch } from "./person-search.tsx";
-import { ownerOf, showOwner } from "./tab-storage.ts";
 import { UserMenu } from "./user-menu.tsx";
 
 const route = getRouteApi("/shell");
@@ -21,8 +21,10 @@ export function Shell() {
   // The pages outside have nobody to stream for.
   useEffect(() => endStream, []);
   const owner = ownerOf(me);
-  useEffect(() => {
+  // Before the effects of the pages, which stream for the owner.
+  useLayoutEffect(() => {
     showOwner(owner);
+    holdStream();
     return () => {
       showOwner(null);
       refuseWrites(false);

@@ -1,6 +1,14 @@
 // What is shown stays true: after a restart of the service, and in many tabs.
 import { setTimeout as wait } from "node:timers/promises";
-import { createCampaign, createLead, expect, signInByLink, test } from "./console-fixture.ts";
+import {
+  createCampaign,
+  createLead,
+  expect,
+  follow,
+  holdRequests,
+  signInByLink,
+  test,
+} from "./console-fixture.ts";
 
 test("after a restart of the service a page shows what happens without being loaded again", async ({
   openPage,
@@ -74,6 +82,68 @@ test("a tab that stays at the end of its session keeps no stream from another ta
   await expect(other.getByText("No lead matches these filters")).toBeVisible();
   await createLead(service, { phone: "9876500038", name: "Fanny Blankers" });
   await expect(other.getByRole("row", { name: /Fanny Blankers/ })).toBeVisible();
+});
+
+test("after another user signs in elsewhere, a tab that stays shows that user none of its events, and ends its stream", async ({
+  context,
+  openPage,
+  page,
+  service,
+}) => {
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["other_account"]}`,
+    "content-type": "application/json",
+  };
+  const send = async (path: string, json?: object) => {
+    const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
+    return (await fetch(`${service.url}/api/v1/${path}`, { headers, ...body })).json();
+  };
+  const workspace = (await send("crm/workspaces")).data[0].id;
+  const { path } = await send(`users/${(await send("me")).user.id}/sign-in-link`, {});
+  const id = await createLead(service, { phone: "9876500141", name: "Betty Robinson" });
+  await openPage(`/leads/${id}?workspace=1`);
+  // A key press, without which the browser does not ask about unsaved changes.
+  await page.getByLabel("Note", { exact: true }).press("x");
+  const release = await holdRequests(page, "GET", "**/api/v1/me");
+  const other = await context.newPage();
+  await other.goto(service.url + path);
+  await other.getByRole("button", { name: "Sign in" }).click();
+  await other.getByRole("button", { name: "Oscar Other" }).waitFor();
+  await follow(other, "/developers/events");
+  const events = other.getByRole("list", { name: "Events" });
+  await expect(other.getByText("Waiting for events")).toBeVisible();
+
+  // Its stream was opened by the first user, and lasts while it checks who is signed in. The other user has no such lead.
+  await page.route(`**/leads/${id}*`, (route) => route.abort());
+  const read = page.waitForRequest(`**/leads/${id}*`);
+  await fetch(`${service.url}/api/v1/crm/workspaces/1/leads/${id}`, {
+    method: "PATCH",
+    headers: { ...headers, authorization: `Bearer ${service.demo.tokens["account"]}` },
+    body: JSON.stringify({ name: "Elizabeth Robinson" }),
+  });
+  await read;
+  const asked = page.waitForEvent("dialog");
+  release();
+  await (await asked).dismiss();
+  await expect(async () => {
+    await send(`crm/workspaces/${workspace}/leads/create`, { phone: "9876500142", name: "Helen" });
+    await expect(events.getByText("lead.created").first()).toBeVisible({ timeout: 2_000 });
+  }).toPass({ timeout: 30_000 });
+  await expect(events.getByText("lead.updated")).toHaveCount(0);
+
+  const waiting = () =>
+    page.evaluate(async () => {
+      document.dispatchEvent(new Event("visibilitychange"));
+      return (await navigator.locks.query()).pending!.length;
+    });
+  expect(await waiting()).toBe(0);
+  await other.close();
+  await page.getByRole("link", { name: "Leads", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard changes" }).click();
+  await expect(page.getByRole("button", { name: "Oscar Other" })).toBeVisible();
+  await expect(page.getByRole("row", { name: /Helen/ }).first()).toBeVisible();
+  await send(`crm/workspaces/${workspace}/leads/create`, { phone: "9876500143", name: "Tidye" });
+  await expect(page.getByRole("row", { name: /Tidye/ })).toBeVisible();
 });
 
 test("while the stream is refused for good, the dialer still sees the end of a call", async ({
