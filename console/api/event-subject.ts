@@ -1,7 +1,8 @@
-/** What a page shows: a lead by `id`, a call by `call_id`, or a person by a phone number in any spelling. */
+/** What a page shows: a lead by `id`, a call, a campaign, or a person by a phone number in any spelling. */
 export type Subject = {
   readonly id?: number;
   readonly call_id?: number;
+  readonly campaign_id?: number;
   readonly phone?: string;
 };
 

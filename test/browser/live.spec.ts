@@ -6,6 +6,7 @@ import {
   expect,
   follow,
   holdRequests,
+  launchCalls,
   signInByLink,
   test,
 } from "./console-fixture.ts";
@@ -201,6 +202,73 @@ test("a campaign that another program creates appears in the list while one look
   await expect(page.getByRole("heading", { name: "Chat campaigns" })).toBeFocused();
   await createCampaign(service, "From elsewhere", ["919812345090"]);
   await expect(page.getByRole("link", { name: "From elsewhere" })).toBeVisible();
+});
+
+test("a campaign's page reads its recipients, failures and pace again for its own progress only", async ({
+  context,
+  openPage,
+  page,
+  service,
+}) => {
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["account"]}`,
+    "content-type": "application/json",
+  };
+  const read = async (path: string) =>
+    (await fetch(`${service.url}/api/v1/${path}`, { headers })).json();
+  const post = async (path: string, json: object = {}) => {
+    const answer = await fetch(`${service.url}/api/v1/${path}`, {
+      method: "POST",
+      headers: { ...headers, "idempotency-key": crypto.randomUUID() },
+      body: JSON.stringify(json),
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.json();
+  };
+  const { id: chat } = await post("chat/campaigns", {
+    name: "Messages that wait",
+    chat_number_id: 1,
+    template_id: 1,
+    contacts: [{ phone_number: "919876500144" }],
+    scheduled_at: "2099-01-31T09:30:00+05:30",
+  });
+  const voice = await launchCalls(service, {
+    campaign_name: "Calls that wait",
+    call_type: "obd_voice_call",
+    number: "9876500145",
+    schedulled_at: "2099-01-31T09:30:00+05:30",
+  });
+  const paths = [`chat/campaigns/${chat}`, `voice/campaigns/${voice}`];
+  // It streams for all: a new stream begins with the progress of every campaign.
+  await openPage("/chat/campaigns");
+  await expect(page.getByRole("link", { name: "Messages that wait" })).toBeVisible();
+  const shown = await Promise.all(paths.map(() => context.newPage()));
+  for (const [at, tab] of shown.entries()) {
+    await tab.goto(`${service.url}/${paths[at]}`);
+    await expect(tab.getByRole("table", { name: "Recipients" })).toBeVisible();
+    await tab.waitForLoadState("networkidle");
+  }
+  let reads = 0;
+  context.on("request", (request) => {
+    if (/\/(recipients|failures|pace)(\?|$)/.test(request.url())) reads++;
+  });
+  const sent = await createCampaign(service, "Messages of others", ["919876500146"]);
+  const placed = await launchCalls(service, {
+    campaign_name: "Calls of others",
+    call_type: "obd_voice_call",
+    number: "9876500147",
+  });
+  const states = async () => [
+    (await read(`chat/campaigns/${sent}/recipients`)).data[0].state,
+    (await read(`voice/campaigns/${placed}`)).status,
+  ];
+  await expect.poll(states).toEqual(["read", "completed"]);
+  const progress = page.getByRole("row", { name: /Messages of others/ });
+  await expect(progress).toContainText("Completed");
+  expect(reads).toBe(0);
+  for (const path of paths) await post(`${path}/cancel`);
+  for (const tab of shown)
+    await expect(tab.getByRole("table", { name: "Recipients" })).toContainText("Cancelled");
 });
 
 test("a lead's page reads it again for its own events only, and out of view not before it is shown again", async ({

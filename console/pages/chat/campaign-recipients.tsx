@@ -37,7 +37,7 @@ export function CampaignRecipients({ campaign }: { readonly campaign: CampaignDe
   const { state, error } = route.useSearch();
   const navigate = route.useNavigate();
   const recipients = useInfiniteQuery(recipientsQuery(id, { state, error }));
-  useRefresh(["chat.campaign.progress"], ["chat-recipients", id]);
+  useRefresh(["chat.campaign.progress"], ["chat-recipients", id], { campaign_id: id });
   const columns = useColumns(id, name);
   const table = pagedRows(recipients);
   const change = (search: { state?: typeof state; error?: string }) =>

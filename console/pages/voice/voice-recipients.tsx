@@ -83,7 +83,7 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const recipients = useInfiniteQuery(voiceRecipientsQuery(id, filter));
-  useRefresh(["voice.campaign.progress"], ["voice-recipients", id]);
+  useRefresh(["voice.campaign.progress"], ["voice-recipients", id], { campaign_id: id });
   const table = pagedRows(recipients);
   const change = (changed: VoiceRecipientFilter) =>
     void navigate({ search: { ...filter, ...changed }, resetScroll: false });
