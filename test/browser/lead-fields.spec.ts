@@ -110,6 +110,56 @@ test("a lead's page shows a required field without a value as not set, and keeps
   expect(problems).toEqual([]);
 });
 
+test("a new lead gets a value of each required field in its dialog, which names a violation of a field that it lacks", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const add = (field: object) => sendField(service, "POST", "", { ...field, required: true });
+  const addChoice = (field: object) =>
+    sendField(service, "POST", "", { ...field, required: true, options: ["North", "South"] });
+  const fields = [
+    await add({ key: "deed", label: "Deed", type: "text" }),
+    await add({ key: "acres", label: "Acres", type: "number" }),
+    await add({ key: "surveyed", label: "Surveyed on", type: "date" }),
+    await add({ key: "fenced", label: "Fenced", type: "boolean" }),
+    await addChoice({ key: "side", label: "Side", type: "select" }),
+    await addChoice({ key: "gates", label: "Gates", type: "multiselect" }),
+  ];
+  await openPage("/leads");
+  await page.getByRole("button", { name: "New lead" }).click();
+  const dialog = page.getByRole("dialog", { name: "New lead" });
+  await dialog.getByLabel("Phone number").fill("12");
+  await dialog.getByLabel("Acres").fill("many");
+  fields.push(await add({ key: "owner_since", label: "Owner since", type: "date" }));
+  await dialog.getByRole("button", { name: "Create lead" }).click();
+  await expect(dialog.getByLabel("Deed")).toHaveAccessibleDescription("Deed is required.");
+  await expect(dialog.getByLabel("Acres")).toHaveAccessibleDescription("Acres must be a number.");
+  await expect(dialog.getByText("customFields.owner_since is required.")).toBeVisible();
+  await sendField(service, "PATCH", `/${fields.at(-1)!.id}`, { archived: true });
+  await dialog.getByLabel("Phone number").fill("9876500551");
+  await dialog.getByLabel("Deed").fill("B 17");
+  await dialog.getByLabel("Acres").fill("2.5");
+  await dialog.getByLabel("Surveyed on").fill("2026-03-31");
+  await dialog.getByLabel("Fenced").selectOption("No");
+  await dialog.getByLabel("Side").selectOption("South");
+  await dialog.getByRole("group", { name: "Gates" }).getByLabel("North").check();
+  const sent = page.waitForRequest("**/leads/create");
+  await dialog.getByRole("button", { name: "Create lead" }).click();
+  await expect(page).toHaveURL(/\/leads\/\d+\b/);
+  expect((await sent).postDataJSON().customFields).toEqual({
+    deed: "B 17",
+    acres: 2.5,
+    surveyed: "2026-03-31",
+    fenced: false,
+    side: "South",
+    gates: ["North"],
+  });
+  for (const { id } of fields) await sendField(service, "PATCH", `/${id}`, { archived: true });
+  expect(problems).toEqual([]);
+});
+
 test("a dialog with unsaved changes asks before Escape closes it; one without closes at once", async ({
   openPage,
   page,

@@ -2,7 +2,7 @@ import type { Row } from "../../api/answer.ts";
 import { InlineChoices, InlineSelect, InlineText } from "../../ui/inline-fields.tsx";
 import type { Option } from "../../ui/option.ts";
 
-const yes_no: readonly Option<string>[] = [
+export const yes_no: readonly Option<string>[] = [
   { value: "true", label: "Yes" },
   { value: "false", label: "No" },
 ];
@@ -77,8 +77,8 @@ const withSaved = (options: readonly string[], saved: readonly string[]): readon
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value);
 
-/** Text that is not a number goes to the server as it is, which says so at the field. */
-function readNumber(text: string): unknown {
+/** Returns the number of a text. Text that is not a number goes to the server as it is, which says so at the field. */
+export function readNumber(text: string): unknown {
   const number = Number(text);
   return Number.isNaN(number) ? text : number;
 }
