@@ -160,6 +160,31 @@ test("a new lead gets a value of each required field in its dialog, which names 
   expect(problems).toEqual([]);
 });
 
+test("a field that is renamed keeps the choices that others added meanwhile", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const { id } = await sendField(service, "POST", "", {
+    key: "roof",
+    label: "Roof",
+    type: "select",
+    options: ["Slate", "Tile"],
+  });
+  await openPage("/settings/lead-fields");
+  await page.getByRole("button", { name: "Edit Roof" }).click();
+  const dialog = page.getByRole("dialog", { name: "Edit Roof" });
+  await dialog.getByLabel("Label").fill("Roofing");
+  await sendField(service, "PATCH", `/${id}`, { options: ["Slate", "Tile", "Thatch"] });
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Edit Roofing" }).click();
+  const choices = page.getByRole("dialog", { name: "Edit Roofing" }).getByLabel("Choices");
+  await expect(choices).toHaveValue("Slate\nTile\nThatch");
+  await sendField(service, "PATCH", `/${id}`, { archived: true });
+  expect(problems).toEqual([]);
+});
+
 test("a dialog with unsaved changes asks before Escape closes it; one without closes at once", async ({
   openPage,
   page,

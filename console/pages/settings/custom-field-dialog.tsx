@@ -4,6 +4,7 @@ import { addField, changeField, type CustomField } from "../../api/lead-fields.t
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { changedParts } from "../../ui/form-fields.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
@@ -34,28 +35,39 @@ export function CustomFieldDialog({
   );
 }
 
+type Values = Pick<CustomField, "label" | "key" | "type" | "required"> & {
+  readonly options: string;
+};
+
+const hasChoices = (type: string) => ["select", "multiselect"].includes(type);
+
+/** What may change of a field, as the API takes it. */
+function partsOf({ label, type, options, required }: Values) {
+  const choices = options.split("\n").flatMap((line) => line.trim() || []);
+  return { label, required, ...(hasChoices(type) ? { options: choices } : {}) };
+}
+
 const names = ["label", "key", "type", "options", "required"] as const;
 
 function useFieldForm({ workspaceId, field, onDone }: Props & { readonly onDone: () => void }) {
   const [error, setError] = useState<Error | null>(null);
-  const form = useForm({
-    defaultValues: {
-      label: field?.label ?? "",
-      key: field?.key ?? "",
-      type: field?.type ?? "text",
-      options: field?.options.join("\n") ?? "",
-      required: field?.required ?? false,
-    },
-  });
-  const has_choices = ["select", "multiselect"].includes(form.watch("type"));
-  const submit = form.handleSubmit(async ({ label, key, type, options, required }) => {
+  const begun: Values = {
+    label: field?.label ?? "",
+    key: field?.key ?? "",
+    type: field?.type ?? "text",
+    options: field?.options.join("\n") ?? "",
+    required: field?.required ?? false,
+  };
+  const form = useForm({ defaultValues: begun });
+  const has_choices = hasChoices(form.watch("type"));
+  const submit = form.handleSubmit(async (values) => {
     setError(null);
-    const choices = options.split("\n").flatMap((line) => line.trim() || []);
-    const given = { label, required, ...(has_choices ? { options: choices } : {}) };
+    const given = partsOf(values);
     try {
-      await (field
-        ? changeField(workspaceId, field.id, given)
-        : addField(workspaceId, { ...given, key, type }));
+      if (field) {
+        const changed = changedParts(partsOf(form.formState.defaultValues as Values), given);
+        if (Object.keys(changed).length > 0) await changeField(workspaceId, field.id, changed);
+      } else await addField(workspaceId, { ...given, key: values.key, type: values.type });
       onDone();
     } catch (caught) {
       setError(showFieldErrors(caught as Error, names, form.setError));
