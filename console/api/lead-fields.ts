@@ -79,13 +79,20 @@ export async function deleteOption(place: OptionPlace, optionId: number): Promis
   await refreshOptions(place);
 }
 
-/** Gives the options their places in this order; those that have theirs already are left alone. */
+/**
+ * Gives the options their places in this order and changes only those that have another one. It reads their places
+ * first: a second order may be chosen before the page shows that the first is stored.
+ */
 export async function orderOptions(
   place: OptionPlace,
   options: readonly PicklistOption[],
 ): Promise<void> {
-  for (const [position, option] of options.entries())
-    if (option.position !== position) await patchOption(place, option.id, { position });
+  const stored = await queryClient.query({
+    ...allOptionsQuery(place.workspaceId),
+    staleTime: 0,
+  });
+  for (const { id, position } of misplaced(options, stored[place.picklist]))
+    await patchOption(place, id, { position });
   await refreshOptions(place);
 }
 
@@ -134,7 +141,18 @@ export async function orderFields(
   workspaceId: number,
   fields: readonly CustomField[],
 ): Promise<void> {
-  for (const [position, field] of fields.entries())
-    if (field.position !== position) await patchField(workspaceId, field.id, { position });
+  const stored = await queryClient.query({ ...allFieldsQuery(workspaceId), staleTime: 0 });
+  for (const { id, position } of misplaced(fields, stored))
+    await patchField(workspaceId, id, { position });
   await refreshFields(workspaceId);
+}
+
+type Placed = { readonly id: number; readonly position: number };
+
+/** Returns the items with another place than their stored one, with their new place. */
+function misplaced(ordered: readonly Placed[], stored: readonly Placed[]): readonly Placed[] {
+  const places = new Map(stored.map(({ id, position }) => [id, position]));
+  return ordered
+    .map(({ id }, position) => ({ id, position }))
+    .filter(({ id, position }) => places.get(id) !== position);
 }

@@ -1,4 +1,4 @@
-import { createLead, expect, test, type Service } from "./console-fixture.ts";
+import { createLead, expect, holdRequests, test, type Service } from "./console-fixture.ts";
 
 /** Sends a request about the custom fields of the demo's workspace; returns the answer. */
 async function sendField(
@@ -182,6 +182,41 @@ test("a field that is renamed keeps the choices that others added meanwhile", as
   const choices = page.getByRole("dialog", { name: "Edit Roofing" }).getByLabel("Choices");
   await expect(choices).toHaveValue("Slate\nTile\nThatch");
   await sendField(service, "PATCH", `/${id}`, { archived: true });
+  expect(problems).toEqual([]);
+});
+
+test("an item that is moved there and back at once is stored where it was", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const fields: { readonly id: number }[] = [];
+  for (const key of ["first_sorted", "second_sorted"])
+    fields.push(await sendField(service, "POST", "", { key, label: key, type: "text" }));
+  await openPage("/settings/lead-fields");
+  for (const [label, path] of [
+    ["Custom fields", "**/custom-fields/*"],
+    ["Priorities", "**/picklists/priority/options/*"],
+  ] as const) {
+    const list = page.getByRole("list", { name: label });
+    const items = list.getByRole("listitem");
+    await expect(items.nth(1)).toBeVisible();
+    const before = await items.allInnerTexts();
+    const release = await holdRequests(page, "PATCH", path);
+    const last = items.last();
+    await last.getByRole("button", { name: / up$/ }).click();
+    await expect(items.nth(-2)).toHaveText(before.at(-1)!, { useInnerText: true });
+    await items
+      .nth(-2)
+      .getByRole("button", { name: / down$/ })
+      .click();
+    release();
+    await expect(list).toHaveAttribute("aria-busy", "false");
+    await page.reload();
+    await expect(items).toHaveText(before, { useInnerText: true });
+  }
+  for (const { id } of fields) await sendField(service, "PATCH", `/${id}`, { archived: true });
   expect(problems).toEqual([]);
 });
 
