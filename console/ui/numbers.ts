@@ -4,6 +4,10 @@ const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFrac
 /** 48210 as "48,210". */
 export const formatCount = (count: number): string => whole.format(count);
 
+/** 1 as "1 lead", 48210 as "48,210 leads". */
+export const formatCountOf = (count: number, one: string, many: string): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
+
 /** A share of a total as "12.5%"; a dash of nothing. */
 export const formatShare = (part: number, total: number): string =>
   total === 0 ? "–" : percent.format(part / total);

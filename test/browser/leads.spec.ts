@@ -201,6 +201,38 @@ test("ticked leads are changed by the button only, to active agents only, and no
   expect(problems).toEqual([]);
 });
 
+test("ticked leads lose their agent by the button only, together with the other choices", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const headers = { authorization: `Bearer ${service.demo.tokens["account"]}` };
+  const answer = await fetch(`${service.url}/api/v1/crm/workspaces/1/agents`, { headers });
+  const { data } = (await answer.json()) as { data: { id: number; active: boolean }[] };
+  const assignedAgentId = data.find(({ active }) => active)!.id;
+  await createLead(service, { phone: "9876500552", name: "Ida Rhodes", assignedAgentId });
+  const patches: object[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "PATCH") patches.push(request.postDataJSON());
+  });
+  await openPage("/leads?q=9876500552");
+  const row = page.getByRole("row", { name: /Ida Rhodes/ });
+  await row.getByRole("checkbox").check();
+  const status = page.getByRole("combobox", { name: "Change status" });
+  await status.selectOption("Contacted");
+  const assign = page.getByRole("combobox", { name: "Assign to", exact: true });
+  await assign.selectOption("No agent");
+  await expect(assign).toHaveValue("none");
+  expect(patches).toEqual([]);
+  const statusId = Number(await status.inputValue());
+  await page.getByRole("button", { name: "Apply to 1 lead" }).click();
+  await expect(page.getByText("1 lead changed")).toBeVisible();
+  expect(patches).toEqual([{ statusId, assignedAgentId: null, ids: [expect.any(Number)] }]);
+  await expect(row).toContainText("Contacted");
+  expect(problems).toEqual([]);
+});
+
 test("a ticked lead that somebody else moves out of the list is not changed", async ({
   openPage,
   page,

@@ -49,7 +49,7 @@ test("a menu campaign is composed, checked by a dry run, called and watched unti
   expect(file).not.toContain("9876777701");
   await not_reached.getByRole("button", { name: "Retry" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
-  await expect(page.getByText("1 people are called again")).toBeVisible();
+  await expect(page.getByText("1 person is called again")).toBeVisible();
   await page.getByRole("link", { name: "Show calls" }).click();
   await expect(page.getByRole("button", { name: "Only “Delivery day” ×" })).toBeVisible();
   expect(problems).toEqual([]);

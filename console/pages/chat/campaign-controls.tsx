@@ -4,7 +4,7 @@ import { useMay } from "../../ui/permission.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { formatCount } from "../../ui/numbers.ts";
+import { formatCount, formatCountOf } from "../../ui/numbers.ts";
 import { cancelCampaign, pauseCampaign, resumeCampaign } from "./change-campaign.ts";
 
 const open_statuses: ReadonlySet<string> = new Set(["running", "scheduled", "paused"]);
@@ -16,7 +16,11 @@ export function CampaignControls({ campaign }: { readonly campaign: CampaignDeta
   const change = useMutation({ mutationFn: (run: (id: number) => Promise<void>) => run(id) });
   if (!may || !open_statuses.has(status)) return null;
   const canResume = holds.some(({ reason }) => reason === "manual" || reason === "error_threshold");
-  const unsent = formatCount(counts.queued + counts.deferred);
+  const unsent = formatCountOf(
+    counts.queued + counts.deferred,
+    "message will not be sent, and its credit is released.",
+    "messages will not be sent, and their credit is released.",
+  );
   const unknown =
     counts.unknown > 0
       ? ` ${formatCount(counts.unknown)} of unknown outcome may have arrived already.`
@@ -40,7 +44,7 @@ export function CampaignControls({ campaign }: { readonly campaign: CampaignDeta
         )}
         <ConfirmDialog
           title="Cancel this campaign?"
-          text={`${unsent} messages will not be sent, and their credit is released.${unknown} This cannot be undone.`}
+          text={`${unsent}${unknown} This cannot be undone.`}
           action="Cancel the campaign"
           trigger={<Button>Cancel</Button>}
           act={() => cancelCampaign(id)}

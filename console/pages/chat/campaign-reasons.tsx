@@ -12,7 +12,7 @@ import { recipient_reasons } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { useMay } from "../../ui/permission.ts";
 import { FormError } from "../../ui/form-error.tsx";
-import { formatCount } from "../../ui/numbers.ts";
+import { formatCount, formatCountOf } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { toasts } from "../../ui/toasts.tsx";
 import { failure_link_class, FailureItem, RetryButton } from "../campaigns/failure-item.tsx";
@@ -66,6 +66,7 @@ function FailureRow({
 }) {
   const words = reasonOf(recipient_reasons, reason);
   const shown = `${formatCount(count)}${is_more ? "+" : ""}`;
+  const whose = count === 1 ? "The message to 1 person is" : `The messages to ${shown} people are`;
   const may = useMay("chat.campaigns.manage");
   const canRetry = may && "retry" in words && words.retry && status !== "cancelled";
   return (
@@ -88,10 +89,12 @@ function FailureRow({
       {canRetry && (
         <RetryButton
           title="Retry these messages?"
-          text={`The messages to ${shown} people are sent again. Each one that is delivered costs a credit.`}
+          text={`${whose} sent again. Each one that is delivered costs a credit.`}
           retry={async (key) => {
             const retried = await retryCampaign(id, [reason], key);
-            toasts.add({ title: `${formatCount(retried)} messages are sent again` });
+            toasts.add({
+              title: formatCountOf(retried, "message is sent again", "messages are sent again"),
+            });
           }}
         />
       )}

@@ -5,12 +5,14 @@ import { changeLeads } from "../../api/lead.ts";
 import { Button } from "../../ui/button.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { formatCount } from "../../ui/numbers.ts";
+import { formatCount, formatCountOf } from "../../ui/numbers.ts";
 import { toasts } from "../../ui/toasts.tsx";
 import { optionsOf } from "./lead-options.ts";
 
 /** As many as one request takes. */
 const leads_max = 500;
+
+const no_agent = { value: "none", label: "No agent" } as const;
 
 type Patch = Omit<Parameters<typeof changeLeads>[1], "ids">;
 
@@ -37,7 +39,7 @@ export function BulkChange({
       return updated;
     },
     onSuccess: (updated) => {
-      toasts.add({ title: `${formatCount(updated)} leads changed` });
+      toasts.add({ title: formatCountOf(updated, "lead changed", "leads changed") });
       onDone();
     },
   });
@@ -56,11 +58,16 @@ export function BulkChange({
       <FilterSelect
         label="Assign to"
         all="Assign to…"
-        value={chosen.assignedAgentId ?? undefined}
-        options={agents
-          .filter(({ active }) => active)
-          .map(({ id, name }) => ({ value: id, label: name }))}
-        onChange={(assignedAgentId) => setChosen({ ...chosen, assignedAgentId })}
+        value={chosen.assignedAgentId === null ? no_agent.value : chosen.assignedAgentId}
+        options={[
+          no_agent,
+          ...agents
+            .filter(({ active }) => active)
+            .map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+        onChange={(agent) =>
+          setChosen({ ...chosen, assignedAgentId: agent === no_agent.value ? null : agent })
+        }
       />
       <Button
         kind="primary"
@@ -68,10 +75,7 @@ export function BulkChange({
         disabled={chosen.statusId === undefined && chosen.assignedAgentId === undefined}
         onClick={() => change.mutate(chosen)}
       >
-        Apply to {formatCount(ids.length)} {ids.length === 1 ? "lead" : "leads"}
-      </Button>
-      <Button busy={change.isPending} onClick={() => change.mutate({ assignedAgentId: null })}>
-        Unassign
+        Apply to {formatCountOf(ids.length, "lead", "leads")}
       </Button>
       <Button kind="quiet" onClick={onDone}>
         Clear

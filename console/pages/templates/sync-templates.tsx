@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { numbersQuery } from "../../api/chat.ts";
 import { syncTemplates } from "../../api/templates.ts";
 import { Button } from "../../ui/button.tsx";
-import { formatCount } from "../../ui/numbers.ts";
+import { formatCountOf } from "../../ui/numbers.ts";
 import { toasts } from "../../ui/toasts.tsx";
 
 /** Fetches the templates of each business account once. */
@@ -15,7 +15,8 @@ export function SyncTemplates() {
       for (const id of accounts.values()) totals.push(await syncTemplates(id));
       return totals.reduce((sum, total) => sum + total, 0);
     },
-    onSuccess: (total) => toasts.add({ title: `${formatCount(total)} templates fetched` }),
+    onSuccess: (total) =>
+      toasts.add({ title: formatCountOf(total, "template fetched", "templates fetched") }),
     onError: ({ message }) =>
       toasts.add({ title: "The templates were not fetched", description: message }),
   });

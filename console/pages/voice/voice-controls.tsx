@@ -3,7 +3,7 @@ import type { VoiceCampaign } from "../../api/voice.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { formatCount } from "../../ui/numbers.ts";
+import { formatCountOf } from "../../ui/numbers.ts";
 import { useMay } from "../../ui/permission.ts";
 import {
   cancelVoiceCampaign,
@@ -38,7 +38,7 @@ export function VoiceControls({ campaign }: { readonly campaign: VoiceCampaign }
         )}
         <ConfirmDialog
           title="Cancel this campaign?"
-          text={`${formatCount(pending - in_progress)} people will not be called. Calls in progress continue. This cannot be undone.`}
+          text={`${formatCountOf(pending - in_progress, "person", "people")} will not be called. Calls in progress continue. This cannot be undone.`}
           action="Cancel the campaign"
           trigger={<Button>Cancel</Button>}
           act={() => cancelVoiceCampaign(id)}

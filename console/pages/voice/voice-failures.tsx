@@ -11,7 +11,7 @@ import {
 import { reasonOf } from "../../messages/reason.ts";
 import { voice_failures } from "../../messages/voice-reasons.ts";
 import { FormError } from "../../ui/form-error.tsx";
-import { formatCount } from "../../ui/numbers.ts";
+import { formatCount, formatCountOf } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { toasts } from "../../ui/toasts.tsx";
@@ -78,10 +78,12 @@ function FailureRow({
       {outcomes && (
         <RetryButton
           title="Call these people again?"
-          text={`${shown} people are called once more. Calls that are answered cost credits.`}
+          text={`${count === 1 ? "1 person is" : `${shown} people are`} called once more. Calls that are answered cost credits.`}
           retry={async (key) => {
             const retried = await retryVoiceCampaign(id, outcomes, key);
-            toasts.add({ title: `${formatCount(retried)} people are called again` });
+            toasts.add({
+              title: formatCountOf(retried, "person is called again", "people are called again"),
+            });
           }}
         />
       )}
