@@ -61,7 +61,8 @@ export const deliveriesQuery = (endpoint_id: number, filter: DeliveryFilter) =>
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
-    refetchInterval: refresh_ms,
+    // It takes a request for each page that was loaded.
+    refetchInterval: ({ state }) => refresh_ms * (state.data?.pages.length ?? 1),
   });
 
 export const deliveryQuery = (id: number) =>

@@ -84,19 +84,22 @@ export function useRefresh(
   useEvents(types, listener);
 }
 
-/** Returns what reads the queries that begin with a key again, at most twice a second, while the tab is in view. */
+/**
+ * Returns what reads the queries that begin with a key again while the tab is in view: at most twice a second, or a list
+ * of several pages as often as makes two requests a second.
+ */
 function refresherOf(key: readonly unknown[]): () => void {
   let isDue = false;
   let isRunning = false;
   const run = async () => {
     isRunning = true;
     while (isDue) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, refresh_ms);
-      });
+      await pause();
       await untilShown();
       isDue = false;
       await readAgain(key);
+      // A list takes a request for each page that was loaded: long ones are read less often.
+      for (let page = 1; page < pagesOf(key); page++) await pause();
     }
     isRunning = false;
   };
@@ -104,6 +107,18 @@ function refresherOf(key: readonly unknown[]): () => void {
     isDue = true;
     if (!isRunning) void run();
   };
+}
+
+const pause = () =>
+  new Promise((resolve) => {
+    setTimeout(resolve, refresh_ms);
+  });
+
+/** The pages of the longest list in view whose key begins with this one. */
+function pagesOf(queryKey: readonly unknown[]): number {
+  const queries = queryClient.getQueryCache().findAll({ queryKey, type: "active" });
+  const lists = queries.map(({ state }) => state.data as { pages?: unknown } | undefined);
+  return Math.max(1, ...lists.map((list) => (Array.isArray(list?.pages) ? list.pages.length : 1)));
 }
 
 async function untilShown(): Promise<void> {

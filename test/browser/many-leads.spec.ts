@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { fillLeads } from "../support/fill-depth.ts";
-import { expect, test, type Service } from "./console-fixture.ts";
+import { createLead, expect, test, type Service } from "./console-fixture.ts";
 
 const leads = 100_000;
 const rows_max = 80;
@@ -31,13 +31,13 @@ async function fill({ data_dir }: Service): Promise<void> {
   await db.end();
 }
 
+test.beforeAll(({ service }) => fill(service));
+
 test("of 100,000 leads at most 80 rows are in the page, and filter, reload and Back show the same rows", async ({
   openPage,
   page,
   problems,
-  service,
 }) => {
-  await fill(service);
   await openPage("/leads");
   const rows = page.getByRole("row");
   const index_of_last = () =>
@@ -70,4 +70,36 @@ test("of 100,000 leads at most 80 rows are in the page, and filter, reload and B
   await page.goBack();
   await expect.poll(first_rows).toEqual(everyone);
   expect(problems).toEqual([]);
+});
+
+test("while leads are created, a list that was scrolled is read again at two requests a second at most", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  const reads: { readonly at: number; readonly isFirst: boolean }[] = [];
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname === "/api/v1/crm/workspaces/1/leads")
+      reads.push({ at: Date.now(), isFirst: !searchParams.has("cursor") });
+  });
+  await openPage("/leads");
+  await expect(page.getByRole("row").nth(1)).toBeVisible();
+  const pages = 8;
+  await expect(async () => {
+    await page.keyboard.press("End");
+    expect(reads.length).toBeGreaterThanOrEqual(pages);
+  }).toPass();
+  const firsts = () => reads.filter(({ isFirst }) => isFirst);
+  let name = "";
+  await expect(async () => {
+    name = `Kathleen ${reads.length}`;
+    await createLead(service, { phone: "9876500553", name });
+    expect(firsts().length).toBeGreaterThan(3);
+  }).toPass({ intervals: [200], timeout: 60_000 });
+  // The first time that the list is read again may begin soon after the last page.
+  const [, , earlier, later] = firsts();
+  expect(later!.at - earlier!.at).toBeGreaterThanOrEqual(pages * 500);
+  await page.keyboard.press("Home");
+  await expect(page.getByRole("row", { name: new RegExp(name) })).toBeVisible();
 });
