@@ -269,5 +269,6 @@ export function variablesOf(template: PlannedTemplate): TemplateResponse["variab
     required: otherwise === null && type !== "flow",
   }));
   const all = [...texts_taken, ...buttons_taken];
-  return all.filter(({ key }, i) => all.findIndex((other) => other.key === key) === i);
+  const seen = new Set<string>();
+  return all.filter(({ key }) => seen.size < seen.add(key).size);
 }

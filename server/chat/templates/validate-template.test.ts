@@ -222,3 +222,23 @@ test("a body of any shape is validated without failing", () => {
     }
   }
 });
+
+test(
+  "a body of 300,000 components or default values is validated at once",
+  { timeout: 30_000 },
+  () => {
+    const many = Array.from({ length: 300_000 }, (_, i) => i);
+    const components = many.map((i) => ({ type: `T${i}` }));
+    assert.deepEqual(fieldsOf(template([...components, body, body])), ["components.300001.type"]);
+    const text = many.slice(0, 100).map((i) => `{{n${i}}}`);
+    const example = many.slice(0, 100).map((i) => ({ param_name: `n${i}`, example: "a" }));
+    const variable_defaults = Object.fromEntries(many.map((i) => [`d${i}`, "a"]));
+    const found = validateNewTemplate(
+      template(withBody(text.join(""), { body_text_named_params: example }), {
+        ...named,
+        variable_defaults,
+      }),
+    );
+    assert.equal(found.length, many.length);
+  },
+);

@@ -44,15 +44,13 @@ function withButtons(component: Fields): Fields {
 }
 
 function validateTypes(components: readonly Fields[]): FieldError[] {
-  const types = components.map((component) => component["type"]);
-  const twice = types.flatMap((type, i) =>
-    typeof type === "string" && types.indexOf(type) < i
+  const seen = new Set<string>();
+  const twice = components.flatMap(({ type }, i) =>
+    typeof type === "string" && seen.size === seen.add(type).size
       ? [{ field: `components.${i}.type`, reason: `duplicates the ${type} component` }]
       : [],
   );
-  return types.includes("BODY")
-    ? twice
-    : [{ field: "components", reason: "must have a BODY" }, ...twice];
+  return seen.has("BODY") ? twice : [{ field: "components", reason: "must have a BODY" }, ...twice];
 }
 
 function validateComponent(component: Fields, at: string, named: boolean): FieldError[] {

@@ -145,10 +145,10 @@ export type TrunkResponse = Static<typeof TrunkResponse>;
 export function validateTrunkNodes(body: unknown): FieldError[] {
   const { nodes } = (body ?? {}) as { nodes?: unknown };
   if (!Array.isArray(nodes)) return [];
-  const ids = nodes.map((node: unknown) => (node as { node_id?: unknown } | null)?.node_id);
-  return ids.flatMap((nodeId, i) =>
-    nodeId !== undefined && ids.indexOf(nodeId) < i
-      ? [{ field: `nodes.${i}.node_id`, reason: "is listed twice" }]
-      : [],
-  );
+  const seen = new Set<unknown>();
+  return nodes.flatMap((node: unknown, i) => {
+    const nodeId = (node as { node_id?: unknown } | null)?.node_id;
+    const isRepeated = nodeId !== undefined && seen.size === seen.add(nodeId).size;
+    return isRepeated ? [{ field: `nodes.${i}.node_id`, reason: "is listed twice" }] : [];
+  });
 }
