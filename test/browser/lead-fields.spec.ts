@@ -122,7 +122,7 @@ test("a new lead gets a value of each required field in its dialog, which names 
   const fields = [
     await add({ key: "deed", label: "Deed", type: "text" }),
     await add({ key: "acres", label: "Acres", type: "number" }),
-    await add({ key: "surveyed", label: "Surveyed on", type: "date" }),
+    await add({ key: "measured", label: "Measured on", type: "date" }),
     await add({ key: "fenced", label: "Fenced", type: "boolean" }),
     await addChoice({ key: "side", label: "Side", type: "select" }),
     await addChoice({ key: "gates", label: "Gates", type: "multiselect" }),
@@ -141,7 +141,7 @@ test("a new lead gets a value of each required field in its dialog, which names 
   await dialog.getByLabel("Phone number").fill("9876500551");
   await dialog.getByLabel("Deed").fill("B 17");
   await dialog.getByLabel("Acres").fill("2.5");
-  await dialog.getByLabel("Surveyed on").fill("2026-03-31");
+  await dialog.getByLabel("Measured on").fill("2026-03-31");
   await dialog.getByLabel("Fenced").selectOption("No");
   await dialog.getByLabel("Side").selectOption("South");
   await dialog.getByRole("group", { name: "Gates" }).getByLabel("North").check();
@@ -151,7 +151,7 @@ test("a new lead gets a value of each required field in its dialog, which names 
   expect((await sent).postDataJSON().customFields).toEqual({
     deed: "B 17",
     acres: 2.5,
-    surveyed: "2026-03-31",
+    measured: "2026-03-31",
     fenced: false,
     side: "South",
     gates: ["North"],
