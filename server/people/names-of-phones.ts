@@ -2,6 +2,7 @@
 import { sql, type Kysely } from "kysely";
 import type { Caller } from "../accounts/caller.ts";
 import type { DB } from "../lib/database/database.ts";
+import { phoneSpellings } from "../lib/phone-key.ts";
 import { visibleParts } from "./people-access.ts";
 
 /**
@@ -15,15 +16,20 @@ export async function namesOfPhones(
 ): Promise<ReadonlyMap<string, string>> {
   if (phones.length === 0 || !visibleParts(caller).has("leads")) return new Map();
   const accountId = caller.account.id;
-  const { rows } = await sql<{ phone: string; name: string }>`
+  const spelled = [...new Set(phones)].flatMap((phone) =>
+    phoneSpellings(phone).map((spelling) => ({ phone, spelling })),
+  );
+  const { rows } = await sql<{ phone: string; id: number; name: string }>`
     with active_workspaces as materialized (
       select w.id from workspaces w where w.account_id = ${accountId} and w.active)
-    select p.phone, n.name from unnest(${[...new Set(phones)]}::text[]) p (phone)
+    select p.phone, n.id, n.name
+    from unnest(${spelled.map(({ phone }) => phone)}::text[], ${spelled.map(({ spelling }) => spelling)}::text[])
+      p (phone, spelling)
     cross join lateral (
-      select c.name from unnest(phone_spellings(p.phone)) s (phone)
-      cross join active_workspaces w
+      select c.id, c.name from active_workspaces w
       join contacts c on c.account_id = ${accountId} and c.workspace_id = w.id
-        and c.phone = right(s.phone, 10) and c.phone_e164 = '+' || s.phone
-      order by c.id desc limit 1) n`.execute(db);
+        and c.phone = right(p.spelling, 10) and c.phone_e164 = '+' || p.spelling
+      order by c.id desc limit 1) n
+    order by n.id`.execute(db);
   return new Map(rows.map(({ phone, name }) => [phone, name]));
 }

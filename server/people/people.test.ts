@@ -338,32 +338,6 @@ test("a person whose messages all failed is found by the whole number", async ()
   );
 });
 
-test("a group member is found by name and last digits while a large newer group that was deleted is being cleared", async () => {
-  const owner = await makeAccount(api.app);
-  const { token, account_id } = owner;
-  const send = (method: string, path: string, json?: unknown) =>
-    api.send(method, `/api/v1/groups${path}`, { token, json });
-  const { id } = (await send("POST", "", { name: "Kept" })).body;
-  const members = [{ phone_number: "8266661234", name: "Mary Member" }];
-  assert.equal((await send("POST", `/${id}/members`, { members })).status, 200);
-  const deleted = (await send("POST", "", { name: "Deleted" })).body;
-  await api.app.db.pool.query(
-    `insert into group_members (account_id, group_id, phone_key, phone, name, variables, created_at)
-     select $1, $2, phone, phone, 'Mary Deleted', '{}', now()
-     from (select (918277700000 + i)::text as phone from generate_series(1, 5000) i) n`,
-    [account_id, deleted.id],
-  );
-  assert.equal((await send("DELETE", `/${deleted.id}`)).status, 204);
-  for (const q of ["mary", "1234"]) {
-    const { body } = await get(`/people?q=${q}`, token);
-    assert.deepEqual(
-      body.data.map(({ phone_number, name }: never) => [phone_number, name]),
-      [["918266661234", "Mary Member"]],
-      q,
-    );
-  }
-});
-
 test("a search answers with at most ten people, each once", async () => {
   for (let i = 0; i < 15; i++) {
     const phone = `83000000${String(i).padStart(2, "0")}`;

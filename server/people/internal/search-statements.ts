@@ -7,8 +7,6 @@ import type { Part } from "../people-access.ts";
 export const people_max = 10;
 /** The newest rows of each table among which text and last digits are searched: no index has them. */
 const searched_rows = 5_000;
-/** The newest members that are read to find these: some may be of a deleted group that a job has not cleared yet. */
-const members_read_max = 100_000;
 const groups_max = 500;
 /** Campaigns in which messages that did not arrive are looked up: no index has their numbers. */
 export const campaigns_max = 200;
@@ -89,15 +87,12 @@ const inCrm = (table: "leads" | "contacts", condition: string): Search => [
   where ${condition}
   order by t.id desc limit ${matching_rows}`,
 ];
-/** Expects the same. Reads the few deleted groups once: 0.17 s for 100,000 members, not 0.7 s by a look-up for each. */
 const inGroups = (condition: string): Search => [
   "groups",
   `select t.phone from (
-    select m.id, m.phone, m.name from (
-      select n.id, n.phone, n.name, n.group_id from group_members n
-      where n.account_id = $1 order by n.id desc limit ${members_read_max}) m
-    where m.group_id not in (select g.id from groups g where g.account_id = $1 and g.deleted_at is not null)
-    order by m.id desc limit ${searched_rows}) t
+    select t.id, t.phone, t.name, t.group_id from group_members t
+    where t.account_id = $1 order by t.id desc limit ${searched_rows}) t
+  join groups g on g.account_id = $1 and g.id = t.group_id and g.deleted_at is null
   where ${condition}
   order by t.id desc limit ${matching_rows}`,
 ];
