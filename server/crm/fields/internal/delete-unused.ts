@@ -27,6 +27,10 @@ export type Entry = {
 };
 
 const tables = { picklist_option: "picklist_options", custom_field: "custom_fields" } as const;
+const actions = {
+  picklist_option: { updated: "picklist_option.updated", deleted: "picklist_option.deleted" },
+  custom_field: { updated: "custom_field.updated", deleted: "custom_field.deleted" },
+} as const;
 const words = { picklist_option: "option", custom_field: "custom field" } as const;
 
 /**
@@ -162,7 +166,7 @@ async function recordChange(
 ): Promise<void> {
   await recordWorkspaceChange(tx, actor, workspace_id, {
     at,
-    action: `${kind}.${change}`,
+    action: actions[kind][change],
     subject_id: id,
     detail: change === "updated" ? { ...detail, changed: ["archived"] } : detail,
   });
