@@ -1,6 +1,13 @@
 import { Secret, TOTP } from "otpauth";
 import type { Page } from "@playwright/test";
-import { createCampaign, expect, signIn, signInByLink, test } from "./console-fixture.ts";
+import {
+  createCampaign,
+  createLead,
+  expect,
+  signIn,
+  signInByLink,
+  test,
+} from "./console-fixture.ts";
 
 test("a page that needs a session leads to the sign-in and back to itself", async ({
   page,
@@ -108,7 +115,11 @@ test("after another account signs in elsewhere, a tab that stayed at the end of 
     headers,
   });
   const { path } = await made.json();
-  await openPage("/settings/account");
+  await createLead(service, { phone: "9876500083", name: "Lead of the first account" });
+  await openPage("/leads");
+  const first_lead = page.getByRole("link", { name: "Lead of the first account" });
+  await first_lead.waitFor();
+  await page.getByRole("link", { name: "Account", exact: true }).click();
   const name = page.getByLabel("Name", { exact: true });
   // A key press, without which the browser does not ask about unsaved changes.
   await name.press("End");
@@ -127,9 +138,15 @@ test("after another account signs in elsewhere, a tab that stayed at the end of 
   await save.click();
   await expect(page.getByRole("alert")).toContainText("Another user has signed in");
   expect((await read("account")).name).toBe(account.name);
+  let answer = () => {};
+  const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+  await page.route("**/leads?*", (route) => isAnswered.then(() => route.continue()));
   await page.getByRole("link", { name: "Leads", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard changes" }).click();
   await expect(page.getByRole("button", { name: user.name })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Leads" })).toBeVisible();
+  await expect(first_lead).toBeHidden();
+  answer();
   await page.getByRole("button", { name: "New lead" }).click();
   await page.getByLabel("Phone number").fill("9876500082");
   await page.getByRole("button", { name: "Create lead" }).click();
