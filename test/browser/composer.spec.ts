@@ -201,7 +201,7 @@ test("a draft and its recipients are not shown to another user who signs in in t
   await name.fill("Private");
   await page.reload();
   await expect(begun).toBeVisible();
-  await signInByLink(page, service, demo.tokens["other_account"]!);
+  await signInByLink(page, service, demo.tokens["low_credit"]!);
   await page.goto(`${url}/chat/campaigns/new`);
   await expect(name).toHaveValue("");
   await expect(begun).toBeHidden();
