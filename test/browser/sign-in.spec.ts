@@ -139,7 +139,9 @@ test("after another account signs in elsewhere, a tab that stayed at the end of 
   await expect(page.getByRole("alert")).toContainText("Another user has signed in");
   expect((await read("account")).name).toBe(account.name);
   let answer = () => {};
-  const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+  const isAnswered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
   await page.route("**/leads?*", (route) => isAnswered.then(() => route.continue()));
   await page.getByRole("link", { name: "Leads", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard changes" }).click();

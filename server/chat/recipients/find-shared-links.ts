@@ -29,10 +29,11 @@ export async function findSharedLinks(
 
 // Most campaigns list no user IDs.
 const findWithBsuids = statement<{ readonly campaign_id: number }>(`
-  select c.campaign_id from unnest($2::bigint[]) c (campaign_id)
+  select c.id as campaign_id from chat_campaigns c
   cross join lateral (
     select true from chat_recipients r
-    where r.account_id = $1 and r.campaign_id = c.campaign_id and r.bsuid is not null limit 1) r`);
+    where r.account_id = $1 and r.campaign_id = c.id and r.bsuid is not null limit 1) r
+  where c.account_id = $1 and c.id = any ($2::bigint[])`);
 
 const findAddresses = statement<{ readonly phone: string | null; readonly bsuid: string | null }>(`
   select phone, bsuid from chat_recipients
