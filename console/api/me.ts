@@ -20,9 +20,16 @@ export function hasFeatureFor(
   return needed.length === 0 || needed.some((feature) => account.features.includes(feature));
 }
 
-/** Reads again who is signed in, after a change that the pages must show at once. */
+/**
+ * Reads again who is signed in, after a change that the pages must show at once. Never throws, because the change is
+ * stored: the next page reads it again.
+ */
 export async function reloadMe(): Promise<void> {
-  queryClient.setQueryData(["me"], await readMe());
+  try {
+    queryClient.setQueryData(["me"], await readMe());
+  } catch {
+    await queryClient.invalidateQueries({ queryKey: ["me"] });
+  }
 }
 
 /** followSession shows each change of the answer to the pages. */
