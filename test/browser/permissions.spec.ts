@@ -382,6 +382,8 @@ test("what needs a feature that the account does not have is neither shown nor r
     "Audit trail",
     "Erasures",
   ]);
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await expect(page.getByText(/Credit for messages|This is a sandbox/)).toHaveCount(0);
   await settled();
   const paths = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")!));
   for (const path of [...paths, "/people/+919876500151"]) {

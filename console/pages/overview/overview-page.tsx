@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { overviewQuery, useOverviewRefresh } from "../../api/overview.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -11,12 +11,17 @@ import { Attention } from "./attention.tsx";
 import { RunningCampaigns, RunningVoiceCampaigns } from "./running-campaigns.tsx";
 import { Today } from "./today.tsx";
 
+const shell = getRouteApi("/shell");
+
 export function OverviewPage() {
   const { data: overview, error } = useQuery(overviewQuery);
   useOverviewRefresh();
   const may_send = useMay("chat.campaigns.create");
   const may_read_voice = useMay("voice.campaigns.read");
   const may_see_voice = useMay("voice.campaigns.manage") || may_read_voice;
+  const { features } = shell.useRouteContext().me.account;
+  // Without these, credit is of no use and nothing is simulated.
+  const sends = ["bulk_chat", "calls", "voice"].some((one) => features.includes(one));
   return (
     <Page
       title="Overview"
@@ -33,10 +38,10 @@ export function OverviewPage() {
       }
     >
       <FormError error={error} />
-      <AccountSandboxNote />
+      {sends && <AccountSandboxNote />}
       {overview && (
         <>
-          <Today overview={overview} />
+          <Today overview={sends ? overview : { ...overview, credits: null }} />
           <Attention overview={overview} />
           {overview.chat && <RunningCampaigns />}
           {may_see_voice && <RunningVoiceCampaigns />}

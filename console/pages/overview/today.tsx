@@ -6,6 +6,7 @@ import { Stat } from "../../ui/stat.tsx";
 
 /** Today's numbers, as far as the user may see them. */
 export function Today({ overview: { chat, calls, credits } }: { readonly overview: Overview }) {
+  if (!chat && !calls && !credits) return null;
   return (
     <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       {chat && <Messages {...chat} />}
