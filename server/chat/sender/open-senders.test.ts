@@ -788,6 +788,8 @@ test("a message that the marketing route refuses for its template's category goe
   const [sync] = await syncs();
   const wait_ms = sync!.run_at.getTime() - asked_at;
   assert.ok(wait_ms >= 60_000 && wait_ms < 120_000, `${wait_ms} ms`);
+  // The sync is asked for before the outcome is stored.
+  await eventually(async () => (await recipientsOf(id))[0]!.state !== "dispatching");
   const [deferred] = await recipientsOf(id);
   assert.deepEqual([deferred!.state, deferred!.error], ["deferred", "template_not_marketing"]);
   // As the sync does.
