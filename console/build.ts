@@ -5,12 +5,12 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "vite";
-import { hash_file, hashConsoleSources } from "../server/console/console-files.ts";
+import { hash_file, hashConsoleSources } from "../server/lib/installation/builds.ts";
 
 const target = resolve(process.argv[2] ?? join(import.meta.dirname, "dist"));
 const unfinished = `${target}.${randomUUID()}`;
 // Before the build, so that a file changed meanwhile causes another one.
-const hash = await hashConsoleSources();
+const hash = hashConsoleSources();
 try {
   await build({
     root: import.meta.dirname,

@@ -162,7 +162,9 @@ test("the units and the image start a program of the repository, with settings t
   ] as const) {
     const content = read(path);
     const [program, main] = start.exec(content)![1]!.split(/ |", "/);
-    for (const file of [program!.replace("/opt/trunkline/", ""), main!])
+    // A build contains what the sources are named for.
+    const source = main!.replace(/^dist\/(.+)\.js$/, "$1.ts");
+    for (const file of [program!.replace("/opt/trunkline/", ""), source])
       assert.ok(existsSync(join(root, file)), `${path}: ${file}`);
     const names = [...content.matchAll(settings)].flatMap(([, pairs]) =>
       pairs!.split(" ").map((pair) => pair.split("=")[0]!),

@@ -1,5 +1,6 @@
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execFileSync } from "node:child_process";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../server/embedded-postgres/start-embedded-postgres.ts";
 import { dataFolder } from "./data-folder.ts";
@@ -25,6 +26,7 @@ export async function runBench(
   const data_dir = dataFolder(smoke);
   const stops: (() => Promise<unknown>)[] = [];
   try {
+    if (!smoke) buildServer();
     // Asterisk and PostgreSQL started by root run as other users.
     await chmod(data_dir, 0o755);
     const postgres = await startEmbeddedPostgres({
@@ -44,6 +46,11 @@ export async function runBench(
     for (const stop of stops.toReversed()) await stop();
     await rm(data_dir, { recursive: true, force: true });
   }
+}
+
+/** Builds what operators run. A small run uses a build that is there. */
+function buildServer(): void {
+  execFileSync(process.execPath, [join(import.meta.dirname, "../../scripts/build-server.ts")]);
 }
 
 async function readVersion(database_url: string): Promise<string> {

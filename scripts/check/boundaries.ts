@@ -8,6 +8,7 @@ type Ladder = readonly (readonly string[])[];
 
 /** From the top down. A folder imports its own files and rows below its own, never a neighbor. */
 export const ladder: Ladder = [
+  ["start"],
   ["main", "cli"],
   ["print-welcome"],
   ["worker", "api", "seed-demo"],

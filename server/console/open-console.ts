@@ -4,7 +4,8 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../lib/log.ts";
-import { hashConsoleSources, install_dir, isBuildOf } from "./console-files.ts";
+import { install_dir } from "../lib/installation/install-dir.ts";
+import { hashConsoleSources, isBuildOf } from "../lib/installation/builds.ts";
 
 /** What `/` can show: a finished build, or why there is none. */
 export type ConsoleState =
@@ -51,7 +52,7 @@ async function findOrBuild(
   log: Log,
   signal: AbortSignal,
 ): Promise<string> {
-  const hash = await hashConsoleSources();
+  const hash = hashConsoleSources();
   if (await isBuildOf(hash, ahead)) return ahead;
   const dir = join(builds, hash.slice(0, 16));
   if (await isBuildOf(hash, dir)) return dir;

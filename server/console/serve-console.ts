@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Console } from "./open-console.ts";
-import { install_dir } from "./console-files.ts";
+import { install_dir } from "../lib/installation/install-dir.ts";
 import { waiting_policy, waitingPage } from "./waiting-page.ts";
 
 /** Nothing is inline, nothing comes from another host, and no other site may frame it. */

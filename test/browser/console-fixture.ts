@@ -8,8 +8,11 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test as base, type Browser, type Page, type Request } from "@playwright/test";
 import { startOidcStub, type OidcStub } from "../support/oidc-stub.ts";
+import { serviceProgram } from "../support/service-program.ts";
 
 export { expect };
+
+const root = join(import.meta.dirname, "../..");
 
 export type Service = {
   /** The identity provider at which people may sign in. */
@@ -50,8 +53,8 @@ export const test = base.extend<Fixtures, { service: Service }>({
         OIDC_LABEL: label,
       };
       const start = () =>
-        spawn(process.execPath, ["server/main.ts"], {
-          cwd: join(import.meta.dirname, "../.."),
+        spawn(process.execPath, [serviceProgram(root)], {
+          cwd: root,
           env: {
             ...process.env,
             DATA_DIR: data_dir,

@@ -8,6 +8,7 @@ import { send, type Answer, type RequestOptions } from "./api.ts";
 import { eventually } from "./eventually.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 import { test_secret_key } from "./secrets.ts";
+import { serviceProgram } from "./service-program.ts";
 
 export type ServiceProcess = {
   readonly url: string;
@@ -26,8 +27,8 @@ export type ServiceProcess = {
 const this_version = join(import.meta.dirname, "../..");
 
 /**
- * Starts `server/main.ts` with these settings on a free port; resolves when it is ready. `version` is the folder of
- * another version.
+ * Starts the service with these settings on a free port; resolves when it is ready. `version` is the folder of another
+ * version.
  */
 export async function startService(
   env: Record<string, string>,
@@ -52,7 +53,7 @@ export async function spawnService(
   const port = await nextPort();
   const ownDir = env["DATA_DIR"] === undefined;
   const data_dir = env["DATA_DIR"] ?? scratchFolder("trunkline-service-");
-  const child = spawn(process.execPath, [join(version, "server/main.ts")], {
+  const child = spawn(process.execPath, [serviceProgram(version)], {
     env: {
       PATH: process.env["PATH"],
       // Drills start many processes, which share compiled code.

@@ -3,10 +3,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
+import { install_dir } from "../../lib/installation/install-dir.ts";
 
 export type Client = Pick<pg.ClientBase, "query">;
 
-const migrations_dir = join(import.meta.dirname, "../../../migrations");
+const migrations_dir = join(install_dir, "migrations");
 
 /** Each row of these belongs to an account. The other reference tables belong to the installation. */
 const own_reference_tables = ["sign_in_emails", "chat_routes", "phone_numbers"] as const;
@@ -50,7 +51,7 @@ export async function readSchema(client: Client): Promise<string> {
 
 /** Reads this version's name of the product. */
 export function productVersion(): string {
-  const text = readFileSync(join(migrations_dir, "../package.json"), "utf8");
+  const text = readFileSync(join(install_dir, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }
 

@@ -14,10 +14,11 @@ import {
   distributeTables,
   readPlan,
 } from "../../lib/database/distribute-tables.ts";
+import { install_dir } from "../../lib/installation/install-dir.ts";
 import { readManifest, type Placement, type PlannedTable } from "../../lib/database/plan-tables.ts";
 import { requireCoordinator, requireStopped } from "./require-coordinator.ts";
 
-const migrations_dir = join(import.meta.dirname, "../../../migrations");
+const migrations_dir = join(install_dir, "migrations");
 /** As Citus does by default. */
 const shards_default = 32;
 const shards_max = 1_024;

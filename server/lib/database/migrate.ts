@@ -12,6 +12,7 @@ import {
   splitStatements,
   type Migration,
 } from "./migration-files.ts";
+import { install_dir } from "../installation/install-dir.ts";
 import { migrating_application, takeLock } from "./migration-lock.ts";
 import { inTransaction, runStatement, type MigrationRun } from "./migration-run.ts";
 import { requireSessions } from "./require-sessions.ts";
@@ -24,7 +25,7 @@ import {
 } from "./sql-functions.ts";
 import { watchSession } from "./watch-session.ts";
 
-const migrations_dir = join(import.meta.dirname, "../../../migrations");
+const migrations_dir = join(install_dir, "migrations");
 /** Longer than most transactions, so that a migration outlasts a report or a short dump; those longer stop it. */
 const lock_wait_ms = 600_000;
 /** After this time PostgreSQL ends the session of a process that froze while it migrated. */
