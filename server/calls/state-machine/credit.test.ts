@@ -68,6 +68,34 @@ test("requests credit for every pulse that begins when the reserved ones are use
   assert.equal(transition(paid, line, { type: "pulse_due", due_at: at(60), at: at(56) }), null);
 });
 
+test("finds the next pulse of a call of ten hours, whose legs were answered at different times, in a few steps", () => {
+  const call = talking({ settings: { pulse_seconds: 1 } });
+  const answered = patchLeg(call, 2, { answered_at: at(9 * 3_600 + 0.5) });
+  let steps = 0;
+  const paid = Object.defineProperty({ ...answered }, "reserved", {
+    get: () => {
+      steps += 1;
+      return 36_000 + 3_600;
+    },
+  });
+  assert.deepEqual(nextUnreservedPulse(paid), at(36_000));
+  assert.ok(steps < 50, `${steps} steps`);
+});
+
+test("the next pulse is the first boundary at which more pulses have begun than are reserved", () => {
+  for (const [reserved, expected_s] of [
+    [1, 0],
+    [2, 60],
+    [3, 77],
+    [4, 120],
+    [5, 137],
+    [11, 317],
+  ] as const) {
+    const call = patchLeg(talking({ reserved }), 2, { answered_at: at(17) });
+    assert.deepEqual(nextUnreservedPulse(call), at(expected_s), `${reserved} reserved`);
+  }
+});
+
 test("stores nothing for a reservation, which is stored when the credit is reserved", () => {
   const call = talking();
   const purpose = { type: "pulse", due_at: at(60) } as const;

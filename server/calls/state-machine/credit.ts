@@ -16,8 +16,14 @@ export function nextUnreservedPulse(call: Call): Date | null {
   if (running_ms.length === 0) return null;
   // Goes from boundary to boundary until more pulses have begun than are reserved.
   for (let at_ms = Math.min(...running_ms); ;) {
-    if (pulsesDue(call, at_ms) > call.reserved) return new Date(at_ms);
-    at_ms = Math.min(...running_ms.map((from_ms) => nextBoundary(from_ms, at_ms, pulse_ms)));
+    const left = call.reserved - pulsesDue(call, at_ms);
+    if (left < 0) return new Date(at_ms);
+    // While one pulse lasts, each leg begins at most one.
+    const lengths = Math.floor(left / running_ms.length);
+    at_ms =
+      lengths > 0
+        ? at_ms + lengths * pulse_ms
+        : Math.min(...running_ms.map((from_ms) => nextBoundary(from_ms, at_ms, pulse_ms)));
   }
 }
 
