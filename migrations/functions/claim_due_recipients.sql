@@ -13,8 +13,10 @@ create or replace function claim_due_recipients(
 ) returns table (call jsonb)
 language plpgsql as $$
 declare
-  -- Recipients looked at besides those to take, so that many to skip do not delay the others.
+  -- Recipients looked at in a round besides those to take, and rounds while there are some to skip, so that many to
+  -- skip do not delay the others. A claim ends soon nevertheless: it has the campaign locked.
   c_more constant int := 20;
+  c_rounds constant int := 20;
   v_campaign voice_campaigns;
   v_calls_a_day int;
   v_ids int[];
@@ -22,13 +24,15 @@ declare
   v_is_callback boolean[];
   v_is_suppressed boolean[];
   v_counted boolean[];
+  v_batch_suppressed int[];
+  v_batch_limited int[];
   v_suppressed int[] := '{}';
   v_limited int[] := '{}';
   v_free int[] := '{}';
   v_busy int[];
   v_available bigint;
   v_token_id bigint;
-  v_capped int[] := '{}';
+  v_capped int[];
   v_call_ids bigint[];
 begin
   if exists (select from accounts a where a.account_id = p_account_id and a.frozen_at is not null) then
@@ -60,59 +64,71 @@ begin
   select a.calls_per_customer_day into v_calls_a_day from accounts a
     where a.account_id = p_account_id and not v_campaign.is_test;
 
-  -- More candidates than are locked, because leaders of other nodes may have locked the first.
-  with candidates as materialized (
-    select c.*, row_number() over (partition by c.priority order by c.due_at, c.id) as place
-    from unnest(p_time_zones) z (time_zones)
-    cross join (values (0), (1), (2)) k (priority)
-    cross join lateral (
-      select r.id, r.priority, r.due_at from voice_recipients r
-      where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.state = 'waiting'
-        and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= p_now
-      order by r.due_at, r.id limit 4 * (p_take + c_more)) c
-  ), ordered as materialized (
-    select c.id from candidates c order by c.priority > 0, c.place, c.priority
-  ), next as materialized (
-    select r.* from ordered o
-    cross join lateral (
-      select r.id, r.phone, r.callbacks > r.callbacks_placed as is_callback from voice_recipients r
-      where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = o.id
-        and r.state = 'waiting' and r.due_at <= p_now
-      for update skip locked) r
-    limit p_take + c_more
-  ), checked as (
-    select row_number() over () as place, n.id, n.phone, n.is_callback, exists (
-        select from suppressions s
-        where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
-          and (s.expires_at is null or s.expires_at > p_now)) as suppressed,
-      exists (
-        select from call_usage u
-        where u.account_id = p_account_id and u.subject = 'number:' || phone_key(n.phone)) as counted
-    from next n
-  )
-  select array_agg(j.id order by j.place), array_agg(j.phone order by j.place),
-    array_agg(j.is_callback order by j.place), array_agg(j.suppressed order by j.place),
-    array_agg(j.counted order by j.place)
-  into v_ids, v_phones, v_is_callback, v_is_suppressed, v_counted from checked j;
+  for v_round in 1 .. c_rounds loop
+    -- More candidates than are locked, because leaders of other nodes may have locked the first.
+    with candidates as materialized (
+      select c.*, row_number() over (partition by c.priority order by c.due_at, c.id) as place
+      from unnest(p_time_zones) z (time_zones)
+      cross join (values (0), (1), (2)) k (priority)
+      cross join lateral (
+        select r.id, r.priority, r.due_at from voice_recipients r
+        where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.state = 'waiting'
+          and r.time_zones = z.time_zones and r.priority = k.priority and r.due_at <= p_now
+          and r.id <> all (v_free)
+        order by r.due_at, r.id limit 4 * (p_take + c_more)) c
+    ), ordered as materialized (
+      select c.id from candidates c order by c.priority > 0, c.place, c.priority
+    ), next as materialized (
+      select r.* from ordered o
+      cross join lateral (
+        select r.id, r.phone, r.callbacks > r.callbacks_placed as is_callback from voice_recipients r
+        where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = o.id
+          and r.state = 'waiting' and r.due_at <= p_now
+        for update skip locked) r
+      limit p_take - cardinality(v_free) + c_more
+    ), checked as (
+      select row_number() over () as place, n.id, n.phone, n.is_callback, exists (
+          select from suppressions s
+          where s.account_id = p_account_id and s.person_key = phone_key(n.phone) and s.channel in ('all', 'voice')
+            and (s.expires_at is null or s.expires_at > p_now)) as suppressed,
+        exists (
+          select from call_usage u
+          where u.account_id = p_account_id and u.subject = 'number:' || phone_key(n.phone)) as counted
+      from next n
+    )
+    select array_agg(j.id order by j.place), array_agg(j.phone order by j.place),
+      array_agg(j.is_callback order by j.place), array_agg(j.suppressed order by j.place),
+      array_agg(j.counted order by j.place)
+    into v_ids, v_phones, v_is_callback, v_is_suppressed, v_counted from checked j;
 
-  -- Not within the query: on Citus, a function called for its rows cannot read other rows of the account.
-  for v_i in 1 .. coalesce(cardinality(v_ids), 0) loop
-    if v_is_suppressed[v_i] then
-      v_suppressed := v_suppressed || v_ids[v_i];
-    elsif not v_is_callback[v_i] and v_calls_a_day is not null
-      and customer_attempts(p_account_id, v_phones[v_i], p_now) >= v_calls_a_day then
-      v_limited := v_limited || v_ids[v_i];
-    elsif v_counted[v_i] and call_room(p_account_id, 'number:' || phone_key(v_phones[v_i]), p_now) < 1 then
-      v_capped := v_capped || v_ids[v_i];
-    elsif cardinality(v_free) < p_take then
-      v_free := v_free || v_ids[v_i];
-    end if;
+    v_batch_suppressed := '{}';
+    v_batch_limited := '{}';
+    v_capped := '{}';
+    -- Not within the query: on Citus, a function called for its rows cannot read other rows of the account.
+    for v_i in 1 .. coalesce(cardinality(v_ids), 0) loop
+      if v_is_suppressed[v_i] then
+        v_batch_suppressed := v_batch_suppressed || v_ids[v_i];
+      elsif not v_is_callback[v_i] and v_calls_a_day is not null
+        and customer_attempts(p_account_id, v_phones[v_i], p_now) >= v_calls_a_day then
+        v_batch_limited := v_batch_limited || v_ids[v_i];
+      elsif v_counted[v_i] and call_room(p_account_id, 'number:' || phone_key(v_phones[v_i]), p_now) < 1 then
+        v_capped := v_capped || v_ids[v_i];
+      elsif cardinality(v_free) < p_take then
+        v_free := v_free || v_ids[v_i];
+      end if;
+    end loop;
+
+    update voice_recipients r set finished_at = p_now,
+        state = case when r.id = any (v_batch_suppressed) then 'suppressed' else 'skipped' end,
+        skip_reason = case when r.id = any (v_batch_limited) then 'calls_per_customer_day' end
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id
+        and r.id = any (v_batch_suppressed || v_batch_limited);
+    update voice_recipients r set due_at = p_now + interval '1 hour'
+      where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_capped);
+    v_suppressed := v_suppressed || v_batch_suppressed;
+    v_limited := v_limited || v_batch_limited;
+    exit when cardinality(v_free) = p_take or cardinality(v_batch_suppressed || v_batch_limited || v_capped) = 0;
   end loop;
-
-  update voice_recipients r set finished_at = p_now,
-      state = case when r.id = any (v_suppressed) then 'suppressed' else 'skipped' end,
-      skip_reason = case when r.id = any (v_limited) then 'calls_per_customer_day' end
-    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_suppressed || v_limited);
 
   -- Leaders of other nodes take customers too: one order for all, to avoid deadlocks.
   with free as materialized (
@@ -133,8 +149,6 @@ begin
 
   update voice_recipients r set due_at = p_now + interval '1 minute'
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_busy);
-  update voice_recipients r set due_at = p_now + interval '1 hour'
-    where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = any (v_capped);
 
   if cardinality(v_free) > 0 then
     select b.available into v_available from credit_balances b

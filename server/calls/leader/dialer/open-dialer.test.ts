@@ -323,3 +323,40 @@ test("does not let due retries and promised callbacks wait behind 100,000 first 
   await app.db.pool.query("update voice_campaigns set state = 'failed', finished_at = now()");
   await app.db.pool.query("update calls set stage = 'ended' where account_id = $1", [account_id]);
 });
+
+test("a claim passes over hundreds of recipients who are suppressed, without a further poll", async () => {
+  const { app, trunk_id, node_id } = fixture;
+  const account = await makeCallingAccount(app);
+  const { account_id } = account;
+  const { id } = await makeVoiceCampaign(app, account, { campaign: { trunk_id }, recipients: [] });
+  const { pool, query } = app.db;
+  const now = app.clock.now();
+  // All but the 100th, the 300th and the 301st are suppressed.
+  await pool.query(
+    `with listed as (
+      insert into voice_recipients (account_id, campaign_id, id, number, phone, state, due_at)
+      select $1, $2, i, '98' || lpad(i::text, 8, '0'), '9198' || lpad(i::text, 8, '0'), 'waiting', $3
+      from generate_series(1, 400) i returning id, phone
+    )
+    insert into suppressions (account_id, person_key, phone, channel, scope, reason, source, occurred_at, created_at)
+    select $1, phone_key(phone), phone, 'voice', 'all', 'test', 'manual', $3, $3 from listed
+    where id not in (100, 300, 301)`,
+    [account_id, id, now],
+  );
+  const claim = { ...claimOf, account_id, campaign_id: id, trunk_id, node_id, take: 2 };
+  const claimed = await claimRecipients(pool, claim, now);
+  assert.deepEqual(
+    claimed.map(({ voice }) => voice!.recipient_id),
+    [100, 300],
+  );
+  const { count } = await query
+    .selectFrom("voice_recipients")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", id)
+    .where("state", "=", "suppressed")
+    .executeTakeFirstOrThrow();
+  assert.ok(Number(count) >= 298 && Number(count) < 330, `${count} suppressed`);
+  await pool.query("update voice_campaigns set state = 'failed', finished_at = now()");
+  await pool.query("update calls set stage = 'ended' where account_id = $1", [account_id]);
+});
