@@ -162,6 +162,12 @@ test("a customer who opted out stays opted out under a new BSUID or number", asy
   assert.deepEqual(await reached("US.5002", "16505550505", "16505550607", "US.6002"), []);
 });
 
+test("a customer who opted out stays opted out after a system message that names the previous BSUID", async () => {
+  await receive("system-moves-stops", "system-moves");
+  assert.deepEqual(await reached("US.5102", "16505550522", "US.5202"), []);
+  assert.deepEqual(await listUnreadWebhooks(api.app.db.pool), []);
+});
+
 test("a customer's stop of marketing in WhatsApp with a BSUID alone suppresses the person", async () => {
   await receive("preference-stop-bsuid");
   assert.deepEqual(await reached("IN.777"), []);

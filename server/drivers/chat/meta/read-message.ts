@@ -1,5 +1,4 @@
 // Reads a customer's message.
-import { isBsuid } from "../../../lib/bsuid.ts";
 import type { WebhookEvent } from "../driver.ts";
 import { asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
 import { linkOf, readBsuid, readNumber, readTime, type SenderReader } from "./read-person.ts";
@@ -77,18 +76,16 @@ function sharedNumber(
 function readSystem(message: JsonRecord, at: Date): WebhookEvent {
   const system = asRecord(message["system"]) ?? {};
   const type = asText(system["type"]) ?? "";
-  // The previous BSUID is in the text alone: "User Ann changed from US.1 to US.2".
-  const named = / changed from (\S+) to /.exec(asText(system["body"]) ?? "")?.[1];
-  const before = {
-    from: readNumber(message["from"]),
-    bsuid:
-      readBsuid(message["from_user_id"]) ??
-      (named !== undefined && named.includes(".") && isBsuid(named) ? named : null),
-  };
   const after = {
     from: readNumber(system["wa_id"]) ?? readNumber(system["new_wa_id"]),
     bsuid: readBsuid(system["user_id"]),
   };
+  // Before August 2026, the text alone named the previous BSUID: "User Ann changed from US.1 to US.2".
+  const named = / changed from (\S+\.\S+) to /.exec(asText(system["body"]) ?? "")?.[1];
+  const previous = [system["previous_user_id"], message["from_user_id"], named]
+    .map(readBsuid)
+    .find((bsuid) => bsuid !== null && bsuid !== after.bsuid);
+  const before = { from: readNumber(message["from"]), bsuid: previous ?? null };
   const isMove = type === "user_changed_number" || type === "user_changed_user_id";
   if (!isMove || (before.from ?? before.bsuid) === null || (after.from ?? after.bsuid) === null)
     return { kind: "unread", reason: `system message ${type}`.slice(0, 100) };

@@ -207,13 +207,27 @@ test("reports a message without a sender, and an unknown system message, as unre
 });
 
 test("reads a customer's new number or BSUID with the previous one", () => {
-  const body = "User Ann changed from US.1 to US.2";
-  const system = { body, user_id: "US.2", type: "user_changed_user_id" };
-  assert.deepEqual(readMessage({ type: "system", from: undefined, system }), {
+  const moved = {
     kind: "moved",
     at: new Date("2025-06-08T20:59:43Z"),
     before: { from: null, bsuid: "US.1" },
     after: { from: null, bsuid: "US.2" },
+  };
+  const type = "user_changed_user_id";
+  const change = { type: "system", from: undefined, system: { type, user_id: "US.2" } };
+  const body = "User Ann changed from US.1 to US.2";
+  const previous = { previous_user_id: "US.1" };
+  for (const from_user_id of [undefined, "US.2"])
+    for (const named of [{ body }, previous, { ...previous, body: "User Ann changed from 1 to 2" }])
+      assert.deepEqual(
+        readMessage({ ...change, from_user_id, system: { ...change.system, ...named } }),
+        moved,
+      );
+  assert.deepEqual(readMessage({ ...change, from_user_id: "US.1" }), moved);
+  const number = { type: "user_changed_number", wa_id: "16505550002", user_id: "US.2" };
+  assert.deepEqual(readMessage({ ...change, system: { ...number, ...previous } }), {
+    ...moved,
+    after: { from: "16505550002", bsuid: "US.2" },
   });
 });
 
