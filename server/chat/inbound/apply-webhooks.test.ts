@@ -859,6 +859,22 @@ test("a restriction that a message noticed first ends when it expires; it allows
   assert.deepEqual(await holds(), [{ ends_at: null, allows_answers: false }]);
 });
 
+test("the hold of a timed restriction names the ban that follows, and no longer an end", async () => {
+  const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const ends_at = await restrict(restricted);
+  assert.deepEqual(await endsOf(restricted), [ends_at]);
+  const ban = { event: "DISABLED_UPDATE", ban_info: { waba_ban_state: "DISABLE" } };
+  await takeAndApply(changeHook(restricted, "account_update", ban));
+  const { rows } = await api.app.db.pool.query(
+    "select ends_at, detail from chat_holds where account_id = $1 and scope = 'number' and subject_id = $2",
+    [account.account_id, restricted.id],
+  );
+  assert.deepEqual(rows, [{ ends_at: null, detail: `account_update ${JSON.stringify(ban)}` }]);
+  // A later restriction of a banned number ends nothing.
+  await restrict(restricted);
+  assert.deepEqual(await endsOf(restricted), [null]);
+});
+
 async function endsWithRestriction(
   ending: "expires" | "is lifted by the provider",
   code: number,

@@ -111,12 +111,15 @@ export async function applyStanding(
   }
 }
 
-// A hold that a message set takes the webhook's detail and end, so that a ban is known by its detail. Of several
-// restrictions and bans, each must allow answers.
+const takes_webhook = `(detail = any ($5::text[])
+      or ($4::timestamptz is null and ends_at is not null and detail like 'account_update%'))`;
+
+// A hold that a message set takes the webhook's detail and end, so that a ban is known by its detail; so does the hold of
+// a restriction with an end, once there is none. Of several restrictions and bans, each must allow answers.
 const completeHold = statement(`
   update chat_holds set
-    detail = case when detail = any ($5::text[]) then $3 else detail end,
-    ends_at = case when detail = any ($5::text[]) then $4 else ends_at end,
+    detail = case when ${takes_webhook} then $3 else detail end,
+    ends_at = case when ${takes_webhook} then $4 else ends_at end,
     allows_answers = $6 and ($7 or allows_answers or coalesce(detail = any ($5::text[]), false))
   where account_id = $1 and scope = 'number' and subject_id = $2 and reason = 'sender_restricted'`);
 
