@@ -221,6 +221,25 @@ test("ending one suppression keeps those of other sources in force", async () =>
   assert.equal((await send("DELETE", `/suppressions/${rows[0]!.id}`)).status, 404);
 });
 
+test("START from the number under which WhatsApp knows a phone ends what STOP from it ended, also when it answers no message", async () => {
+  const [phone, wa_id] = [`9198${newDigits()}`, `4477${newDigits()}`];
+  await api.app.db.query
+    .insertInto("phone_aliases")
+    .values([
+      { account_id: account.account_id, phone_key: phone, alias_key: wa_id },
+      { account_id: account.account_id, phone_key: wa_id, alias_key: phone },
+    ])
+    .execute();
+  const campaign_id = await campaignFor([phone], "UTILITY");
+  const [recipient] = await recipientsOf(campaign_id);
+  await deliver(campaign_id, recipient!.id);
+  await receive(stopFrom(wa_id));
+  assert.deepEqual([await isReached(phone), await isReached(wa_id)], [false, false]);
+  const start = { id: unique("in"), from: wa_id, text: "START", at: minutes(2 * 24 * 60) };
+  await receive(messageHook(number, [start]));
+  assert.deepEqual([await isReached(phone), await isReached(wa_id)], [true, true]);
+});
+
 test("a stop from a user ID without a phone ends messages to the number that the person had, and to the one they move to", async () => {
   const [bsuid, moved] = [unique("IN."), unique("IN.")];
   const [from, wa_id] = [`9198${newDigits()}`, `9198${newDigits()}`];

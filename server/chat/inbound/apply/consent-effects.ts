@@ -54,13 +54,15 @@ export async function optOutByReply(context: EffectContext, reply: ReplyEvent): 
   });
 }
 
-/** Lifts what earlier replies of the sender suppressed, and nothing else. */
+/** Lifts what earlier replies of the sender suppressed, also under other numbers of theirs, and nothing else. */
 export async function optInByReply(context: EffectContext, reply: ReplyEvent): Promise<void> {
   const { tx, account_id, now } = context;
   const recorded = await recordReply(context, reply, false);
   if (!recorded) return;
+  const aliases = await aliasesOf(context, recorded);
+  const people = inLockOrder([...(await peopleOf(context, reply, recorded)), ...aliases]);
   let isLifted = false;
-  for (const person of await peopleOf(context, reply, recorded)) {
+  for (const person of people) {
     const lifting = { account_id, person, channel: "chat", source: "reply" } as const;
     isLifted = (await liftSuppressions(tx, { ...lifting, occurred_at: reply.at }, now)) || isLifted;
   }
@@ -96,7 +98,26 @@ async function peopleOf(
   const { phone } = recipient;
   if (from === null && bsuid !== null) return [{ phone, bsuid }];
   if (from !== null && phoneKey(from) === phoneKey(phone)) return [sender];
-  return [sender, { phone }].toSorted((a, b) => (phoneKey(a.phone!) < phoneKey(b.phone!) ? -1 : 1));
+  return inLockOrder([sender, { phone }]);
+}
+
+const findAliases = statement<{ phone: string }>(
+  "select alias_key as phone from phone_aliases where account_id = $1 and phone_key = $2",
+);
+
+/** Returns the other numbers under which the provider knows the sender: a STOP may have answered a message to one. */
+async function aliasesOf(
+  { tx, account_id }: EffectContext,
+  { phone }: Recorded,
+): Promise<Person[]> {
+  return phone === null ? [] : findAliases(tx, [account_id, phoneKey(phone)]);
+}
+
+/** Returns each person once, in the order in which their suppressions are locked. */
+function inLockOrder(people: readonly Person[]): Person[] {
+  const keyOf = ({ phone, bsuid }: Person) => phoneKey(phone ?? bsuid ?? "");
+  const byKey = new Map(people.toReversed().map((person) => [keyOf(person), person]));
+  return [...byKey.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 function evidenceOf(reply: Recorded): Evidence {
