@@ -168,6 +168,26 @@ test("a customer who opted out stays opted out after a system message that names
   assert.deepEqual(await listUnreadWebhooks(api.app.db.pool), []);
 });
 
+test("a STOP, or a stop in WhatsApp, also suppresses the parent BSUID that it names or whose message it answers, until START", async () => {
+  const parents = [1, 2, 3, 4].map((i) => `US.ENT.700${i}`);
+  assert.deepEqual(await reached(...parents), parents);
+  const answered = sent.find(({ to }) => to === parents[1])!;
+  const stops = (await read("parent-stops")).replace("wamid.ours", `wamid.${answered.message_id}`);
+  const starts = stops.replaceAll("STOP", "START").replaceAll("17953488", "17953489");
+  const take = async (body: string) => {
+    await api.app.webhookReceiver.take("whatsapp", body);
+    await apply();
+  };
+  await take(stops);
+  await receive("parent-moved", "parent-preference");
+  const known = ["US.7001", "US.7002", "US.7003", "US.7004", "16505550703", ...parents];
+  assert.deepEqual(await reached(...known, "US.7011", "US.ENT.7011"), []);
+  const optouts = await eventsOf("chat.optout", "bsuid", "US.7004");
+  assert.equal(optouts.length, 1, "one event for both IDs");
+  await take(starts.replaceAll("wamid.parent", "wamid.start"));
+  assert.deepEqual(await reached(...parents), parents.slice(0, 3));
+});
+
 test("a customer's stop of marketing in WhatsApp with a BSUID alone suppresses the person", async () => {
   await receive("preference-stop-bsuid");
   assert.deepEqual(await reached("IN.777"), []);

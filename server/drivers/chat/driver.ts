@@ -163,6 +163,8 @@ export type WebhookPerson = {
   /** Digits with country code; null where the provider withholds the number. */
   readonly from: string | null;
   readonly bsuid: string | null;
+  /** A second BSUID of the customer, which is valid in other business portfolios, too. */
+  readonly parent_bsuid?: string;
 };
 
 /** One event in a provider's webhook. */

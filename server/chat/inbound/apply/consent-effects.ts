@@ -29,7 +29,8 @@ export async function optOutByReply(context: EffectContext, reply: ReplyEvent): 
     .select("chat_stop_scope")
     .where("account_id", "=", account_id)
     .executeTakeFirstOrThrow();
-  for (const person of await peopleOf(context, reply, recorded))
+  const people = await peopleOf(context, reply, recorded);
+  for (const person of await inLockOrder(context, people))
     await suppress(
       tx,
       {
@@ -56,19 +57,29 @@ export async function optOutByReply(context: EffectContext, reply: ReplyEvent): 
 
 /** Lifts what earlier replies of the sender suppressed, also under other numbers of theirs, and nothing else. */
 export async function optInByReply(context: EffectContext, reply: ReplyEvent): Promise<void> {
-  const { tx, account_id, now } = context;
+  const { tx, account_id } = context;
   const recorded = await recordReply(context, reply, false);
   if (!recorded) return;
+  const people = await peopleOf(context, reply, recorded);
   const aliases = await aliasesOf(context, recorded);
-  const people = inLockOrder([...(await peopleOf(context, reply, recorded)), ...aliases]);
-  let isLifted = false;
-  for (const person of people) {
-    const lifting = { account_id, person, channel: "chat", source: "reply" } as const;
-    isLifted = (await liftSuppressions(tx, { ...lifting, occurred_at: reply.at }, now)) || isLifted;
-  }
-  if (!isLifted) return;
+  if (!(await lift(context, [...people, ...aliases], "reply", reply.at))) return;
   const data = consentOf(context, recorded);
   await recordEvent(tx, { account_id, type: "chat.optin", occurred_at: reply.at, data });
+}
+
+/** Lifts what the source suppressed of each person. Returns whether there was anything. */
+async function lift(
+  context: EffectContext,
+  people: readonly Person[],
+  source: "reply" | "provider",
+  occurred_at: Date,
+): Promise<boolean> {
+  const { tx, account_id, now } = context;
+  const lifting = { account_id, channel: "chat", source, occurred_at } as const;
+  let isLifted = false;
+  for (const person of await inLockOrder(context, people))
+    isLifted = (await liftSuppressions(tx, { ...lifting, person }, now)) || isLifted;
+  return isLifted;
 }
 
 /** A reply that was stored before has no effect: its suppression may have been lifted since. */
@@ -84,21 +95,29 @@ async function recordReply(
 
 /**
  * Returns the sender and, if it differs, the person whose message the reply answers: a customer may answer from
- * another number. Such an answer also names the phone of a BSUID, which findConsentLinks has linked.
+ * another number or BSUID. Such an answer also names the phone of a BSUID, which findConsentLinks has linked.
  */
 async function peopleOf(
   { tx, account_id }: EffectContext,
-  { from, bsuid }: ReplyEvent,
+  reply: ReplyEvent,
   { campaign_id, recipient_id }: Recorded,
 ): Promise<Person[]> {
-  const sender = { phone: from, bsuid };
-  if (campaign_id === null || recipient_id === null) return [sender];
+  const sender = identitiesOf(reply);
+  if (campaign_id === null || recipient_id === null) return sender;
   const recipient = await recipientPerson(tx, account_id, { campaign_id, recipient_id });
-  if (recipient?.phone == null || recipient.phone === "") return [sender];
-  const { phone } = recipient;
-  if (from === null && bsuid !== null) return [{ phone, bsuid }];
-  if (from !== null && phoneKey(from) === phoneKey(phone)) return [sender];
-  return inLockOrder([sender, { phone }]);
+  if (recipient === undefined || recipient.phone === "") return sender;
+  const { from, bsuid } = reply;
+  return from === null && recipient.phone !== null
+    ? [{ phone: recipient.phone, bsuid }, ...sender]
+    : [...sender, recipient];
+}
+
+/** Returns a customer by each BSUID; by the phone alone if it is known, because the BSUIDs are linked to it. */
+function identitiesOf({ from, bsuid, parent_bsuid }: WebhookPerson): Person[] {
+  const person = { phone: from, bsuid };
+  return from !== null || parent_bsuid === undefined
+    ? [person]
+    : [person, { phone: null, bsuid: parent_bsuid }];
 }
 
 const findAliases = statement<{ phone: string }>(
@@ -113,11 +132,18 @@ async function aliasesOf(
   return phone === null ? [] : findAliases(tx, [account_id, phoneKey(phone)]);
 }
 
-/** Returns each person once, in the order in which their suppressions are locked. */
-function inLockOrder(people: readonly Person[]): Person[] {
-  const keyOf = ({ phone, bsuid }: Person) => phoneKey(phone ?? bsuid ?? "");
-  const byKey = new Map(people.toReversed().map((person) => [keyOf(person), person]));
-  return [...byKey.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+/** Returns the first person of each key, in the order in which their suppressions are locked. */
+async function inLockOrder(
+  { tx, account_id }: EffectContext,
+  people: readonly Person[],
+): Promise<Person[]> {
+  const byKey = new Map<string, Person>();
+  for (const person of people) {
+    const key = await findPersonKey(tx, account_id, person);
+    if (!byKey.has(key)) byKey.set(key, person);
+  }
+  const ordered = [...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return ordered.map(([, person]) => person);
 }
 
 function evidenceOf(reply: Recorded): Evidence {
@@ -147,16 +173,17 @@ function consentOf(
  */
 export async function applyPreference(
   context: EffectContext,
-  { from, bsuid, at, stop }: Extract<SideEffect, { kind: "preference" }>,
+  preference: Extract<SideEffect, { kind: "preference" }>,
 ): Promise<void> {
   const { tx, account_id, chat_number_id, now } = context;
-  const person = { phone: from, bsuid };
+  const { from, bsuid, at, stop } = preference;
   if (stop) {
+    const people = await inLockOrder(context, identitiesOf(preference));
+    const customer = { account_id, person: { phone: from, bsuid }, people, chat_number_id };
     const reason = "The customer stopped messages at the provider";
-    return optOutAtProvider(tx, { account_id, person, chat_number_id }, reason, { at, now });
+    return optOutAtProvider(tx, customer, reason, { at, now });
   }
-  const lifting = { account_id, person, channel: "chat", source: "provider" } as const;
-  if (!(await liftSuppressions(tx, { ...lifting, occurred_at: at }, now))) return;
+  if (!(await lift(context, identitiesOf(preference), "provider", at))) return;
   await recordEvent(tx, {
     account_id,
     type: "chat.optin",

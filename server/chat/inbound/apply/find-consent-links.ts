@@ -30,8 +30,9 @@ export async function findConsentLinks(
   );
   const answers = side_effects.flatMap((one) => {
     if (!("reply" in one)) return [];
-    const { from, bsuid, answers: message } = one.reply;
-    return from === null && bsuid !== null && message !== null ? [{ bsuid, message }] : [];
+    const { from, bsuid, parent_bsuid, answers: message } = one.reply;
+    if (from !== null || message === null) return [];
+    return [bsuid ?? [], parent_bsuid ?? []].flat().map((id) => ({ bsuid: id, message }));
   });
   if (answers.length === 0) return known;
   const found = await findAnswered(db, [accountId, answers.map(({ message }) => message)]);

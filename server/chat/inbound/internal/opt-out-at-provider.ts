@@ -12,28 +12,28 @@ export async function optOutAtProvider(
   customer: {
     readonly account_id: number;
     readonly person: Person;
+    /** All that the customer is known as, in the order of their keys; by default the person alone. */
+    readonly people?: readonly Person[];
     readonly chat_number_id: number;
   },
   reason: string,
   { at, now }: { readonly at: Date; readonly now: Date },
 ): Promise<void> {
-  const { account_id, person, chat_number_id } = customer;
-  const isNew = await suppress(
-    tx,
-    {
-      account_id,
-      person,
-      channel: "chat",
-      scope: "marketing",
-      source: "provider",
-      reason,
-      evidence: { chat_number_id },
-      occurred_at: at,
-      expires_at: null,
-      created_by: null,
-    },
-    now,
-  );
+  const { account_id, person, people = [person], chat_number_id } = customer;
+  const suppression = {
+    account_id,
+    channel: "chat",
+    scope: "marketing",
+    source: "provider",
+    reason,
+    evidence: { chat_number_id },
+    occurred_at: at,
+    expires_at: null,
+    created_by: null,
+  } as const;
+  let isNew = false;
+  for (const one of people)
+    isNew = (await suppress(tx, { ...suppression, person: one }, now)) || isNew;
   if (!isNew) return;
   await recordEvent(tx, {
     account_id,

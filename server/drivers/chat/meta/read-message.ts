@@ -1,14 +1,14 @@
 // Reads a customer's message.
-import type { WebhookEvent } from "../driver.ts";
+import type { WebhookEvent, WebhookPerson } from "../driver.ts";
 import { asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
-import { linkOf, readBsuid, readNumber, readTime, type SenderReader } from "./read-person.ts";
+import { linksOf, readBsuid, readNumber, readTime, type SenderReader } from "./read-person.ts";
 
 /** Returns the events of a message: the reply, and the phone of its sender's BSUID if both are known. */
 export function readMessage(message: JsonRecord, senderOf: SenderReader): readonly WebhookEvent[] {
   const provider_message_id = asText(message["id"]);
   const type = asText(message["type"]);
   const at = readTime(message["timestamp"]);
-  if (type === "system" && at !== null) return [readSystem(message, at)];
+  if (type === "system" && at !== null) return readSystem(message, at);
   const sender = senderOf(message);
   if (provider_message_id === null || type === null || at === null || sender === null)
     return [{ kind: "unread", reason: `message ${type ?? ""}`.slice(0, 100) }];
@@ -18,8 +18,8 @@ export function readMessage(message: JsonRecord, senderOf: SenderReader): readon
   const said = edited ?? message;
   const said_type = asText(said["type"]) ?? type;
   return [
-    ...linkOf(sender.from, sender.bsuid),
-    ...sharedNumber(type, sender.bsuid, content),
+    ...linksOf(sender.from, sender.bsuid, sender.parent_bsuid),
+    ...sharedNumber(type, sender, content),
     {
       kind: "reply",
       provider_message_id,
@@ -60,7 +60,7 @@ function readContent(
 /** Reads the sender's own number, which a `REQUEST_CONTACT_INFO` button shares. */
 function sharedNumber(
   type: string,
-  bsuid: string | null,
+  { bsuid, parent_bsuid }: WebhookPerson,
   content: unknown,
 ): readonly WebhookEvent[] {
   if (type !== "contacts") return [];
@@ -68,12 +68,13 @@ function sharedNumber(
     .filter(({ origin }) => origin === "contact_request")
     .flatMap(({ phones }) => {
       const { wa_id, phone } = asRecords(phones)[0] ?? {};
-      return linkOf(readNumber(wa_id) ?? asText(phone)?.replaceAll(/[^\d+]/g, ""), bsuid);
+      const number = readNumber(wa_id) ?? asText(phone)?.replaceAll(/[^\d+]/g, "");
+      return linksOf(number, bsuid, parent_bsuid);
     });
 }
 
-/** Reads that a customer has a new phone number, or a new BSUID because of it. */
-function readSystem(message: JsonRecord, at: Date): WebhookEvent {
+/** Reads that a customer has a new phone number, or new BSUIDs because of it. */
+function readSystem(message: JsonRecord, at: Date): readonly WebhookEvent[] {
   const system = asRecord(message["system"]) ?? {};
   const type = asText(system["type"]) ?? "";
   const after = {
@@ -86,8 +87,19 @@ function readSystem(message: JsonRecord, at: Date): WebhookEvent {
     .map(readBsuid)
     .find((bsuid) => bsuid !== null && bsuid !== after.bsuid);
   const before = { from: readNumber(message["from"]), bsuid: previous ?? null };
+  const previous_parent = readBsuid(system["previous_parent_user_id"]) ?? before.bsuid;
+  const parent = readBsuid(system["parent_user_id"]);
+  const moves = [{ before, after }];
+  if (parent !== null)
+    moves.push({
+      before: { ...before, bsuid: previous_parent },
+      after: { ...after, bsuid: parent },
+    });
   const isMove = type === "user_changed_number" || type === "user_changed_user_id";
-  if (!isMove || (before.from ?? before.bsuid) === null || (after.from ?? after.bsuid) === null)
-    return { kind: "unread", reason: `system message ${type}`.slice(0, 100) };
-  return { kind: "moved", at, before, after };
+  const read = moves.filter((move) =>
+    [move.before, move.after].every(({ from, bsuid }) => isMove && (from ?? bsuid) !== null),
+  );
+  if (read.length === 0)
+    return [{ kind: "unread", reason: `system message ${type}`.slice(0, 100) }];
+  return read.map((move) => ({ kind: "moved", at, ...move }));
 }

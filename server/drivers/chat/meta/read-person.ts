@@ -13,10 +13,22 @@ export function readBsuid(value: unknown): string | null {
   return typeof value === "string" && isBsuid(value) ? value : null;
 }
 
-/** Returns the link of a phone and a BSUID, if both are there. */
-export function linkOf(number: unknown, user_id: unknown): readonly WebhookEvent[] {
-  const [phone, bsuid] = [readNumber(number), readBsuid(user_id)];
-  return phone === null || bsuid === null ? [] : [{ kind: "link", phone, bsuid }];
+/** Returns the links of a phone and those of the BSUIDs that are there. */
+export function linksOf(number: unknown, ...user_ids: readonly unknown[]): readonly WebhookEvent[] {
+  const phone = readNumber(number);
+  if (phone === null) return [];
+  const bsuids = user_ids.map(readBsuid).filter((bsuid) => bsuid !== null);
+  return bsuids.map((bsuid) => ({ kind: "link", phone, bsuid }));
+}
+
+/** Returns a customer's BSUIDs. The parent ID is the only one where the other is absent. */
+export function readBsuids(
+  user_id: unknown,
+  parent_user_id: unknown,
+): Pick<WebhookPerson, "bsuid" | "parent_bsuid"> {
+  const [bsuid, parent_bsuid] = [readBsuid(user_id), readBsuid(parent_user_id)];
+  if (bsuid === null || parent_bsuid === null) return { bsuid: bsuid ?? parent_bsuid };
+  return { bsuid, parent_bsuid };
 }
 
 /** Returns the sender of a message; null if it has no identity. */
@@ -34,15 +46,13 @@ export function openSenderReader(contacts: readonly JsonRecord[]): SenderReader 
   const only_contact = contacts.length === 1 ? contacts[0] : undefined;
   return (message) => {
     const from = readNumber(message["from"]);
-    const bsuid =
-      readBsuid(message["from_user_id"]) ??
-      readBsuid(message["from_parent_user_id"]) ??
-      readBsuid(message["from"]);
-    const identity = from ?? bsuid;
+    const user_id = readBsuid(message["from_user_id"]) ?? readBsuid(message["from"]);
+    const parent_id = readBsuid(message["from_parent_user_id"]);
+    const identity = from ?? user_id ?? parent_id;
     const contact = identity === null ? only_contact : byIdentity.get(identity);
     const person = {
       from: from ?? readNumber(contact?.["wa_id"]),
-      bsuid: bsuid ?? readBsuid(contact?.["user_id"]),
+      ...readBsuids(user_id ?? contact?.["user_id"], parent_id ?? contact?.["parent_user_id"]),
     };
     return (person.from ?? person.bsuid) === null ? null : person;
   };

@@ -180,6 +180,28 @@ test("reads the sender by number, by BSUID or by the webhook's contact", () => {
   assert.deepEqual(senderOf(contacts, {}), []);
 });
 
+test("reads a customer's parent BSUID beside the other one, and its phone", () => {
+  const [bsuid, parent_bsuid, phone] = ["US.1", "US.ENT.1", "16505551234"];
+  const ids = { from_user_id: bsuid, from_parent_user_id: parent_bsuid };
+  const common = { id: "wamid.in", timestamp: "1749416383", type: "text", text: { body: "x" } };
+  const readKnown = (contacts: object[], message: object, statuses: object[] = []) =>
+    read("messages", { metadata, contacts, messages: [{ ...common, ...message }], statuses });
+  const [reply] = readKnown([], ids);
+  assert.deepEqual(reply?.kind === "reply" && [reply.from, reply.bsuid, reply.parent_bsuid], [
+    null,
+    bsuid,
+    parent_bsuid,
+  ]);
+  const links = [bsuid, parent_bsuid].map((id) => ({ kind: "link", phone, bsuid: id }));
+  const linksIn = (events: ReturnType<typeof read>) => events.filter(({ kind }) => kind === "link");
+  assert.deepEqual(linksIn(readKnown([], { ...ids, from: phone })), links);
+  const contact = { wa_id: phone, user_id: bsuid, parent_user_id: parent_bsuid };
+  assert.deepEqual(linksIn(readKnown([contact], { from_user_id: "US.2" })).slice(0, 2), links);
+  const recipient = { recipient_user_id: bsuid, recipient_parent_user_id: parent_bsuid };
+  const status = { ...common, status: "sent", recipient_id: phone, ...recipient };
+  assert.deepEqual(linksIn(readKnown([], {}, [status])), links);
+});
+
 test("reads the contacts of a webhook as often as it has contacts, however many messages it has", () => {
   let reads = 0;
   const contact = {

@@ -4,7 +4,14 @@ import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
 import { asCode, asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
 import { readAccountUpdate } from "./read-account-update.ts";
 import { readMessage } from "./read-message.ts";
-import { linkOf, openSenderReader, readBsuid, readNumber, readTime } from "./read-person.ts";
+import {
+  linksOf,
+  openSenderReader,
+  readBsuid,
+  readBsuids,
+  readNumber,
+  readTime,
+} from "./read-person.ts";
 import { readQuality, readReason, templateCategory, templateStatus } from "./templates.ts";
 
 /** Documented fields that concern nothing Trunkline does. */
@@ -114,7 +121,9 @@ function isListOfRecords(value: unknown): boolean {
 
 /** Reads the phones of BSUIDs from a webhook's contacts. */
 function readLinks(contacts: readonly JsonRecord[]): readonly WebhookEvent[] {
-  return contacts.flatMap(({ wa_id, user_id }) => linkOf(wa_id, user_id));
+  return contacts.flatMap(({ wa_id, user_id, parent_user_id }) =>
+    linksOf(wa_id, user_id, parent_user_id),
+  );
 }
 
 function readStatus(status: JsonRecord): readonly WebhookEvent[] {
@@ -126,9 +135,11 @@ function readStatus(status: JsonRecord): readonly WebhookEvent[] {
   if (unused_statuses.has(status["status"])) return [];
   if (provider_message_id === null || name === undefined || at === null)
     return [unread(`status ${asText(status["status"]) ?? ""}`)];
-  const { recipient_type, recipient_id, recipient_user_id } = status;
+  const { recipient_type, recipient_id, recipient_user_id, recipient_parent_user_id } = status;
   return [
-    ...(recipient_type === "group" ? [] : linkOf(recipient_id, recipient_user_id)),
+    ...(recipient_type === "group"
+      ? []
+      : linksOf(recipient_id, recipient_user_id, recipient_parent_user_id)),
     {
       kind: "status",
       provider_message_id,
@@ -142,12 +153,16 @@ function readStatus(status: JsonRecord): readonly WebhookEvent[] {
 
 function readPreference(preference: JsonRecord): readonly WebhookEvent[] {
   const from = readNumber(preference["wa_id"]);
-  const bsuid = readBsuid(preference["user_id"]) ?? readBsuid(preference["parent_user_id"]);
+  const bsuids = readBsuids(preference["user_id"], preference["parent_user_id"]);
   const at = readTime(preference["timestamp"]);
   const { category, value } = preference;
   const isKnown = category === "marketing_messages" && (value === "stop" || value === "resume");
-  if ((from ?? bsuid) === null || at === null || !isKnown) return [unread("user preference")];
-  return [...linkOf(from, bsuid), { kind: "preference", from, bsuid, at, stop: value === "stop" }];
+  if ((from ?? bsuids.bsuid) === null || at === null || !isKnown)
+    return [unread("user preference")];
+  return [
+    ...linksOf(from, bsuids.bsuid, bsuids.parent_bsuid),
+    { kind: "preference", from, ...bsuids, at, stop: value === "stop" },
+  ];
 }
 
 function readNewBsuid(update: JsonRecord): WebhookEvent {
