@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { after, before, test } from "node:test";
@@ -321,6 +322,43 @@ test("disables and reports an endpoint that fails for five days; a success resta
   await whileDelivering(async () => !(await endpointOf(endpoint)).enabled);
   assert.equal((await endpointOf(endpoint)).disabled_reason, "failing");
   assert.equal((await disabledRecords(endpoint.account_id)).events.length, 1);
+});
+
+test("a success that is not recorded yet also restarts the five days and ends the pauses", async () => {
+  const receiver = await newReceiver();
+  const held: ServerResponse[] = [];
+  receiver.answer = (response) => void held.push(response);
+  const endpoint = await newEndpoint(receiver.url);
+  const six_days_ms = 6 * 86_400_000;
+  const { account_id, endpoint_id } = endpoint;
+  await api.app.db.query
+    .updateTable("callback_endpoints")
+    .set({ failing_since: new Date(api.clock.now().getTime() - six_days_ms) })
+    .where("account_id", "=", account_id)
+    .execute();
+  await record(account_id, event, event);
+  await whileDelivering(() => held.length === 2);
+  // Delays the recording of the success until the failure has arrived.
+  const holder = await api.app.db.pool.connect();
+  await holder.query("begin");
+  const lock = "select from callback_endpoints where account_id = $1 and id = $2 for update";
+  await holder.query(lock, [account_id, endpoint_id]);
+  held[0]!.writeHead(200).end();
+  await eventually(async () => {
+    const { rows } = await holder.query(`select from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database() and query like '%_claim_deliveries%'`);
+    return rows.length > 0;
+  });
+  await once(held[1]!.writeHead(500).end(), "close");
+  await holder.query("commit");
+  holder.release();
+  await whileDelivering(async () => {
+    const states = (await statesOf(endpoint)).split(",");
+    return states.toSorted().join() === "delivered 1,pending 1";
+  });
+  const { enabled, failing_since, resume_at } = await endpointOf(endpoint);
+  assert.deepEqual([enabled, resume_at], [true, null]);
+  assert.ok(failing_since!.getTime() > api.clock.now().getTime() - 60_000);
 });
 
 test("sends a click-to-call's callbacks by its callback_method; a GET has the type and scalar fields in a signed query", async () => {

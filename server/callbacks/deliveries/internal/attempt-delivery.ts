@@ -10,6 +10,7 @@ import { signCallback } from "../../endpoints/sign-callback.ts";
 import { decideAfterAttempt } from "./decide-after-attempt.ts";
 import {
   adjustWindow,
+  endFailure,
   pauseUntil,
   type Deliverer,
   type DueDelivery,
@@ -48,6 +49,7 @@ export async function attemptDelivery(
   adjustWindow(deliverer, follows.state === "delivered");
   // A failure at a URL that was changed during the attempt does not count: see record_and_claim_deliveries.
   if ((deliverer.endpoint ?? endpoint).url === endpoint.url) {
+    if (follows.state === "delivered") endFailure(deliverer);
     if (follows.disable) deliverer.disable ??= { reason: follows.disable, url: endpoint.url };
     pauseUntil(deliverer, follows.resume_at);
   }

@@ -29,7 +29,7 @@ export type AttemptResult = {
   /** Until when the endpoint is paused. */
   readonly resume_at: Date | null;
   /** Why the endpoint must be disabled. */
-  readonly disable: "gone" | "failing" | null;
+  readonly disable: "gone" | null;
 };
 
 /** Decides what follows an attempt. `random` (0 to 1) is the jitter, so that deliveries are not retried together. */
@@ -50,8 +50,14 @@ export function decideAfterAttempt(attempted: Attempted, now: Date, random: numb
     state: delay_ms === null ? "failed" : "pending",
     due_at: delay_ms === null ? null : after(now, Math.max(delay_ms, retry_after_ms ?? 0)),
     resume_at: pause_ms > 0 ? after(now, pause_ms) : null,
-    disable: failing_ms >= failing_days_max * 86_400_000 ? "failing" : null,
+    disable: null,
   };
+}
+
+/** Returns whether an endpoint has failed for so long that its next failure disables it. */
+export function hasFailedTooLong(failing_since: Date | null, now: Date): boolean {
+  const failing_ms = now.getTime() - (failing_since ?? now).getTime();
+  return failing_ms >= failing_days_max * 86_400_000;
 }
 
 /** Returns the pause of a Retry-After header, in seconds or as a date (RFC 9110, 10.2.3), in ms; null if invalid. */

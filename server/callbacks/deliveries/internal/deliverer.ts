@@ -97,3 +97,10 @@ export function pauseUntil(deliverer: Deliverer, resume_at: Date | null): void {
   const { resume_at: before } = deliverer;
   if (resume_at && !(before && before > resume_at)) deliverer.resume_at = resume_at;
 }
+
+/** Ends the endpoint's time of failure, from a success that is not recorded yet. */
+export function endFailure(deliverer: Deliverer): void {
+  const { endpoint, disable } = deliverer;
+  if (endpoint) deliverer.endpoint = { ...endpoint, failing_since: null };
+  if (disable?.reason === "failing") deliverer.disable = null;
+}

@@ -20,6 +20,14 @@ const recordAndClaim = statement<BatchRow>(
   "select record_and_claim_deliveries($1, $2, $3, $4, $5, $6, $7, $8) as batch",
 );
 
+export type Claimed = {
+  /** With the recorded results. */
+  readonly endpoint: EndpointState;
+  /** Whether an attempt at the endpoint's URL is among the recorded results and failed. */
+  readonly failed: boolean;
+  readonly due: DueDelivery[];
+};
+
 /**
  * Records the deliverer's results and claims at most `take` due deliveries; returns null when the endpoint
  * is deleted. Throws when the lease is lost or the database is unavailable, and then keeps the results.
@@ -28,7 +36,7 @@ export async function recordAndClaimDeliveries(
   app: App,
   deliverer: Deliverer,
   take: number,
-): Promise<{ endpoint: EndpointState; due: DueDelivery[] } | null> {
+): Promise<Claimed | null> {
   const { lease, endpoint_id, results, resume_at, waiting, in_flight } = deliverer;
   const batch = results.splice(0);
   deliverer.resume_at = null;
@@ -44,7 +52,10 @@ export async function recordAndClaimDeliveries(
       busy,
       app.clock.now(),
     ]);
-    return row!.batch && readBatch(deliverer, row!.batch);
+    if (!row!.batch) return null;
+    const { url } = row!.batch;
+    const failed = batch.some((result) => result.state !== "delivered" && result.url === url);
+    return { ...readBatch(deliverer, row!.batch), failed };
   } catch (error) {
     results.unshift(...batch);
     pauseUntil(deliverer, resume_at);

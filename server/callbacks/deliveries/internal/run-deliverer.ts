@@ -6,6 +6,7 @@ import { isLeaseLost, type Lease } from "../../../engine/leases.ts";
 import { settledWithin } from "../../../lib/settled-within.ts";
 import { disableEndpoint } from "../../endpoints/disable-endpoint.ts";
 import { attemptDelivery } from "./attempt-delivery.ts";
+import { hasFailedTooLong } from "./decide-after-attempt.ts";
 import { recordAndClaimDeliveries } from "./delivery-batch.ts";
 import { openDeliverer, type Deliverer } from "./deliverer.ts";
 
@@ -109,6 +110,9 @@ async function recordAndClaim(deliverer: Deliverer): Promise<void> {
   const room = may ? 2 * window - in_flight.size - waiting.length : 0;
   const found = await recordAndClaimDeliveries(app, deliverer, Math.max(0, room));
   deliverer.endpoint = found?.endpoint ?? null;
+  // By the recorded state: a success that an attempt did not see yet restarts the period.
+  if (found?.failed && hasFailedTooLong(found.endpoint.failing_since, app.clock.now()))
+    deliverer.disable ??= { reason: "failing", url: found.endpoint.url };
   if (found?.endpoint.enabled && !lease.lost.aborted) waiting.push(...found.due);
   else waiting.length = 0;
 }
