@@ -58,11 +58,11 @@ begin
         select c.id from callback_endpoints c
         where c.account_id = p_account_id and c.kind = 'campaign' and c.deleted_at is null and c.enabled
           and c.url = v_url
-          -- An event is delivered once to each URL.
+          -- An event is delivered once to each URL, and not while the account's endpoint there is disabled.
           and not exists (
             select from callback_endpoints o
-            where o.account_id = p_account_id and o.kind = 'account' and o.enabled and o.url = c.url
-              and (o.types is null or v_event.type = any (o.types))));
+            where o.account_id = p_account_id and o.kind = 'account' and o.deleted_at is null
+              and o.url = c.url and (o.types is null or v_event.type = any (o.types))));
     end if;
     foreach v_id in array v_found loop
       continue when p_endpoint_id is not null and v_id <> p_endpoint_id;

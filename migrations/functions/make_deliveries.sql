@@ -24,8 +24,8 @@ begin
     from events e
     where e.account_id = p_account_id and e.id = any (p_event_ids)
   ), own as materialized (
-    select c.id, c.url, c.types from callback_endpoints c
-    where c.account_id = p_account_id and c.kind = 'account' and c.enabled
+    select c.id, c.url, c.types, c.enabled from callback_endpoints c
+    where c.account_id = p_account_id and c.kind = 'account' and c.deleted_at is null
   ), meant as materialized (
     select t.*, v.callback_url, k.callback_method
     from batch t
@@ -39,12 +39,12 @@ begin
     -- An index look-up for each: as one join, 1,000 events and 5,000 URLs took 6 s instead of 0.1.
     cross join lateral (
       select o.id from own o
-      where m.type <> 'callback.test' and (o.types is null or m.type = any (o.types))
+      where o.enabled and m.type <> 'callback.test' and (o.types is null or m.type = any (o.types))
       union all
       select c.id from callback_endpoints c
       where c.account_id = p_account_id and c.kind = 'campaign' and c.deleted_at is null and c.enabled
         and c.url = m.callback_url
-        -- An event is delivered once to each URL.
+        -- An event is delivered once to each URL, and not while the account's endpoint there is disabled.
         and not exists (select from own o where o.url = c.url and (o.types is null or m.type = any (o.types)))
       union all
       select c.id from callback_endpoints c

@@ -11,7 +11,7 @@ import {
   type VoiceApi,
 } from "../../../test/contract/voice-api.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
-import { lasting_lease } from "../../../test/support/callback-factory.ts";
+import { lasting_lease, makeEvents } from "../../../test/support/callback-factory.ts";
 import {
   openCallbackReceiver,
   type CallbackReceiver,
@@ -29,7 +29,7 @@ import { clearEndpoint } from "./clear-endpoint.ts";
 import { deleteEndpoint } from "./delete-endpoint.ts";
 import { openDeliverers, type Deliverers } from "../deliveries/open-deliverers.ts";
 import { ensureCampaignEndpoint } from "./ensure-campaign-endpoint.ts";
-import { eventCatalogue } from "../../engine/event-catalogue.ts";
+import { eventCatalogue, type EventType } from "../../engine/event-catalogue.ts";
 import { relayEvents } from "../../engine/relay-events.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { applyRetention } from "../../retention/apply-retention.ts";
@@ -533,6 +533,39 @@ test("a launch creates the endpoint of its callback_url once, keeps a manually d
   await voice.take({});
   await voice.refuse({ callback_url: nowhere(), number: "x" }, "number");
   assert.equal((await owner.list("?kind=campaign&limit=200")).body.data.length, count);
+});
+
+test("while an account endpoint is disabled, its types are not sent to its URL as a callback_url either", async () => {
+  const { account_id } = voice.account;
+  const owner = ownerOf(voice.account);
+  const callback_url = nowhere();
+  const own = await owner.take({ url: callback_url, types: ["call.completed"] });
+  const { campaign } = await voice.take({ callback_url });
+  const { data } = (await owner.list(`?kind=campaign&url=${callback_url}`)).body;
+  const receiversOf = async (type: EventType) => {
+    const event = { type, data: { call_id: 1, campaign_id: campaign.id } };
+    const [event_id] = await makeEvents(api.app, { account_id }, [event]);
+    await relayEvents(api.app, never);
+    const made = await api.app.db.query
+      .selectFrom("callback_deliveries")
+      .innerJoin("callback_endpoints as e", (join) =>
+        join
+          .onRef("e.account_id", "=", "callback_deliveries.account_id")
+          .onRef("e.id", "=", "callback_deliveries.endpoint_id"),
+      )
+      .select("endpoint_id")
+      .where("callback_deliveries.account_id", "=", account_id)
+      .where("event_id", "=", event_id!)
+      .where("e.url", "=", callback_url)
+      .execute();
+    return made.map(({ endpoint_id }) => endpoint_id);
+  };
+  assert.deepEqual(await receiversOf("call.completed"), [own]);
+  await owner.patch(own, { enabled: false });
+  assert.deepEqual(await receiversOf("call.completed"), []);
+  assert.deepEqual(await receiversOf("call.initiated"), [data[0].id]);
+  await owner.send("DELETE", `/${own}`);
+  assert.deepEqual(await receiversOf("call.completed"), [data[0].id]);
 });
 
 test("concurrent launches in two processes create one endpoint for each callback_url", async () => {
