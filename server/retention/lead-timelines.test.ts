@@ -12,6 +12,7 @@ import { recordMissedCall } from "../crm/leads/record-missed-call.ts";
 import { workJobs } from "../engine/work-jobs.ts";
 import { applyRetention } from "./apply-retention.ts";
 import { erasePerson } from "./erase-person.ts";
+import { purgeRecordings } from "./purge-recordings.ts";
 
 const agent = "9876543210";
 const caller_id = "919000000099";
@@ -114,6 +115,22 @@ test("of a call that calls_days deletes, the lead's timeline keeps the outcome, 
   const left = await query(account, "select id from calls where account_id = $1");
   assert.deepEqual(left, [{ id: calls[1] }]);
   assert.deepEqual(await contentsOf(account), [[calls[0], "answered", []], all[1]]);
+});
+
+test("of a call whose recording recordings_days deletes, the lead's timeline keeps all but the recording's URL", async () => {
+  const { account, calls } = await openFixture([0, 5]);
+  await query(account, "update calls set recording_state = 'ready' where account_id = $1");
+  const answer = await api.send("PATCH", "/api/v1/account", {
+    token: account.token,
+    json: { retention: { events_days: null, recordings_days: 30 } },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  api.clock.advance(31 * day_ms);
+  while ((await purgeRecordings(api.app, never)) > 0);
+  assert.deepEqual(await contentsOf(account), [
+    [calls[0], "answered", ["transcript", "keys", "collected"]],
+    [calls[1], "answered", [...contents]],
+  ]);
 });
 
 test("the erasure of an agent removes the transcript and the recording of the agent's calls from their leads' timelines", async () => {

@@ -113,7 +113,14 @@ async function markDeleted(
 ): Promise<void> {
   const calls = gone.filter(({ message }) => message === null).map(({ call_id }) => call_id);
   const messages = gone.filter(({ message }) => message !== null);
-  if (calls.length > 0) await markCalls(app.db.pool, [accountId, calls]);
+  if (calls.length > 0)
+    await app.db.query.transaction().execute(async (tx) => {
+      const marked = await markCalls(tx, [accountId, calls]);
+      // In statements of their own: the one that waits for the CRM's lock on a call does not see its entry. Once for each
+      // lead, because each of its calls would read all its entries.
+      for (const [lead_id, of] of Map.groupBy(marked, (call) => call.lead_id))
+        if (lead_id !== null) await removeUrls(tx, [accountId, lead_id, of.map(({ id }) => id)]);
+    });
   if (messages.length > 0)
     await markMessages(app.db.pool, [
       accountId,
@@ -173,9 +180,14 @@ const findExpired = statement<Recording>(`
     where k.until is not null)
   limit $4`);
 
-const markCalls = statement(`
+const markCalls = statement<{ id: number; lead_id: number | null }>(`
   update calls set recording_state = 'deleted'
-  where account_id = $1 and id = any ($2) and recording_state in ('ready', 'failed')`);
+  where account_id = $1 and id = any ($2) and recording_state in ('ready', 'failed')
+  returning id, lead_id`);
+
+const removeUrls = statement(`
+  update lead_timeline t set data = (t.data::jsonb - 'recordingUrl')::json
+  where t.account_id = $1 and t.lead_id = $2 and t.kind = 'call' and t.data ->> 'callId' = any ($3::text[])`);
 
 const markMessages = statement(`
   update call_messages set state = 'deleted'
