@@ -51,6 +51,12 @@ begin
     where t.account_id = p_account_id and t.reservation_id = v_campaign.reservation_id
       and t.type in ('capture', 'refund') and v_campaign.purged_at is not null
     union all
+    -- Of its folded transfers (fold_ledger), the reservation has the sums.
+    select v_campaign.chat_number_id, date_bin('15 minutes', v_campaign.created_at, 'epoch'), 0, 0, 0, 0, 0,
+      v.folded_captured - v.folded_refunded, 0, 0
+    from credit_reservations v
+    where v.account_id = p_account_id and v.id = v_campaign.reservation_id and v_campaign.purged_at is not null
+    union all
     select s.chat_number_id, s.begins_at, -s.sent, -s.delivered, -s.read, -s.failed, -s.pending, -s.credits, -s.replies,
       -s.opt_outs
     from chat_report_counts s

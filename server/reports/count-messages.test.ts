@@ -286,14 +286,9 @@ async function sendAll(place: Place, to: string): Promise<void> {
   }
 }
 
-test("a campaign that was purged before it was counted counts as a whole on the day it was created", async () => {
-  const place = await makePlace("UTC");
-  const { account_id } = place.account;
+/** Purges the account's uncounted campaign, counts it, and returns its report by day. */
+async function countPurged({ account: { account_id } }: Place): Promise<unknown[]> {
   const { pool } = api.app.db;
-  const campaign_id = await makeCampaign(place, 0, 5);
-  api.clock.advance(30 * hour_ms);
-  await sendAll(place, "read");
-  await completeChatCampaigns(api.app, account_id, [campaign_id]);
   for (const table of ["chat_recipients", "chat_report_counts"])
     await pool.query(`delete from ${table} where account_id = $1`, [account_id]);
   await pool.query(
@@ -304,10 +299,22 @@ test("a campaign that was purged before it was counted counts as a whole on the 
   const query = { account_id, time_zone: "UTC", now: api.clock.now(), group_by: "day" as const };
   const range = { from: new Date(start.getTime() - 24 * hour_ms), to: api.clock.now() };
   const { data } = await readChatReport(api.app.db, { ...query, ...range }, { limit: 10 });
-  assert.deepEqual(
-    data.map(({ date, total, read, replies, credits }) => [date, total, read, replies, credits]),
-    [["2026-03-04", 5, 5, 2, 5]],
-  );
+  return data.map(({ date, total, read, replies, credits }) => [
+    date,
+    total,
+    read,
+    replies,
+    credits,
+  ]);
+}
+
+test("a campaign that was purged before it was counted counts as a whole on the day it was created", async () => {
+  const place = await makePlace("UTC");
+  const campaign_id = await makeCampaign(place, 0, 5);
+  api.clock.advance(30 * hour_ms);
+  await sendAll(place, "read");
+  await completeChatCampaigns(api.app, place.account.account_id, [campaign_id]);
+  assert.deepEqual(await countPurged(place), [["2026-03-04", 5, 5, 2, 5]]);
 });
 
 test("a rebuild is right while recipients are moved", async () => {
@@ -342,4 +349,32 @@ test("a report of a year reads a few rows for thousands of messages, also of a c
     const rows = statements.reduce((sum, statement) => sum + statement.read, 0);
     assert.ok(rows < 100, `${rows} rows by ${group_by}`);
   }
+});
+
+test("a campaign that was purged before it was counted counts its credit also if its ledger was folded", async () => {
+  const place = await makePlace("UTC");
+  const { account_id } = place.account;
+  const { pool } = api.app.db;
+  const campaign_id = await makeCampaign(place, 0, 5);
+  await sendAll(place, "accepted");
+  const [first] = await recipientsOf(place, 1, 0);
+  const refunded = [{ campaign_id, id: first!.id, dispatches: 1, state: "undelivered" }];
+  await pool.query("select from chat_move_recipients_json($1, 'inbound', $2, $3)", [
+    account_id,
+    JSON.stringify(refunded),
+    api.clock.now(),
+  ]);
+  await completeChatCampaigns(api.app, account_id, [campaign_id]);
+  api.clock.advance(30 * hour_ms);
+  const fold = async (rows_max: number) =>
+    pool.query("select from fold_ledger($1, $2, 'UTC', $3, $2)", [
+      account_id,
+      api.clock.now(),
+      rows_max,
+    ]);
+  // Some of its transfers first, then all.
+  await fold(1);
+  assert.deepEqual(await countPurged(place), [["2026-03-04", 5, 0, 2, 4]]);
+  await fold(1_000);
+  assert.deepEqual(await countPurged(place), [["2026-03-04", 5, 0, 2, 4]]);
 });
