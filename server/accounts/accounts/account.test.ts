@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { operatorOf } from "../roles/grantor.ts";
 import type { AccountLimits } from "./account-limits-schema.ts";
+import { mayCallAt } from "./calling-window.ts";
 import { lockUnfrozen } from "./is-frozen.ts";
 import { setAccountLimits } from "./set-account-limits.ts";
 import { makeChatNumber, makeChatTemplate } from "../../../test/support/chat-factory.ts";
@@ -433,4 +434,48 @@ test("an account's calling hours, country and time zone stay within what its ope
   await limit({ region_locked: false });
   assert.equal(await change(region), "changed");
   await assert.rejects(limit({ calling_hours_allowed: "21:00-08:00" }), /must end after/);
+});
+
+test("an operator's calling hours open no time at which the account does not call", async () => {
+  const own = await makeAccount(api.app);
+  const { token } = own;
+  const limit = (calling_hours_allowed: string | null) =>
+    api.app.db.query
+      .transaction()
+      .execute((tx) =>
+        setAccountLimits(
+          tx,
+          operatorOf(own.account_id, "req").actor,
+          { calling_hours_allowed },
+          api.clock.now(),
+        ),
+      );
+  for (const [from, to, expected] of [
+    ["00:00", "00:00", ["00:00", "00:00"]],
+    ["22:00", "22:00", ["22:00", "22:00"]],
+    ["22:00", "23:00", ["08:00", "08:00"]],
+    ["22:00", "06:00", ["08:00", "08:00"]],
+    ["20:00", "02:00", ["20:00", "21:00"]],
+    ["22:00", "10:00", ["08:00", "10:00"]],
+    ["20:00", "10:00", ["08:00", "10:00"]],
+    ["07:00", "20:00", ["08:00", "20:00"]],
+  ] as const) {
+    const window = { night_calling: false, calling_from: from, calling_to: to };
+    assert.equal((await patch({ calls: window }, token)).status, 200);
+    const { calls } = await limit("08:00-21:00");
+    assert.deepEqual([calls.calling_from, calls.calling_to], expected);
+    if (from !== "07:00")
+      assert.ok(!mayCallAt({ ...calls, time_zone: "UTC" }, new Date("2026-11-28T12:00:00Z")));
+    const audit = await api.send("GET", "/api/v1/audit?action=account.limits_set", { token });
+    assert.deepEqual(audit.body.data[0].detail, {
+      calling_hours_allowed: "08:00-21:00",
+      calling_from: expected[0],
+      calling_to: expected[1],
+      night_calling: false,
+    });
+    assert.equal((await patch({ calls: { recorded: true } }, token)).status, 200);
+    const never = { calls: { calling_from: "00:00", calling_to: "00:00" } };
+    assert.equal((await patch(never, token)).status, 200);
+    await limit(null);
+  }
 });

@@ -8,8 +8,8 @@ import { findAccount, lockAccount } from "./accounts.ts";
 import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
 /**
- * Sets the account's limits, on behalf of an operator. A calling window beyond new hours becomes what is within them.
- * Caps that are not given stay.
+ * Sets the account's limits, on behalf of an operator. A calling window beyond new hours becomes what is within them,
+ * and never if nothing is. Caps that are not given stay.
  * Throws not-found; validation-failed (calling_hours_allowed that end before they begin).
  */
 export async function setAccountLimits(
@@ -32,7 +32,7 @@ export async function setAccountLimits(
     at: now,
     action: "account.limits_set",
     subject_id: actor.account_id,
-    detail: limits,
+    detail: { ...limits, ...window },
   });
   return account;
 }
@@ -50,5 +50,9 @@ async function windowWithin(tx: Tx, { account_id }: Actor, hours: string) {
   const [first = "", last = ""] = hours.split("-");
   if (first >= last) throw invalidField("calling_hours_allowed", "must end after they begin");
   const { calls } = await lockAccount(tx, account_id);
-  return { ...clampWindow(hours, calls), night_calling: false };
+  // Night calling ignores the window: it is as long as the hours.
+  const window = calls.night_calling
+    ? { calling_from: first, calling_to: last }
+    : clampWindow(hours, calls);
+  return { ...window, night_calling: false };
 }
