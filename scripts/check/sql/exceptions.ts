@@ -115,6 +115,11 @@ export const statement_exceptions: readonly Exception[] = [
     reason: in_poll,
   },
   { in: "server/calls/audio/audio-files.ts", rule: "correlated-account", reason: in_poll },
+  {
+    in: "server/calls/controls/end-overdue-calls.ts",
+    rule: "correlated-account",
+    reason: in_poll,
+  },
   { in: "server/chat/sender/open-senders.ts", rule: "correlated-account", reason: in_poll },
   {
     in: "server/crm/lead-imports/run-lead-imports.ts",

@@ -15,17 +15,20 @@ import {
 } from "../../../test/support/chat-factory.ts";
 import { openTestWhatsapp, statusHook } from "../../../test/support/chat-webhooks.ts";
 import { makeCall } from "../../../test/support/call-factory.ts";
-import { makePhoneNumber } from "../../../test/support/telephony-factory.ts";
+import { makePhoneNumber, makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
+import { makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { test_secret_key } from "../../../test/support/secrets.ts";
 import { startSlowWrite } from "../../../test/support/slow-write.ts";
 import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
 import { accountTokensSubject } from "../../accounts/tokens/token-directory.ts";
+import { endOverdueCalls } from "../../calls/controls/end-overdue-calls.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { openDatabase } from "../../lib/database/database.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
+import { moveStrandedCampaigns } from "../../voice/campaigns/move-stranded-campaigns.ts";
 import { runCommandLine } from "../run-command-line.ts";
 import { drainAccount } from "./drain-account.ts";
 
@@ -144,6 +147,43 @@ test("a frozen account's calls and jobs wait, and its number receives no call", 
   const exported = await run("account", "export", String(account.account_id), file, ...options);
   assert.match(exported.stderr, /1 live calls/);
   assert.equal((await run("account", "unfreeze", String(account.account_id))).code, 0);
+});
+
+test("a frozen account's calls do not end as too late and its campaigns do not pause; after the freeze, the late call is not placed", async () => {
+  const { app, clock } = api;
+  const owner = await makeAccount(app);
+  const { account_id } = owner;
+  await makeCredits(app, owner, { call: 1_000 });
+  const { trunk_id } = await makeSandboxTrunk(app, owner);
+  const line = { trunk_id, caller_id: "9000000001" };
+  const campaign = await makeVoiceCampaign(app, owner, { campaign: line });
+  const due_at = new Date(clock.now().getTime() - 2 * 3_600_000);
+  const { id } = await makeCall(app, owner, { call: { due_at } });
+  const iterate = async () => {
+    await endOverdueCalls(app);
+    await moveStrandedCampaigns(app);
+    const { body } = await api.send("GET", `/api/v1/calls/${id}`, { token: owner.token });
+    const events = await app.db.query
+      .selectFrom("events")
+      .select("type")
+      .where("account_id", "=", account_id)
+      .orderBy("id")
+      .execute();
+    const holds = await app.db.query
+      .selectFrom("voice_holds")
+      .select("reason")
+      .where("account_id", "=", account_id)
+      .where("campaign_id", "=", campaign.id)
+      .execute();
+    return [body.status, body.ended_reason, events.map(({ type }) => type), holds];
+  };
+  await whileFrozen(owner, async () => assert.deepEqual(await iterate(), ["queued", null, [], []]));
+  assert.deepEqual(await iterate(), [
+    "canceled",
+    "too_late",
+    ["call.completed", "voice.campaign.paused"],
+    [{ reason: "trunk" }],
+  ]);
 });
 
 test("writes of a frozen account are 503 in the shape of their route, also one whose body was on its way; reads go on", async () => {

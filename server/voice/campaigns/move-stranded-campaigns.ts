@@ -1,6 +1,8 @@
 // Open campaigns whose trunk cannot be used: their carrier and caller ID never change silently.
+import { lockIfUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import { findTrunks } from "../../telephony/trunks/choose-trunk.ts";
 import type { App } from "../../engine/app.ts";
+import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import {
   changeTrunk,
@@ -13,7 +15,7 @@ import { hold } from "./holds.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 const findStranded = statement<StrandedCampaign>(
-  strandedCampaigns(`not exists (
+  strandedCampaigns(`${isUnfrozen("v")} and not exists (
     select from voice_holds h
     where h.account_id = v.account_id and h.campaign_id = v.id and h.reason = 'trunk')`),
 );
@@ -21,8 +23,8 @@ const findStranded = statement<StrandedCampaign>(
 /**
  * Runs one iteration: moves each open campaign whose trunk was deactivated, reserved for another account or
  * is out of reach to the fall-back trunk that the operator named. Pauses the others until a user resumes them,
- * except those whose trunk's nodes are inactive or lost: they wait for the nodes. Returns 0, because campaigns
- * without an alternative cannot be retried sooner.
+ * except those whose trunk's nodes are inactive or lost: they wait for the nodes. Those of a frozen account
+ * wait for the end of the freeze. Returns 0, because campaigns without an alternative cannot be retried sooner.
  */
 export async function moveStrandedCampaigns(app: App): Promise<number> {
   for (const found of await findStranded(app.db.pool, [])) {
@@ -42,6 +44,7 @@ async function moveOrPause(
   { account_id, id }: StrandedCampaign,
   now: Date,
 ): Promise<number | null> {
+  if (!(await lockIfUnfrozen(tx, account_id))) return null;
   // Claims, controls and other workers lock the campaign first, too.
   await tx
     .selectFrom("voice_campaigns")
