@@ -23,6 +23,11 @@ begin
     select 0, count(*) = p_rows_max from purged;
     return;
   end if;
+  if p_setting = 'sessions' then
+    -- Invitations and sign-in links, which last three days, count while the session that made them is known.
+    return query select * from purge_sessions(p_account_id, p_now - interval '7 days', p_rows_max);
+    return;
+  end if;
   v_days := case
     when p_setting in ('events', 'endpoints') then v_account.retention_events_days
     when p_setting = 'messages' then v_account.retention_messages_days

@@ -548,6 +548,28 @@ test("deletes expired entries of the audit trail in small steps, and keeps newer
   assert.equal(await rowsOf("audit_entries", other), 2_200);
 });
 
+test("deletes sessions a week after they expired, in small steps, and keeps newer ones and other tokens", async () => {
+  const mine = await account();
+  const make = (kind: string, days: number, count: number) =>
+    api.app.db.pool.query(
+      `insert into tokens (account_id, kind, user_id, name, secret_sha256, expires_at, created_by, created_at)
+       select $1, $2, $3, 'Console', '', $4, $3, $4 from generate_series(1, $5)`,
+      [mine.account_id, kind, mine.owner_id, daysAgo(days), count],
+    );
+  await make("session", 8, 1_100);
+  await make("session", 6, 2);
+  await make("agent", 8, 3);
+  const kept = async () => [
+    await rowsOf("tokens", mine, "kind = 'session'"),
+    await rowsOf("tokens", mine, "kind = 'agent'"),
+  ];
+  assert.deepEqual(await applyAll(), [1_000, 100]);
+  assert.deepEqual(await kept(), [2, 3]);
+  api.clock.advance(2 * day_ms);
+  assert.deepEqual(await applyAll(), [2]);
+  assert.deepEqual(await kept(), [0, 3]);
+});
+
 test("keeps the audit entries of freezes and moves, deletes those between them, and does not read kept ones again", async () => {
   const mine = await account({ audit_days: 400 });
   const { account_id } = mine;

@@ -1,4 +1,4 @@
-import type { Tx } from "../../lib/database/database.ts";
+import { statement, type Tx } from "../../lib/database/database.ts";
 import type { AuditAction } from "./audit-actions.ts";
 
 /** The actor of a change: the user and token of a request, or an operator at the command line. */
@@ -39,4 +39,22 @@ export async function recordAudit(
       detail: JSON.stringify(entry.detail ?? {}),
     })
     .execute();
+}
+
+const insertEntries = statement(`
+  insert into audit_entries
+    (account_id, user_id, token_id, request_id, address, user_agent, at, action, subject_id, detail)
+  select $1, $2, $3, $4, $5, $6, $7, $8, s.id, $9::jsonb from unnest($10::text[]) s (id)`);
+
+/** Adds the same audit entry for each of the subjects, in one statement; see recordAudit. */
+export async function recordAudits(
+  tx: Tx,
+  { account_id, user_id, token_id, request_id, address, user_agent }: Actor,
+  entry: { at: Date; action: AuditAction; subject_ids: readonly number[]; detail?: unknown },
+): Promise<void> {
+  if (entry.subject_ids.length === 0) return;
+  const actor = [account_id, user_id, token_id, request_id, address ?? null, user_agent ?? null];
+  const detail = JSON.stringify(entry.detail ?? {});
+  const subjects = entry.subject_ids.map(String);
+  await insertEntries(tx, [...actor, entry.at, entry.action, detail, subjects]);
 }

@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
-import { recordAudit, type Actor, type UserActor } from "../audit/record-audit.ts";
+import { recordAudit, recordAudits, type Actor, type UserActor } from "../audit/record-audit.ts";
 
 /** Ends the actor's session. */
 export async function endSession(tx: Tx, actor: UserActor, now: Date): Promise<void> {
@@ -15,8 +15,8 @@ export async function endSessions(
   now: Date,
   kept: number | null,
 ): Promise<void> {
-  for (const id of await endAll(tx, actor, now, kept))
-    await recordAudit(tx, actor, { at: now, action: "session.ended", subject_id: id });
+  const subject_ids = await endAll(tx, actor, now, kept);
+  await recordAudits(tx, actor, { at: now, action: "session.ended", subject_ids });
 }
 
 /** Ends every session of another user, and voids the sign-in links that the user made in any of them. */
@@ -27,13 +27,9 @@ export async function endSessionsOf(
   now: Date,
 ): Promise<void> {
   const { account_id } = actor;
-  for (const id of await endAll(tx, { account_id, user_id }, now, null))
-    await recordAudit(tx, actor, {
-      at: now,
-      action: "session.ended",
-      subject_id: id,
-      detail: { user_id },
-    });
+  const subject_ids = await endAll(tx, { account_id, user_id }, now, null);
+  const detail = { user_id };
+  await recordAudits(tx, actor, { at: now, action: "session.ended", subject_ids, detail });
 }
 
 type Owner = Pick<UserActor, "account_id" | "user_id">;
@@ -69,6 +65,7 @@ export async function endSessionOf(tx: Tx, actor: UserActor, id: number, now: Da
   await recordAudit(tx, actor, { at: now, action: "session.ended", subject_id: id });
 }
 
+/** Also idle ones: a process may not have saved their last use yet. */
 function openSessions(tx: Tx, { account_id, user_id }: Owner, now: Date) {
   return tx
     .updateTable("tokens")
@@ -76,7 +73,8 @@ function openSessions(tx: Tx, { account_id, user_id }: Owner, now: Date) {
     .where("account_id", "=", account_id)
     .where("user_id", "=", user_id)
     .where("kind", "=", "session")
-    .where("revoked_at", "is", null);
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", now);
 }
 
 /** Deletes the links that a user made in sessions. */

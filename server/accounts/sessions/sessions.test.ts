@@ -200,6 +200,29 @@ test("the sessions of a deactivated user do not go on when the user is activated
   }
 });
 
+test("ending a user's sessions records an entry for each that was open, and none for those that had expired", async () => {
+  const { id, email } = await makeSignedIn();
+  for (let session = 0; session < 2; session++) await signIn({ email, password });
+  api.clock.advance(15 * 24 * hour_ms);
+  const opened: string[] = [];
+  for (let session = 0; session < 2; session++) {
+    const cookie = cookieOf(await signIn({ email, password }));
+    const { body } = await browse("GET", "/api/v1/sessions", cookie);
+    opened.push(String(body.data[0].id));
+  }
+  await api.send("PATCH", `/api/v1/users/${id}`, { token: account.token, json: { active: false } });
+  const ended = await api.send("GET", "/api/v1/audit?action=session.ended", {
+    token: account.token,
+  });
+  const entries = ended.body.data.filter(
+    ({ detail }: { detail: { user_id?: number } }) => detail.user_id === id,
+  );
+  assert.deepEqual(
+    entries.map(({ subject_id }: { subject_id: string }) => subject_id).toSorted(),
+    opened.toSorted(),
+  );
+});
+
 test("a user lists and ends the own sessions alone, each with its client", async () => {
   const { email, cookie } = await makeSignedIn();
   const elsewhere = { ...same_site, "user-agent": "Phone/1.0" };
