@@ -4,8 +4,12 @@ import { read } from "node:fs";
 import { promisify } from "node:util";
 import type { TObject } from "typebox";
 import { canonicalJson } from "../../lib/canonical-json.ts";
+import { openSlots } from "../../lib/slots.ts";
 import { receiveUpload, type ExpectedParts, type Upload } from "./receive-upload.ts";
 import type { ParsedBody, UnparsedRequest } from "../route.ts";
+
+/** Uploads that are hashed at once, also CSV files. */
+const hashing = openSlots(8, Number.POSITIVE_INFINITY);
 
 /** Receives an upload and makes a body of it; its file stays open until the body is released. */
 export async function parseUpload<Body>(
@@ -20,7 +24,9 @@ export async function parseUpload<Body>(
     // An invalid form never repeats a valid one, and its rejected parts are not in the upload.
     const isValid = upload.violations.length === 0;
     const fingerprint =
-      isKeyed && isValid ? await digestOfForm(upload.fields, upload.file?.fd ?? null) : undefined;
+      isKeyed && isValid
+        ? await hashing.use(() => digestOfForm(upload.fields, upload.file?.fd ?? null))
+        : undefined;
     parsed.resolve({ body: bodyOf(upload), fingerprint });
     await released.promise;
   });

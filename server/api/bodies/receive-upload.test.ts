@@ -6,6 +6,9 @@ import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { stallRequest } from "../../../test/support/hostile-client.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { tone } from "../../../test/support/tones.ts";
+import { encodeWav } from "../../lib/audio/wav.ts";
+import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { manualTimers } from "../../lib/timers.ts";
 
 let api: TestApi;
@@ -22,6 +25,12 @@ async function upload(of: TestAccount): Promise<number> {
   raw.append("columnMap", '{"phone":"phone"}');
   raw.append("file", new Blob(["phone\n9876543210\n"]), "leads.csv");
   return (await api.send("POST", path(of), { token: of.token, raw })).status;
+}
+
+async function importSuppressions({ token }: TestAccount): Promise<number> {
+  const raw = new FormData();
+  raw.append("file", new Blob(["phone_number\n9876543210\n"]), "people.csv");
+  return (await api.send("POST", "/api/v1/suppressions/import", { token, raw })).status;
 }
 
 const half =
@@ -62,6 +71,35 @@ test("an upload that arrived while it waited takes no place of its account once 
   for (const { socket } of stalled) socket.write(other_half, () => socket.destroy());
   await Promise.all(stalled.map(({ answer }) => answer));
   await eventually(async () => (await upload(of)) === 202);
+});
+
+test("CSV files that wait to be parsed delay no upload of another kind: those of three accounts do not delay a fourth's voice file", async (t) => {
+  const accounts = await Promise.all(Array.from({ length: 3 }, () => makeAccount(api.app)));
+  const other = await makeAccount(api.app);
+  const parsing = t.mock.method(csvParsing, "use");
+  const { promise: first, resolve: end } = Promise.withResolvers<void>();
+  const running = accounts.map(({ account_id }) => csvParsing.use(account_id, () => first));
+  const files = accounts.flatMap((of) => [upload(of), upload(of), importSuppressions(of)]);
+  try {
+    // With a limit on processed uploads, the ninth does not begin.
+    await eventually(() => parsing.mock.callCount() >= running.length + 8);
+    const raw = new FormData();
+    raw.append("name", "Welcome");
+    raw.append("file", new Blob([new Uint8Array(encodeWav(tone(500)))]), "voice.wav");
+    const voice = api.send("POST", "/api/v1/voice/files", { token: other.token, raw });
+    let status = 0;
+    void voice.then((answer) => (status = answer.status));
+    await eventually(() => status !== 0, 30);
+    assert.equal(status, 201);
+    await eventually(() => parsing.mock.callCount() === running.length + files.length);
+  } finally {
+    end();
+    await Promise.all(running);
+  }
+  assert.deepEqual(
+    await Promise.all(files),
+    accounts.flatMap(() => [202, 202, 200]),
+  );
 });
 
 test("a body that goes on after its last part does not delay the next request of its connection", async () => {

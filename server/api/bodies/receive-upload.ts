@@ -24,7 +24,7 @@ const ofAccounts = openShares(
 );
 /** Bounds the temporary space of a process. */
 const arrivals = openBodyBudget({ bodies_max: 1_000, bytes_max: 8 * file_bytes_max });
-/** Uploads that are processed at once: an upload takes its slot when it has arrived. */
+/** Uploads but CSV files that are processed at once: an upload takes its slot when it has arrived. */
 const processing = openSlots(8, Number.POSITIVE_INFINITY);
 
 export type Upload = {
@@ -61,6 +61,8 @@ async function receiveNext<Answer>(
     try {
       const upload = await receive(request, expected, { handle, held });
       held.arrived();
+      // It would keep its slot while it waits for csvParsing, which limits how many are parsed at once.
+      if (expected.is_csv && upload.file !== null) return await use(upload);
       return await processing.use(() => use(upload));
     } finally {
       await handle.close();
@@ -82,6 +84,8 @@ export type ExpectedParts = {
   readonly fields_bytes_max?: number;
   /** The upload carries the violations of its parts, for the route to add its own. */
   readonly collects_violations?: true;
+  /** The route parses the file within csvParsing. */
+  readonly is_csv?: true;
 };
 
 async function receive(

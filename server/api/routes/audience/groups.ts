@@ -153,7 +153,8 @@ export const groupRoutes = [
     body: MemberUpload,
     success: { 200: MemberImport },
     handle: ({ app, caller, actor, params, request }) => {
-      const parts = { file: "file", fields: ["phone_number_column", "name_column"] };
+      const columns = ["phone_number_column", "name_column"];
+      const parts = { file: "file", fields: columns, is_csv: true } as const;
       const { country_code } = caller.account;
       return receiveUpload(caller.account.id, request, parts, ({ fields, file }) =>
         importGroupMembers(

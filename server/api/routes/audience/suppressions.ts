@@ -93,7 +93,7 @@ export const suppressionRoutes = [
       receiveUpload(
         caller.account.id,
         request,
-        { file: "file", fields: upload_fields },
+        { file: "file", fields: upload_fields, is_csv: true },
         ({ fields, file }) =>
           importSuppressions(app, actor, caller.account, { fd: file?.fd ?? null, fields }),
       ),

@@ -32,7 +32,8 @@ const json_bytes_max = 64 * 1_048_576;
 const parts = {
   file: "file",
   fields: [...Object.keys(CampaignHead.properties), "phone_column", "variables"],
-};
+  is_csv: true,
+} as const;
 
 /** One window for every way to create a campaign. */
 const rate_limit: RateLimit = {

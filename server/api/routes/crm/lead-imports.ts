@@ -29,7 +29,7 @@ const importParams = closed({ workspaceId, importId: pathId("The import") });
 const workspace = "/api/v1/crm/workspaces/:workspaceId";
 const imports = `${workspace}/leads/imports`;
 const access = { features: ["crm"], anyOf: ["crm.import"] } as const;
-const parts = { file: "file", fields: ["columnMap"] };
+const parts = { file: "file", fields: ["columnMap"], is_csv: true } as const;
 
 export const leadImportRoutes = [
   route({

@@ -40,6 +40,7 @@ const parts = {
   fields: Object.keys(NewVoiceCampaign.properties),
   fields_bytes_max: json_bytes_max,
   collects_violations: true,
+  is_csv: true,
 } as const;
 
 /** Reads a launch from JSON or multipart/form-data; its violations are reported with those of its recipients. */
