@@ -83,6 +83,8 @@ const polls: Readonly<Record<string, string>> = {
   "server/telephony/nodes/move-queued-calls.ts": "a node's queued calls, when an operator stops it",
   "server/telephony/nodes/delete-voice-node.ts":
     "any account's call that keeps a node from being deleted",
+  "server/telephony/nodes/update-voice-node.ts":
+    "any account's call or recording that keeps a node's ARI application",
   "server/telephony/trunks/delete-trunk.ts":
     "any account's call that keeps a trunk from being deleted",
   "server/telephony/trunks/move-stranded-calls.ts":

@@ -27,7 +27,7 @@ export async function notesOf(client: Client, header: ArchiveHeader): Promise<st
     operator_settings.features.includes("operator") &&
       "The feature operator does not move: import --operator keeps it.",
     recordings + messages > 0 &&
-      `${recordings} recordings of calls and ${messages} of callers' messages stay on their nodes: copy the files yourself.`,
+      `${recordings} recordings of calls and ${messages} of callers' messages stay on their nodes: copy the files yourself, and give them the suffix of the target's ARI application.`,
     nodes.length > 0 && `Nodes to name at import (--nodes): ${named(nodes)}.`,
     trunks.length > 0 && `Trunks to name at import (--trunks): ${named(trunks)}.`,
     phone_numbers.length > 0 &&

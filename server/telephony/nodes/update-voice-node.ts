@@ -1,6 +1,6 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { invalidField, notFound } from "../../lib/errors.ts";
+import { Refusal, invalidField, notFound } from "../../lib/errors.ts";
 import type { Secrets } from "../../lib/secrets/secrets.ts";
 import { passwordPlace } from "./internal/password-place.ts";
 import { validateVoiceNode, refuseTakenNode } from "./internal/validate-voice-node.ts";
@@ -12,7 +12,8 @@ import { serializeNodeChanges } from "./serialize-node-changes.ts";
 
 /**
  * Updates a voice node; its leader reconnects. Queued calls of a deactivated node move to other nodes
- * where possible. Refuses: not-found; validation-failed (name, ari.app taken, ari of the sandbox).
+ * where possible. Refuses: not-found; validation-failed (name, ari.app taken, ari of the sandbox); conflict if a
+ * node with live calls or recordings would get another ari.app.
  * The caller sends `call_work` for the node with account 0, and for `moved`, after the commit.
  */
 export async function updateVoiceNode(
@@ -32,6 +33,7 @@ export async function updateVoiceNode(
     app: changed.app ?? earlier.ari_app!,
   };
   await validateVoiceNode(tx, { id, name: own.name, ari: place ?? null });
+  if (place && place.app !== earlier.ari_app) await refuseWithNamedObjects(tx, id);
   const sealed = changed?.password && {
     password: secrets.seal(passwordPlace(id), changed.password),
   };
@@ -71,6 +73,25 @@ async function lockVoiceNode(tx: Tx, id: number) {
     .executeTakeFirst();
   if (!node) throw notFound();
   return node;
+}
+
+/** The application is part of the names at the switch: under another one, nothing is found, and 404 counts as deleted. */
+async function refuseWithNamedObjects(tx: Tx, id: number): Promise<void> {
+  const calls = tx.selectFrom("calls as c").select("c.id").where("c.node_id", "=", id).limit(1);
+  const found =
+    (await calls.where("c.stage", "not in", ["queued", "ended"]).executeTakeFirst()) ??
+    (await calls.where("c.recording_state", "in", ["ready", "failed"]).executeTakeFirst()) ??
+    (await calls
+      .innerJoin("call_messages as m", (join) =>
+        join.onRef("m.account_id", "=", "c.account_id").onRef("m.call_id", "=", "c.id"),
+      )
+      .where("m.state", "<>", "deleted")
+      .executeTakeFirst());
+  if (found)
+    throw new Refusal(
+      "conflict",
+      "This node has live calls or recordings whose names contain its application; add another node for a new application",
+    );
 }
 
 function refuseForSandbox(driver: string, { ari, cdr_path, sounds_dir }: VoiceNodePatch): void {

@@ -24,7 +24,8 @@ const user = Type.String({
 const password = Type.String({ minLength: 1, maxLength: 255, description: "Never returned" });
 const application = Type.String({
   pattern: "^[A-Za-z0-9_-]{1,64}$",
-  description: "A name that no other application uses on this switch",
+  description:
+    "A name that no other application uses on this switch; part of the names of recordings",
   "x-reason": "must be 1 to 64 letters, digits, - and _",
 });
 

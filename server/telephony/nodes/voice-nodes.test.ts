@@ -194,6 +194,48 @@ test("a node with calls can be deleted once it is inactive and its calls have en
   assert.equal(recording.status, 404);
 });
 
+test("a node keeps its ARI application while it has live calls, recordings or messages that are not deleted", async () => {
+  const { id: node_id } = (await request("POST", "", asterisk())).body;
+  const trunk_id = await makeTrunk(api.app, [node_id]);
+  const call = { stage: "talking", recording_state: "none" };
+  const { account_id } = operator;
+  const { id: call_id } = await makeCall(api.app, operator, { place: { node_id, trunk_id }, call });
+  const patch = (app: string) => request("PATCH", `/${node_id}`, { ari: { app } });
+  const assertRefused = async () => {
+    const { status, body } = await patch(unique("app"));
+    assert.deepEqual([status, body.type], [409, "conflict"]);
+  };
+  const update = (set: string) =>
+    api.app.db.pool.query(`update calls set ${set} where account_id = $1 and id = $2`, [
+      account_id,
+      call_id,
+    ]);
+  await assertRefused();
+  for (const state of ["ready", "failed"]) {
+    await update(`stage = 'ended', recording_state = '${state}'`);
+    await assertRefused();
+  }
+  await update("recording_state = 'deleted'");
+  const message = { account_id, call_id, recording: "m1", node: "1", at: new Date() };
+  await api.app.db.query
+    .insertInto("call_messages")
+    .values({ ...message, state: "ready" })
+    .execute();
+  await assertRefused();
+  const { ari: kept } = (await request("GET", `/${node_id}`)).body;
+  const other = { user: "other", app: kept.app };
+  assert.equal((await request("PATCH", `/${node_id}`, { ari: other })).status, 200);
+  await api.app.db.query
+    .updateTable("call_messages")
+    .set({ state: "deleted" })
+    .where("account_id", "=", account_id)
+    .where("call_id", "=", call_id)
+    .execute();
+  const app = unique("app");
+  const changed = await patch(app);
+  assert.deepEqual([changed.status, changed.body.ari?.app], [200, app]);
+});
+
 test("changes of nodes are audited with the names of the changed fields", async () => {
   const { id } = (await request("POST", "", asterisk())).body;
   await request("PATCH", `/${id}`, { name: unique("node"), ari: { password: "n3w" } });

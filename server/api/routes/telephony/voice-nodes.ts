@@ -63,6 +63,8 @@ export const voiceNodeRoutes = [
     url: `${nodes}/:id`,
     id: "updateVoiceNode",
     summary: "Update a voice node, or deactivate it",
+    description:
+      "A node keeps its ARI application while it has live calls or recordings that are not deleted.",
     tag,
     access: operate,
     params,
