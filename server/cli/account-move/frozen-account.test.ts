@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
   makeAccount,
@@ -142,10 +145,11 @@ test("a frozen account's calls and jobs wait, and its number receives no call", 
   const frozen = await run("account", "freeze", String(account.account_id), "--wait", "0");
   assert.equal(frozen.code, 1);
   assert.match(frozen.stderr, /is frozen, but not at rest yet: 1 live calls/);
-  const file = "/nonexistent/export";
+  const file = join(tmpdir(), unique(`trunkline-export-${process.pid}`));
   const options = ["--freeze", "--wait", "0"];
   const exported = await run("account", "export", String(account.account_id), file, ...options);
   assert.match(exported.stderr, /1 live calls/);
+  assert.equal(existsSync(file), false);
   assert.equal((await run("account", "unfreeze", String(account.account_id))).code, 0);
 });
 

@@ -278,6 +278,29 @@ test("an account that is unfrozen before its export begins is not exported", asy
   assert.equal(existsSync(file), false);
 });
 
+test("an export to a file that exists fails at once, and neither freezes the account nor changes the file", async () => {
+  const account = await makeAccount(source.app, { features: ["crm"] });
+  const id = String(account.account_id);
+  const file = join(folder, unique("export"));
+  writeFileSync(file, "an earlier export");
+  const main = join(import.meta.dirname, "../main.ts");
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [main, "account", "export", id, file, "--freeze"], {
+    env: { PATH, NODE_COMPILE_CACHE, ...shellOf(source) },
+    stdio: ["ignore", "ignore", "pipe"],
+    timeout: 60_000,
+  });
+  const [stderr, [code]] = await Promise.all([readText(child.stderr), once(child, "exit")]);
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /cannot create the file: EEXIST/);
+  assert.equal(readFileSync(file, "utf8"), "an earlier export");
+  const { rows } = await source.app.db.pool.query(
+    "select frozen_at from accounts where account_id = $1",
+    [id],
+  );
+  assert.deepEqual(rows, [{ frozen_at: null }]);
+});
+
 test("an account is not unfrozen without --not-moved after an export that failed while it was written", async () => {
   const account = await makeAccount(source.app, { features: ["crm"] });
   const id = String(account.account_id);

@@ -122,15 +122,17 @@ async function runExport(session: Session, words: Words): Promise<Outcome> {
   const passphrase = passphraseOf(session);
   await session.account(id);
   const db = await session.database();
-  const frozen = words.flag("freeze") || (await isFrozen(db.query, id));
-  const frozen_at = frozen ? await freeze(session, id, words) : null;
   const client = new pg.Client({
     connectionString: await session.databaseUrl(),
     application_name: "trunkline-cli",
   });
-  await client.connect();
+  // A lost connection also fails the query in progress.
+  client.on("error", () => {});
   const output = file === standard ? process.stdout : await newFile(file);
   try {
+    const frozen = words.flag("freeze") || (await isFrozen(db.query, id));
+    const frozen_at = frozen ? await freeze(session, id, words) : null;
+    await client.connect();
     const now = session.now();
     const secrets = session.secrets();
     await recordExport(session, id, frozen);
