@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, chown, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { newSecretKey, secretKeySource } from "../lib/secrets/secret-keys.ts";
 import {
   countStoredSecrets,
@@ -14,7 +14,10 @@ export const secretCommands: readonly Command[] = [
     name: "secrets rotate",
     summary: "Seal all stored secrets with the first of the keys; the service may run",
     options: {
-      "new-key": { about: "First add a new key in front of the keys in the key file" },
+      "new-key": {
+        about:
+          "First add a new key in front of the keys in the key file, if no other machine has one",
+      },
     },
     run: rotate,
   },
@@ -38,7 +41,7 @@ async function rotate(session: Session, words: Words): Promise<Outcome> {
   return { json: { key, resealed, stored }, text };
 }
 
-/** Replaces the file in one step, so that a running service never reads a part of it. */
+/** Replaces the file in one step, so that a running service never reads a part of it, and can still read it. */
 async function addKey(session: Session): Promise<void> {
   const source = secretKeySource(session.config());
   if (!("file" in source)) {
@@ -48,6 +51,14 @@ async function addKey(session: Session): Promise<void> {
   }
   const draft = `${source.file}.new`;
   const text = `${newSecretKey()}\n${await readFile(source.file, "utf8")}`;
-  await writeFile(draft, text, { mode: 0o600, flush: true });
-  await rename(draft, source.file);
+  const { uid, gid, mode } = await stat(source.file);
+  try {
+    await writeFile(draft, text, { mode: 0o600, flush: true });
+    await chown(draft, uid, gid);
+    await chmod(draft, mode);
+    await rename(draft, source.file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }
