@@ -17,6 +17,9 @@ export type Writing = {
   readonly accountReads: AccountReads;
 };
 
+/** A write that has waited longer checks the freeze again. An export waits 6 s, and caches of callers last 5 s. */
+const checked_ms_max = 500;
+
 /**
  * Returns a function that builds the context of a request to `route`, after its key was looked up. Its writes always use
  * the primary.
@@ -40,13 +43,16 @@ export function contextFactory(
       );
       return JSON.parse(request.stored.response) as Answer;
     };
-    // A file may have waited for others of the account since the request was checked.
-    const unlessFrozen =
-      <With extends unknown[], Answer>(effect: (tx: Tx, ...beside: With) => Promise<Answer>) =>
-      async (tx: Tx, ...beside: With) => {
-        await lockUnfrozen(tx, caller.account.id);
+    const unlessFrozen = <With extends unknown[], Answer>(
+      effect: (tx: Tx, ...beside: With) => Promise<Answer>,
+      after_ms = 0,
+    ) => {
+      const from_ms = performance.now() + after_ms;
+      return async (tx: Tx, ...beside: With) => {
+        if (performance.now() >= from_ms) await lockUnfrozen(tx, caller.account.id);
         return effect(tx, ...beside);
       };
+    };
     const context: RequestContext<unknown, unknown, unknown> = {
       app: readsFrom,
       caller,
@@ -66,7 +72,8 @@ export function contextFactory(
       write: (effect) => {
         const { plain, keyed } = transactions;
         const begin = (request.keyed ? keyed : plain)(caller.account.id, lockedRow(route, request));
-        return once(begin, route.multipart ? unlessFrozen(effect) : effect);
+        // A file may have waited for others of the account before.
+        return once(begin, unlessFrozen(effect, route.multipart ? 0 : checked_ms_max));
       },
       writeWithClient: (statement_seconds, effect) =>
         once(transactions.long(caller.account.id, statement_seconds), unlessFrozen(effect)),

@@ -14,6 +14,8 @@ import {
 import { eventually } from "../../../test/support/eventually.ts";
 import { openInterruptibleProxy } from "../../../test/support/interruptible-proxy.ts";
 import { unique } from "../../../test/support/account-factory.ts";
+import { freezeAccount } from "../../accounts/accounts/freeze-account.ts";
+import { drainAccount } from "../../cli/account-move/drain-account.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { suppress } from "../../audience/suppressions/suppress.ts";
 
@@ -262,4 +264,24 @@ test("another account's and erased replies are unknown, and an invalid text is 4
   for (const text of ["", "  ", "x".repeat(4_097), 1, undefined])
     assert.deepEqual(failingFields(await answer(fixture, id, { text })), ["text"]);
   assert.equal(fixture.provider.sent.length + other.provider.sent.length, 0);
+});
+
+test("an export waits for an answer that is being sent, and one whose account was frozen since is 503 and not listed", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, account, provider } = fixture;
+  const { account_id } = account;
+  const id = await keep(fixture, 2);
+  assert.equal((await answer(fixture, id)).status, 200);
+  const actor = { account_id, user_id: null, token_id: null, request_id: "req_test" };
+  // As by another process whose notification is lost.
+  const frozen_at = await app.db.query
+    .transaction()
+    .execute((tx) => freezeAccount(tx, actor, app.clock.now()));
+  const refused = await answer(fixture, id);
+  assert.equal(refused.status, 503, refused.text);
+  assert.equal(provider.sent.length, 1);
+  assert.equal((await listed(fixture))[0].answers.length, 1);
+  const now = new Date(frozen_at.getTime() + 10_000);
+  const drain = drainAccount(app.db, account_id, { frozen_at, now, wait_ms: 0 });
+  await assert.rejects(drain, /1 answers or test messages of the last minute/);
 });

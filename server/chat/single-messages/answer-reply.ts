@@ -1,4 +1,5 @@
 // Answers a customer's message with a text, within the customer service window.
+import { lockUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { wasSuppressedSince } from "../../audience/suppressions/suppressions.ts";
@@ -29,7 +30,7 @@ export type Answerer = {
  * Sends the text to who sent the reply, from the number that got it, for one chat credit, which is refunded
  * when the provider definitely rejected it. Stores it with the reply before it is sent. Errors: not-found;
  * conflict (window closed, suppressed since the person last wrote, number inactive or held, already started
- * under the same key); insufficient-credit; unavailable (no driver).
+ * under the same key); insufficient-credit; unavailable (no driver, or frozen).
  */
 export async function answerReply(
   app: App,
@@ -70,6 +71,7 @@ export async function answerReply(
     is_answer: true,
     isSuppressed: isStopped,
     note: async (tx) => {
+      await lockUnfrozen(tx, account_id);
       await keepAnswer(tx, account_id, replyId, begun);
       await recordAudit(tx, actor, {
         at: now,

@@ -17,7 +17,10 @@ import {
   type ChatFixtureApi,
 } from "../../../test/support/chat-fixture.ts";
 import { makeAccount, unique } from "../../../test/support/account-factory.ts";
-import { ChatSendError, type SendFailure } from "../../drivers/chat/driver.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { freezeAccount } from "../../accounts/accounts/freeze-account.ts";
+import { drainAccount } from "../../cli/account-move/drain-account.ts";
+import { ChatSendError, type Accepted, type SendFailure } from "../../drivers/chat/driver.ts";
 import { hold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import { readMessageId } from "../messages/message-id.ts";
 
@@ -225,3 +228,42 @@ test("an account sends at most 60 tests a minute", async (t) => {
   );
   assert.ok(answers.at(-1)!.headers.get("retry-after"));
 });
+
+test("an export waits for the outcome of a test message that is being sent while its account is frozen", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, provider } = fixture;
+  const { account_id } = fixture.account;
+  const { promise: rejection, reject } = Promise.withResolvers<Accepted>();
+  provider.answer = () => rejection;
+  const sending = fixture.ask("POST", "/test", right(fixture));
+  await eventually(() => provider.sent.length === 1);
+  const frozen_at = await freeze(fixture);
+  // The caches of tokens have expired.
+  const now = new Date(frozen_at.getTime() + 10_000);
+  const drain = (wait_ms: number) => drainAccount(app.db, account_id, { frozen_at, now, wait_ms });
+  await assert.rejects(drain(0), /not at rest yet: 1 answers or test messages/);
+  reject(new ChatSendError("rejected", "no such number"));
+  assert.equal((await sending).body.outcome, "failed");
+  assert.deepEqual(await credits(fixture), all_credit);
+  await app.db.pool.query(
+    "update audit_entries set at = at - interval '1 minute' where account_id = $1",
+    [account_id],
+  );
+  await drain(60_000);
+});
+
+test("a test message whose account was frozen since its token was checked is 503, and is neither charged nor sent", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  assert.deepEqual(await credits(fixture), all_credit);
+  await freeze(fixture);
+  const { status, text } = await fixture.ask("POST", "/test", right(fixture));
+  assert.equal(status, 503, text);
+  assert.deepEqual(fixture.provider.sent, []);
+  assert.deepEqual(await credits(fixture), all_credit);
+});
+
+/** Freezes the account, as another process does whose notification is lost. */
+function freeze({ app, api, account }: ChatFixture): Promise<Date> {
+  const actor = { account_id: account.account_id, user_id: null, token_id: null, request_id: "" };
+  return app.db.query.transaction().execute((tx) => freezeAccount(tx, actor, api.clock.now()));
+}

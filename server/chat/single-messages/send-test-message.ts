@@ -1,5 +1,6 @@
 // Sends a test message at once, to show a template or a flow as the customer sees it, and records an
 // audit entry.
+import { lockUnfrozen } from "../../accounts/accounts/is-frozen.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import { isSuppressed, messageOutreach } from "../../audience/suppressions/suppressions.ts";
@@ -36,7 +37,7 @@ export type Tester = {
 /**
  * Sends it for one chat credit, which is refunded when the provider definitely rejected it. Errors:
  * bad-request and validation-failed as campaign creation does; validation-failed (suppressed, variables);
- * conflict (held, or already started under the same key); insufficient-credit; unavailable (no driver).
+ * conflict (held, or already started under the same key); insufficient-credit; unavailable (no driver, or frozen).
  */
 export async function sendTestMessage(
   app: App,
@@ -59,13 +60,15 @@ export async function sendTestMessage(
     subject: `chat_test:${uuid}`,
     forbidding,
     isSuppressed: isStopped,
-    note: (tx) =>
-      recordAudit(tx, actor, {
+    note: async (tx) => {
+      await lockUnfrozen(tx, account.id);
+      await recordAudit(tx, actor, {
         at: now,
         action: "chat_test.sent",
         subject_id: uuid,
         detail: { chat_number_id, template_id, flow_id, automation_flow_id },
-      }),
+      });
+    },
   });
 }
 

@@ -7,6 +7,7 @@ import { statement, type Database } from "../../lib/database/database.ts";
 const cached_ms = 6_000;
 const poll_ms = 500;
 
+/** An answer or a test message is sent without a lease; by its time limits, its outcome is stored within a minute. */
 const busy_statement = statement<{ what: string; count: number }>(`
   select 'live calls' as what, count(*)::int as count from calls
   where account_id = $1 and stage not in ('queued', 'ended')
@@ -14,11 +15,15 @@ const busy_statement = statement<{ what: string; count: number }>(`
   select 'running senders and deliverers', count(*)::int from leases
   where account_id = $1 and holder is not null and expires_at > clock_timestamp()
   union all
-  select 'running jobs', count(*)::int from jobs where account_id = $1 and lease_until > now()`);
+  select 'running jobs', count(*)::int from jobs where account_id = $1 and lease_until > now()
+  union all
+  select 'answers or test messages of the last minute', count(*)::int from audit_entries
+  where account_id = $1 and action in ('chat_reply.answered', 'chat_test.sent')
+    and at > clock_timestamp() - interval '1 minute'`);
 
 /**
- * Waits until no call is live, no worker runs and no request that began before the freeze can still write. Throws an
- * Error that names what is in progress after `wait_ms`.
+ * Waits until no call is live, no worker runs, no single message is being sent and no request that began before the
+ * freeze can still write. Throws an Error that names what is in progress after `wait_ms`.
  */
 export async function drainAccount(
   db: Database,

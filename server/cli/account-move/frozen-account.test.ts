@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import pg from "pg";
 import {
   makeAccount,
   makeCredits,
@@ -10,6 +11,7 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { makeDelivery, makeEndpoint } from "../../../test/support/callback-factory.ts";
 import {
   makeChatCampaign,
@@ -214,6 +216,42 @@ test("writes of a frozen account are 503 in the shape of their route, also one w
     assert.equal(me.body.account.frozen, true);
     assert.equal(await slow.finish(), 503);
   });
+});
+
+test("a write that waited for another one with its key while the account was frozen is 503 and stores nothing", async () => {
+  const owner = await makeAccount(api.app);
+  const { account_id, token } = owner;
+  const key = unique("key");
+  const twin = new pg.Client({ connectionString: api.database_url });
+  await twin.connect();
+  try {
+    await twin.query("begin");
+    await twin.query(
+      `insert into idempotency_keys (account_id, endpoint, key, request_sha256, status, response, created_at)
+       values ($1, 'createWorkspace', $2, '', 201, '', now())`,
+      [account_id, key],
+    );
+    const from_ms = performance.now();
+    const waiting = api.send("POST", "/api/v1/crm/workspaces", {
+      token,
+      json: { name: unique("w") },
+      headers: { "idempotency-key": key },
+    });
+    await awaitsLock(api.app.db.query);
+    await whileFrozen(owner, async () => {
+      await eventually(async () => performance.now() - from_ms > 1_000);
+      await twin.query("rollback");
+      const { status, text } = await waiting;
+      assert.equal(status, 503, text);
+    });
+  } finally {
+    await twin.end();
+  }
+  const stored = await api.app.db.pool.query(
+    "select from idempotency_keys where account_id = $1 and key = $2",
+    [account_id, key],
+  );
+  assert.equal(stored.rowCount, 0);
 });
 
 test("an upload that waited for another one while the account was frozen is 503 and stores nothing", async (t) => {
