@@ -43,8 +43,9 @@ import type { Tx } from "../lib/database/database.ts";
 import { phoneSpellings } from "../lib/phone-key.ts";
 import { erasePerson } from "./erase-person.ts";
 import { eraseCalls } from "./erase/calls.ts";
-import { first_progress, type StepContext } from "./erase/part.ts";
+import { first_progress, type Part, type StepContext } from "./erase/part.ts";
 import { readPerson } from "./erase/person.ts";
+import { eraseImportRejects, eraseImportRows, eraseVoiceRejects } from "./erase/uploads.ts";
 
 const number = "9876543210";
 const phone = `91${number}`;
@@ -615,6 +616,47 @@ test("erasing a number of fewer than ten digits keeps rows of longer numbers tha
     ["", "", "9290222221"],
   );
 });
+
+/** A long text that PostgreSQL stores compressed, and one that it cannot compress. */
+const long_texts = [
+  "repeat('unpaid ', 90000)",
+  "(select string_agg(md5(i::text), ' ') from generate_series(1, 20000) i)",
+];
+const uploads = [
+  { table: "lead_import_rows", part: eraseImportRows, values: "array['Asha', text]" },
+  { table: "lead_import_rejects", part: eraseImportRejects, values: "array['Asha', text], '[]'" },
+  { table: "voice_rejects", part: eraseVoiceRejects, values: "text, 'invalid'" },
+];
+
+/** Runs a part to its end; returns how many rows each step erased. */
+async function rowsByStep(part: Part, account_id: number): Promise<(number | undefined)[]> {
+  const requested = { account_id, id: 1, phone, bsuid: null, country_code: "91" };
+  const person = await readPerson(api.app, requested);
+  const write: StepContext["write"] = (effect) =>
+    api.app.db.query.transaction().execute((tx) => effect(tx, api.clock.now()));
+  const context = { app: api.app, person, stopping: new AbortController().signal, write };
+  const erased: (number | undefined)[] = [];
+  let at: unknown = null;
+  do {
+    const step = await part({ ...context, progress: { ...first_progress, at } });
+    erased.push(step.counts?.import_rows);
+    ({ at } = step);
+  } while (at !== null);
+  return erased;
+}
+
+for (const { table, part, values } of uploads)
+  test(`each step of an erasure searches at most a few long rows of ${table}, and the steps search all of them`, async () => {
+    const { account_id } = await account();
+    for (const [i, text] of long_texts.entries())
+      await query(
+        `insert into ${table} select $1, $2, row, ${values}
+         from generate_series(1, 4) row cross join lateral (select row || ${text} || $3 as text) t`,
+        [account_id, i + 1, number],
+      );
+    const erased = await rowsByStep(part, account_id);
+    assert.deepEqual(erased, [2, 2, 2, 2]);
+  });
 
 test("erasing a person empties the agent's side of calls and the reasons of suppressions, and keeps the customer's side", async () => {
   const owner = await account();

@@ -9,6 +9,8 @@ export type Page<Position> = {
   /** Null when there are none. */
   readonly last: Position | null;
   readonly rows: number;
+  /** Whether it has fewer rows than there are because their texts are long. */
+  readonly is_cut?: boolean;
 };
 
 /** The rows of a page that one step changes; `next` is null when there are no further rows. */
@@ -36,5 +38,5 @@ export async function readPage<Position>(
   });
   const found = page.found.slice(0, change_rows);
   if (found.length < page.found.length) return { found, next: found.at(-1)! };
-  return { found, next: page.rows < rows_max ? null : page.last };
+  return { found, next: page.rows < rows_max && !page.is_cut ? null : page.last };
 }

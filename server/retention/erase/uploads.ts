@@ -1,18 +1,36 @@
 // Rows of uploads as they were received: rows waiting to be imported, and rejects. No index contains the
 // numbers in them, so the account's rows are scanned in pages.
 import { statement, type Tx } from "../../lib/database/database.ts";
-import { scan_rows, type Part, type Person } from "./part.ts";
+import { change_rows, type Part, type Person } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
 /** So many digits are also found within others. */
 const whole_digits = 10;
 
+/** Text that a step searches, and at most one row more: a row may have a million characters, which take a second. */
+const scan_bytes = 1_000_000;
+
 /** The upload or campaign, and the row in it. */
 type RowPlace = readonly [of: number, row: number];
 
+/** The column with a row's text, in SQL: its name, its length in bytes, and whether it contains the number. */
+type TextColumn = { readonly column: string; readonly bytes: string; readonly isTheirs: string };
+
+const cells: TextColumn = {
+  column: "cells",
+  bytes: "(select coalesce(sum(octet_length(cell)), 0) from unnest(r.cells) cell)",
+  isTheirs: `exists (select from unnest(r.cells) cell where ${hasDigits("cell")})`,
+};
+
+const value: TextColumn = {
+  column: "value",
+  bytes: "octet_length(r.value)",
+  isTheirs: hasDigits("r.value"),
+};
+
 /** An emptied row creates no lead. */
 export const eraseImportRows = scanRows({
-  find: findIn("lead_import_rows", "import_id", "row_number", anyCell("r.cells")),
+  find: findIn("lead_import_rows", "import_id", "row_number", cells),
   // Waits for a batch of the import that is in progress.
   lock: lockImportsOf,
   empty: statement(`
@@ -22,7 +40,7 @@ export const eraseImportRows = scanRows({
 });
 
 export const eraseImportRejects = scanRows({
-  find: findIn("lead_import_rejects", "import_id", "row_number", anyCell("r.cells")),
+  find: findIn("lead_import_rejects", "import_id", "row_number", cells),
   empty: statement(`
     update lead_import_rejects r set cells = array_fill(''::text, array[cardinality(r.cells)])
     where r.account_id = $1 and r.import_id = $2 and r.row_number = $3 and cardinality(r.cells) > 0
@@ -30,7 +48,7 @@ export const eraseImportRejects = scanRows({
 });
 
 export const eraseVoiceRejects = scanRows({
-  find: findIn("voice_rejects", "campaign_id", "row", hasDigits("r.value")),
+  find: findIn("voice_rejects", "campaign_id", "row", value),
   empty: statement(`
     update voice_rejects r set value = ''
     where r.account_id = $1 and r.campaign_id = $2 and r.row = $3 returning 1`),
@@ -45,8 +63,8 @@ function scanRows(how: {
     const { account_id, digits, pattern } = person;
     const long = digits.filter(({ length }) => length >= whole_digits).map((each) => `%${each}%`);
     const [of, row] = (progress.at ?? [0, 0]) as RowPlace;
-    const values = [account_id, of, row, scan_rows, long, pattern];
-    const { found, next } = await readPage(app, how.find, values, scan_rows);
+    const values = [account_id, of, row, change_rows, long, pattern, scan_bytes];
+    const { found, next } = await readPage(app, how.find, values, change_rows);
     return write(async (tx) => {
       if (found.length > 0) await how.lock?.(tx, person, found);
       let import_rows = 0;
@@ -74,20 +92,30 @@ function hasDigits(text: string): string {
     else regexp_replace(${text}, '[\\s().-]', '', 'g') ~ $6 end`;
 }
 
-function anyCell(cells: string): string {
-  return `exists (select from unnest(${cells}) cell where ${hasDigits("cell")})`;
-}
-
-function findIn(table: string, of: string, row: string, isTheirs: string) {
+// The stored size first, which is known without reading the text: it may be compressed, but is no longer than the text.
+function findIn(table: string, of: string, row: string, text: TextColumn) {
+  const { column, bytes, isTheirs } = text;
   return statement<Page<RowPlace>>(`
     with page as materialized (
-      select r.${of} as of, r.${row} as row, ${isTheirs} as is_theirs from ${table} r
-      where r.account_id = $1 and (r.${of}, r.${row}) > ($2, $3)
-      order by r.${of}, r.${row} limit $4
+      select r.of, r.row, r.rows, ${isTheirs} as is_theirs from (
+        select r.*, sum(r.bytes) over (order by r.of, r.row) - r.bytes as bytes_before from (
+          select r.*, ${bytes} as bytes from (
+            select r.*, count(*) over () as rows, sum(r.stored) over (order by r.of, r.row) - r.stored as stored_before
+            from (
+              select r.${of} as of, r.${row} as row, r.${column}, pg_column_size(r.${column}) as stored from ${table} r
+              where r.account_id = $1 and (r.${of}, r.${row}) > ($2, $3)
+              order by r.${of}, r.${row} limit $4
+            ) r
+          ) r
+          where r.stored_before < $7
+        ) r
+      ) r
+      where r.bytes_before < $7
     )
     select
       (select coalesce(json_agg(json_build_array(p.of, p.row) order by p.of, p.row), '[]')
         from page p where p.is_theirs) as found,
       (select json_build_array(p.of, p.row) from page p order by p.of desc, p.row desc limit 1) as last,
-      (select count(*)::int from page) as rows`);
+      (select count(*)::int from page) as rows,
+      (select coalesce(max(p.rows), 0) > count(*) from page p) as is_cut`);
 }
