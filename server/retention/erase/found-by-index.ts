@@ -1,4 +1,5 @@
 // Rows that an index finds by the number, a batch per step.
+import { erasedMessageId } from "../../chat/inbound/erased-replies.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { ErasedKind } from "../erasure-schema.ts";
 import { change_rows, type Part, type Person } from "./part.ts";
@@ -30,11 +31,11 @@ export const eraseGroupMembers = repeat(
   ({ keys }) => [keys],
 );
 
-/** The provider's id of a message contains its sender's number, and is replaced too. */
+/** The provider's ID of a message contains its sender's number, and is replaced by its hash: a webhook may be repeated. */
 export const eraseReplies = repeat(
   "replies",
   `update chat_replies r set phone = '', bsuid = null, text = null, payload = null, content = null,
-     answers = '[]', provider_message_id = 'erased.' || r.id
+     answers = '[]', provider_message_id = ${erasedMessageId("r.provider_message_id")}
    where r.account_id = $1 and r.id = any (array(
      select o.id from chat_replies o
      where o.account_id = $1 and (o.phone = any ($3::text[]) or o.bsuid = any ($4::text[]))

@@ -1,10 +1,17 @@
-// What is written about a person while the erasure passes.
+// What is written about a person while the erasure passes, or again after it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { relay } from "../../../test/support/callback-factory.ts";
 import { makeCall } from "../../../test/support/call-factory.ts";
+import {
+  makeChatCampaign,
+  makeChatNumber,
+  makeChatTemplate,
+} from "../../../test/support/chat-factory.ts";
+import { changeHook, openTestWhatsapp } from "../../../test/support/chat-webhooks.ts";
+import { identityTraces, wamid } from "../../../test/support/identity-traces.ts";
 import {
   makeAccount,
   makeCredits,
@@ -13,6 +20,7 @@ import {
 } from "../../../test/support/account-factory.ts";
 import { setCalling } from "../../../test/support/telephony-factory.ts";
 import { addAttempt } from "../../calls/controls/add-attempt.ts";
+import { applyWebhooks } from "../../chat/inbound/apply-webhooks.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { erasePerson } from "../erase-person.ts";
@@ -23,7 +31,7 @@ const phone = `91${number}`;
 let api: TestApi;
 let owner: TestAccount;
 before(async () => {
-  api = await startApi();
+  api = await startApi({ chatDrivers: { whatsapp: openTestWhatsapp() } });
   api.clock.set("2026-03-01T10:00:00Z");
 });
 after(() => api.close());
@@ -31,7 +39,7 @@ after(() => api.close());
 async function newOwner(): Promise<void> {
   owner = await makeAccount(api.app);
   await setCalling(api.app, owner, { night_calling: true });
-  await makeCredits(api.app, owner, { call: 100 });
+  await makeCredits(api.app, owner, { call: 100, chat: 100 });
 }
 
 const send = (method: string, path: string, json: unknown, headers = {}): Promise<Answer> =>
@@ -202,3 +210,84 @@ test("an erasure waits for a running job that knows the number, and deletes it i
   assert.equal(await run(), "done");
   assert.deepEqual(await rows("select kind from jobs where account_id = $1"), []);
 });
+
+/** Sends the person a message; returns its ID at the provider, and the number that sent it. */
+async function sendMessage() {
+  const { app, clock } = api;
+  const chat_number = await makeChatNumber(app, owner, { driver: "whatsapp" });
+  const template_id = await makeChatTemplate(app, owner, chat_number, { driver: "whatsapp" });
+  const campaign_id = await makeChatCampaign(app, owner, chat_number, template_id, [{ phone }]);
+  const [recipient] = await rows("select id from chat_recipients where account_id = $1");
+  const provider_message_id = wamid(phone, unique("message"));
+  for (const [dispatches, state] of ["dispatching", "sent"].entries()) {
+    const sent = state === "sent" ? { provider_message_id } : {};
+    const move = { campaign_id, id: recipient!["id"], dispatches, state, ...sent };
+    await app.db.pool.query("select from chat_move_recipients_json($1, 'inbound', $2, $3)", [
+      owner.account_id,
+      JSON.stringify([move]),
+      clock.now(),
+    ]);
+  }
+  return { chat_number, provider_message_id };
+}
+
+async function assertStoredOnce(body: string): Promise<void> {
+  await newOwner();
+  const { chat_number, provider_message_id } = await sendMessage();
+  const bsuid = "IN.REPEATED1";
+  const timestamp = String(api.clock.now().getTime() / 1_000);
+  const hook = changeHook(chat_number, "messages", {
+    messaging_product: "whatsapp",
+    metadata: { phone_number_id: chat_number.provider_phone_number_id },
+    contacts: [{ wa_id: phone, user_id: bsuid }],
+    messages: [
+      {
+        id: wamid(phone, unique("reply")),
+        from: phone,
+        from_user_id: bsuid,
+        timestamp,
+        type: "text",
+        text: { body },
+        context: { id: provider_message_id },
+      },
+    ],
+    // Of an unknown message, for which the webhook is kept and applied again.
+    statuses: [{ id: unique("wamid"), status: "sent", timestamp, recipient_id: phone }],
+  });
+  const take = () => api.app.webhookReceiver.take("whatsapp", hook);
+  const apply = () => applyWebhooks(api.app, new AbortController().signal);
+  const stored = async () => ({
+    traces: await identityTraces(api.app.db.pool, phone, [bsuid]),
+    replies: await rows("select phone, bsuid, text from chat_replies where account_id = $1"),
+    counts: await rows(
+      "select replies, opt_outs from chat_report_counts where account_id = $1 and replies > 0",
+    ),
+    events: await rows("select type from events where account_id = $1 order by id"),
+  });
+  await take();
+  await apply();
+  const recorded = await stored();
+  assert.deepEqual(recorded.replies, [{ phone, bsuid, text: body }]);
+  assert.equal(recorded.counts.length, 1);
+  const run = await erase();
+  await run();
+  // The campaign has recorded its completion.
+  await relay(api.app);
+  api.clock.advance(3_000);
+  assert.equal(await run(), "done");
+  const { traces, replies, ...rest } = await stored();
+  assert.deepEqual(replies, [{ phone: "", bsuid: null, text: null }]);
+  const { "chat_inbox.body": kept, ...erased } = traces;
+  assert.equal(kept, 1);
+
+  assert.equal(await apply(), 1);
+  await take();
+  assert.equal(await apply(), 1);
+  api.clock.advance(660_000);
+  assert.equal(await apply(), 2);
+  assert.deepEqual(await stored(), { traces: erased, replies, ...rest });
+}
+
+for (const body of ["Asha here", "STOP"])
+  test(`a webhook with the reply "${body}" that is applied again after the erasure stores nothing about the person`, () =>
+    assertStoredOnce(body));

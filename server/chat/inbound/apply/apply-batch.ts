@@ -12,6 +12,7 @@ import { completeChatCampaigns } from "../../campaigns/complete-chat-campaigns.t
 import { skipDeferredDuplicates, skipDuplicatesOf } from "../../campaigns/skip-duplicate-people.ts";
 import { wakeSenders } from "../../numbers/wake-senders.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
+import { withoutErasedReplies } from "../erased-replies.ts";
 import { openConsentReader } from "../internal/stop-words.ts";
 import { answerStatus } from "./answer-statuses.ts";
 import { findConsentLinks } from "./find-consent-links.ts";
@@ -70,7 +71,8 @@ async function applyTogether(
   rows: readonly StoredWebhooks[],
 ): Promise<void> {
   const { account_id, chat_number_id } = number;
-  const batch = rows.map((row) => ({ row, events: readWebhooks(app, row) }));
+  const read = rows.map((row) => ({ row, events: readWebhooks(app, row) }));
+  const batch = await withoutErasedReplies(app.db.pool, account_id, read);
   const now = app.clock.now();
   const byProviderId = await findDispatches(app, account_id, batch);
   const failed = failedDispatches(batch, { account_id, byProviderId });
