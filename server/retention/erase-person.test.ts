@@ -417,6 +417,27 @@ function watched(stopping: AbortController, loses: boolean) {
   });
 }
 
+/** Stores what an erasure erases after recordings, and a suppression, which it keeps without the words of the reply. */
+async function storeLaterTraces({ account_id, owner_id }: TestAccount): Promise<void> {
+  const now = api.clock.now();
+  await query(
+    `insert into chat_unread_webhooks (account_id, chat_number_id, driver, body, reason, received_at)
+     values ($1, 1, 'meta', $2, 'unknown', $3)`,
+    [account_id, JSON.stringify({ messages: [{ from: phone }] }), now],
+  );
+  await query(
+    `insert into saved_views (account_id, user_id, page, columns, shared, name, search, created_at, updated_at)
+     values ($1, $2, 'leads', '{}', true, 'Leads', $3, $4, $4)`,
+    [account_id, owner_id, JSON.stringify({ phone_number: `+${phone}` }), now],
+  );
+  await query(
+    `insert into suppressions (account_id, person_key, phone, channel, scope, source, reason, evidence, occurred_at,
+       created_at) values ($1, $2, $2, 'chat', 'all', 'reply', 'Stop', $3, $4, $4)`,
+    [account_id, phone, JSON.stringify({ reply_id: 1, text: `Stop ${number}` }), now],
+  );
+}
+const later_traces = { chat_unread_webhooks: 1, saved_views: 1 };
+
 test("an erasure waits for messages, calls and silent nodes in progress, and reports what it waits for", async () => {
   const mine = await account();
   const sending = await chatCampaign(mine, "dispatching");
@@ -436,6 +457,7 @@ test("an erasure waits for messages, calls and silent nodes in progress, and rep
   });
   // A failed recording may exist in part.
   await makeCall(api.app, mine, { place: lost, call: { ...call, recording_state: "failed" } });
+  await storeLaterTraces(mine);
   is_silent = true;
   const { id } = await post(mine, "/api/v1/erasures", { phone_number: number });
   const workOn = async () => {
@@ -443,19 +465,19 @@ test("an erasure waits for messages, calls and silent nodes in progress, and rep
     await work();
   };
   const assertWaits = async (waiting_for: string, left: Record<string, number>) => {
-    assert.deepEqual(await traces(mine), { ...left, erasures: 1 });
+    assert.deepEqual(await traces(mine), { ...left, erasures: 1, suppressions: 1 });
     const erasure = await read(mine, `/api/v1/erasures/${id}`);
     assert.deepEqual([erasure.state, erasure.waiting_for], ["pending", waiting_for]);
   };
   await workOn();
-  await assertWaits("call", { calls: 1, chat_recipients: 1, click_to_calls: 1 });
+  await assertWaits("call", { ...later_traces, calls: 1, chat_recipients: 1, click_to_calls: 1 });
 
   await query(
     "update calls set stage = 'ended', ended_at = now() where account_id = $1 and id = $2",
     [mine.account_id, live.id],
   );
   await workOn();
-  await assertWaits("message", { chat_recipients: 1 });
+  await assertWaits("message", { ...later_traces, chat_recipients: 1 });
 
   await move(
     mine,
@@ -466,6 +488,8 @@ test("an erasure waits for messages, calls and silent nodes in progress, and rep
   // The campaign has recorded its completion.
   await workOn();
   await assertWaits("recording", {});
+  const evidence = "select evidence from suppressions where account_id = $1";
+  assert.deepEqual(await query(evidence, [mine.account_id]), [{ evidence: { reply_id: 1 } }]);
 
   await query("delete from voice_nodes where id = $1", [lost.node_id]);
   await workOn();
@@ -476,7 +500,7 @@ test("an erasure waits for messages, calls and silent nodes in progress, and rep
   assert.deepEqual([done.state, done.waiting_for], ["done", null]);
   assert.deepEqual([done.counts.calls, done.counts.recordings], [3, 2]);
   assert.ok(deleted.includes(`trk-${mine.account_id}-${recorded.id}`));
-  assert.deepEqual(await traces(mine), {});
+  assert.deepEqual(await traces(mine), { suppressions: 1 });
 });
 
 test("an erasure waits for a recording that its node refuses to delete, and deletes the others meanwhile", async () => {

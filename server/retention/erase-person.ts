@@ -7,19 +7,12 @@ import type { Tx } from "../lib/database/database.ts";
 import { eraseResponses } from "./erase/responses.ts";
 import { eraseCalls } from "./erase/calls.ts";
 import { awaitChatRecipients, scanChatRecipients } from "./erase/chat-recipients.ts";
-import {
-  eraseGroupMembers,
-  eraseJobs,
-  eraseReplies,
-  eraseSavedViews,
-  eraseSuppressionTexts,
-  eraseUnreadWebhooks,
-} from "./erase/found-by-index.ts";
+import { eraseGroupMembers, eraseJobs, eraseReplies } from "./erase/found-by-index.ts";
 import { eraseEvents } from "./erase/events.ts";
 import type { Part, Progress, Step } from "./erase/part.ts";
 import { erasePeople } from "./erase/people.ts";
 import { readPerson } from "./erase/person.ts";
-import { eraseRecordings } from "./erase/recordings.ts";
+import { eraseRecordings, later_parts } from "./erase/recordings.ts";
 import { eraseImportRejects, eraseImportRows, eraseVoiceRejects } from "./erase/uploads.ts";
 import { awaitVoiceRecipients, scanVoiceRecipients } from "./erase/voice-recipients.ts";
 import { erased_kinds, type ErasedKind } from "./erasure-schema.ts";
@@ -28,7 +21,8 @@ import type { ErasureRow } from "./erasures.ts";
 /**
  * The order is fixed: stored erasures refer to a part by its index. Pending messages and calls come first;
  * calls and their jobs come before leads, because they can create leads; events come after the parts that record events;
- * recordings come last but for what was added later, because their nodes may not respond.
+ * recordings come last but for what was added later, because their nodes may not respond: before they wait, they
+ * execute the parts after them.
  */
 const parts: readonly Part[] = [
   scanChatRecipients,
@@ -46,9 +40,7 @@ const parts: readonly Part[] = [
   eraseReplies,
   eraseEvents,
   eraseRecordings,
-  eraseUnreadWebhooks,
-  eraseSavedViews,
-  eraseSuppressionTexts,
+  ...later_parts,
 ];
 
 /** After this time the job yields to other jobs. */

@@ -2,7 +2,8 @@
 // not respond, and a recording that its node refuses to delete, are tried again in the next round.
 import { deleteRecordings, recordingName } from "../../calls/audio/delete-recordings.ts";
 import { statement } from "../../lib/database/database.ts";
-import type { Part } from "./part.ts";
+import { eraseSavedViews, eraseSuppressionTexts, eraseUnreadWebhooks } from "./found-by-index.ts";
+import type { Part, Step } from "./part.ts";
 
 /** Between rounds. */
 const wait_ms = 30_000;
@@ -12,20 +13,29 @@ type At = {
   readonly id: number;
   readonly silent: readonly number[];
   readonly is_refused?: boolean;
+  /** From the first wait on: the index of the first of the later parts that is not done, and its own position. */
+  readonly later?: { readonly part: number; readonly at: unknown };
 };
 
 const the_start: At = { id: 0, silent: [] };
 
-/** Each step handles one call. */
-export const eraseRecordings: Part = async ({ app, person, progress, stopping, write }) => {
+/** They follow, and are also executed before the first wait, because a node may be silent for days. */
+export const later_parts: readonly Part[] = [
+  eraseUnreadWebhooks,
+  eraseSavedViews,
+  eraseSuppressionTexts,
+];
+
+/** Each step handles one call, or is one of a later part. */
+export const eraseRecordings: Part = async (context) => {
+  const { app, person, progress, stopping, write } = context;
   const { account_id, erasure_id } = person;
   const at = (progress.at ?? the_start) as At;
+  if (at.later && at.later.part < later_parts.length) return runLaterPart(context, at.later);
   const [call] = await findCall(app.db.pool, [account_id, erasure_id, at.id, at.silent]);
   if (!call)
     return write(async () =>
-      at.silent.length > 0 || at.is_refused
-        ? { at: the_start, wait_ms, waiting_for: "recording" }
-        : { at: null },
+      at.silent.length > 0 || at.is_refused ? nextRound(at) : { at: null },
     );
   const { id, node_id, is_recorded, messages } = call;
   const names = is_recorded ? [recordingName(account_id, id), ...messages] : messages;
@@ -47,6 +57,29 @@ export const eraseRecordings: Part = async ({ app, person, progress, stopping, w
     return { at: { ...at, id }, counts: { recordings: names.length } };
   });
 };
+
+function nextRound({ later }: At): Step {
+  const waiting_for = "recording";
+  if (!later) return { at: { ...the_start, later: { part: 0, at: null } }, waiting_for };
+  return { at: { ...the_start, later }, wait_ms, waiting_for };
+}
+
+function runLaterPart(
+  context: Parameters<Part>[0],
+  { part, at }: NonNullable<At["later"]>,
+): Promise<Step> {
+  return later_parts[part]!({
+    ...context,
+    progress: { ...context.progress, at },
+    write: (effect) =>
+      context.write(async (tx, now) => {
+        const step = await effect(tx, now);
+        const later = step.at === null ? { part: part + 1, at: null } : { part, at: step.at };
+        const wait = later.part < later_parts.length ? {} : { wait_ms };
+        return { ...step, ...wait, at: { ...the_start, later } };
+      }),
+  });
+}
 
 type FoundCall = {
   readonly id: number;
