@@ -3,8 +3,8 @@
 -- autocommit call, so that a frozen process holds no locks.
 --
 -- A move to deferred is a reported failure that is retried: it reopens a completed campaign. It is an ordinary
--- failure if the campaign was cancelled, has failed or is purged, if its number is inactive, or if the recipient is past
--- retrying.
+-- failure if the campaign was cancelled, has failed or is purged, if its number is inactive, if the campaign is completed
+-- and its template is deleted, disabled or rejected, or if the recipient is past retrying.
 create or replace function apply_delivery_statuses(
   p_account_id bigint, p_number_id bigint, p_fence bigint,
   p_moves json, p_replies json, p_done bigint[], p_later json, p_now timestamptz
@@ -18,6 +18,7 @@ as $$
 declare
   v_moves chat_move[];
   v_retried bigint[];
+  v_usable_templates bigint[];
   v_is_active boolean;
   v_open bigint[];
   v_completed bigint[];
@@ -39,6 +40,12 @@ begin
     return;
   end if;
 
+  -- Locks the templates, before their campaigns: none is deleted or disabled meanwhile.
+  select array_agg(l.id) into v_usable_templates from (
+    select t.id from chat_templates t
+    where t.account_id = p_account_id and t.status not in ('DISABLED', 'REJECTED') and t.id in (
+      select c.template_id from chat_campaigns c where c.account_id = p_account_id and c.id = any (v_retried))
+    order by t.id for share) l;
   -- Locks the number: it is not deactivated meanwhile.
   perform from chat_numbers n
     where n.account_id = p_account_id and n.id = p_number_id and n.active for key share;
@@ -48,6 +55,7 @@ begin
     select c.id, c.state from chat_campaigns c
     where c.account_id = p_account_id and c.id = any (v_retried)
       and c.state in ('running', 'completed') and c.purged_at is null and v_is_active
+      and (c.state = 'running' or c.template_id is null or c.template_id = any (v_usable_templates))
     order by c.id for no key update) l;
   select array_agg((m.campaign_id, m.id, m.dispatches,
     case when m.state = 'deferred' and m.campaign_id <> all (coalesce(v_open, '{}')) then 'undelivered' else m.state end,

@@ -20,11 +20,12 @@ import {
 } from "../../../test/support/chat-webhooks.ts";
 import { checkCampaigns, checkLedger } from "../../../test/support/check-invariants.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import type { Outgoing } from "../../drivers/chat/driver.ts";
+import type { Outgoing, TemplateStatus } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { drainCampaign } from "../campaigns/drain-campaign.ts";
 import { openSenders } from "../sender/open-senders.ts";
+import { setTemplateStatus } from "../templates/set-template-status.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 
 let api: TestApi;
@@ -40,6 +41,7 @@ let phones = 919_700_000_000;
 before(async () => {
   const whatsapp = {
     ...openTestWhatsapp(),
+    deleteTemplate: async () => {},
     async send(_: unknown, outgoing: Outgoing) {
       sent.push(outgoing);
       await onSend(outgoing);
@@ -146,6 +148,29 @@ const eventsOf = async () => {
     .execute();
   return rows.map(({ type }) => type);
 };
+
+/** Gives the template a status, as an event of the provider does. */
+const setStatus = (status: TemplateStatus) =>
+  api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      setTemplateStatus(
+        tx,
+        { account_id: account.account_id, template_id },
+        { status, at: new Date() },
+        new Date(),
+      ),
+    );
+
+/** Reports the only message of a completed campaign as failed; requires that the failure is final and refunded. */
+async function reportFinalFailure(campaign: number): Promise<void> {
+  await report(sent, "failed", 131049);
+  const states = (await recipientsOf(campaign)).map(({ state, error }) => [state, error]);
+  assert.deepEqual(states, [["undelivered", "frequency_capped"]]);
+  assert.equal((await recordOf(campaign)).status, "completed");
+  assert.equal(await available(), 1_000);
+  await checkInvariants();
+}
 
 async function checkInvariants() {
   await checkLedger(api.app.db.pool);
@@ -275,10 +300,37 @@ test("a failure does not reopen a completed campaign whose number is inactive, a
     json: { active: false },
   });
   assert.equal(deactivated.status, 200);
+  await reportFinalFailure(id);
+});
+
+test("a failure does not reopen a completed campaign whose template is deleted, and is refunded", async (t) => {
+  await open(t);
+  const id = await campaignOf(1);
+  await send(1);
+  const deleted = await api.send("DELETE", `/api/v1/chat/templates/${template_id}`, {
+    token: account.token,
+  });
+  assert.equal(deleted.status, 204, deleted.text);
+  await reportFinalFailure(id);
+});
+
+for (const status of ["DISABLED", "REJECTED"] as const)
+  void test(`a failure does not reopen a completed campaign whose template is ${status}, and is refunded`, async (t) => {
+    await open(t);
+    const id = await campaignOf(1);
+    await send(1);
+    await setStatus(status);
+    await reportFinalFailure(id);
+  });
+
+test("a failure reopens a completed campaign whose template is paused, and waits for it", async (t) => {
+  await open(t);
+  const id = await campaignOf(1);
+  await send(1);
+  await setStatus("PAUSED");
   await report(sent, "failed", 131049);
-  const states = (await recipientsOf(id)).map(({ state, error }) => [state, error]);
-  assert.deepEqual(states, [["undelivered", "frequency_capped"]]);
-  assert.equal(await available(), 1_000);
+  const { status, paused_reason, pending_count } = await recordOf(id);
+  assert.deepEqual([status, paused_reason, pending_count], ["paused", "template_paused", 1]);
   await checkInvariants();
 });
 
