@@ -1,10 +1,11 @@
 // An account that sends campaigns through a provider in this process; the test chooses the provider's
 // response to each message.
-import type {
-  Accepted,
-  ChatDriver,
-  ChatSender,
-  Outgoing,
+import {
+  ChatSendError,
+  type Accepted,
+  type ChatDriver,
+  type ChatSender,
+  type Outgoing,
 } from "../../server/drivers/chat/driver.ts";
 import { openSenders } from "../../server/chat/sender/open-senders.ts";
 import { drainCampaign } from "../../server/chat/campaigns/drain-campaign.ts";
@@ -34,6 +35,12 @@ type ChatRecipient = { readonly phone: string; readonly variables?: Record<strin
 export const takeMessage = async ({ message_id }: Outgoing): Promise<Accepted> => ({
   provider_message_id: `wamid.${message_id}`,
 });
+
+/** Takes a message by the marketing route only, as for some businesses. */
+export const requireMarketing = async (outgoing: Outgoing): Promise<Accepted> => {
+  if (outgoing.route === "marketing") return takeMessage(outgoing);
+  throw new ChatSendError("rejected", "requires the marketing route", { code: 131_063 });
+};
 
 export type ChatFixture = {
   readonly api: TestApi;

@@ -9,6 +9,7 @@ import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
   openChatFixture,
+  requireMarketing,
   startChatFixtureApi,
   takeMessage,
   type ChatFixture,
@@ -229,6 +230,19 @@ test("a message that had no connection in time is sent again, unless its recipie
   };
   await notify(fixture, 8);
   assert.equal(provider.sent.length, 3);
+  assert.equal(await credits(fixture), 99_999);
+  await checkLedger(app.db.pool);
+});
+
+test("a message for which the provider requires the marketing route takes it, for one credit", async (t) => {
+  const fixture = await openChatFixture(t, shared, { marketing_onboarded: true });
+  const { app, account, number, provider } = fixture;
+  const template_id = await makeChatTemplate(app, account, number, { category: "MARKETING" });
+  await name(fixture, { chat_number_id: number.id, template_id });
+  provider.answer = requireMarketing;
+  await notify(fixture);
+  const routes = provider.sent.map(({ outgoing }) => outgoing.route);
+  assert.deepEqual(routes, ["standard", "marketing"]);
   assert.equal(await credits(fixture), 99_999);
   await checkLedger(app.db.pool);
 });

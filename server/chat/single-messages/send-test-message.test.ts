@@ -12,6 +12,7 @@ import {
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
   openChatFixture,
+  requireMarketing,
   startChatFixtureApi,
   type ChatFixture,
   type ChatFixtureApi,
@@ -110,6 +111,40 @@ test("a provider's rejection is reported with our error name and its code, and c
     assert.deepEqual(await credits(fixture), outcome === "unknown" ? one_less : all_credit);
   }
   await checkLedger(fixture.app.db.pool);
+});
+
+test("a test message for which the provider requires the marketing route takes it, for one credit, unless its recipient is suppressed by then", async (t) => {
+  const fixture = await openChatFixture(t, shared, { marketing_onboarded: true });
+  const { app, account, number, provider } = fixture;
+  const template_id = await makeChatTemplate(app, account, number, { category: "MARKETING" });
+  const json = { ...right(fixture), template_id };
+  provider.answer = requireMarketing;
+  const { body } = await fixture.ask("POST", "/test", json);
+  assert.deepEqual([body.outcome, body.error_code], ["accepted", null]);
+  const routes = () => provider.sent.map(({ outgoing }) => outgoing.route);
+  assert.deepEqual(routes(), ["standard", "marketing"]);
+  assert.deepEqual(await credits(fixture), one_less);
+  provider.answer = async (outgoing) => {
+    await makeSuppression(app, account, phone_number);
+    return requireMarketing(outgoing);
+  };
+  const refused = await fixture.ask("POST", "/test", json);
+  assert.deepEqual(
+    [refused.body.outcome, refused.body.error, refused.body.error_code],
+    ["failed", "marketing_route_required", 131_063],
+  );
+  assert.deepEqual(routes(), ["standard", "marketing", "standard"]);
+  assert.deepEqual(await credits(fixture), one_less);
+  await checkLedger(app.db.pool);
+});
+
+test("a test message fails if its number may not use the marketing route that the provider requires", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  fixture.provider.answer = requireMarketing;
+  const { body } = await fixture.ask("POST", "/test", right(fixture));
+  assert.deepEqual([body.outcome, body.error], ["failed", "marketing_route_required"]);
+  assert.equal(fixture.provider.sent.length, 1);
+  assert.deepEqual(await credits(fixture), all_credit);
 });
 
 test("rejects each invalid field before anything is sent or charged", async (t) => {

@@ -67,7 +67,9 @@ export async function sendSingleMessage(
   const sender = await openSender(app, account_id, order.chat_number_id);
   await refuseHeld(app, single);
   const { reservation_id, checked_at } = await reserve(app, single);
-  const { answer, effects } = await send(app, sender, single, checked_at);
+  const route = order.mm_lite.used ? "marketing" : "standard";
+  const giveUp = AbortSignal.timeout(send_ms_max);
+  const { answer, effects } = await send(app, sender, single, { route, checked_at, giveUp });
   const refund = () =>
     app.db.query.transaction().execute(async (tx) => {
       const now = app.clock.now();
@@ -99,19 +101,24 @@ function reserve(app: App, single: SingleMessage) {
     .catch((error: unknown) => refuseTwin(error, single));
 }
 
-type Sender = { readonly driver: ChatDriver; readonly from: Parameters<ChatDriver["send"]>[0] };
+type Sender = {
+  readonly driver: ChatDriver;
+  readonly from: Parameters<ChatDriver["send"]>[0];
+  readonly marketing_onboarded: boolean;
+};
 
 async function openSender(app: App, accountId: number, numberId: number): Promise<Sender> {
   const number = await app.db.query
     .selectFrom("chat_numbers")
     .select(["driver", "provider_phone_number_id as phone_number_id", "business_account_id"])
+    .select("marketing_onboarded")
     .where("account_id", "=", accountId)
     .where("id", "=", numberId)
     .executeTakeFirstOrThrow();
-  const { driver: name, ...from } = number;
+  const { driver: name, marketing_onboarded, ...from } = number;
   const driver = await findChatDriver(app, name as ChatDriverName, accountId);
   if (!driver) throw new Refusal("unavailable", `${name} is not configured on this server`);
-  return { driver, from };
+  return { driver, from, marketing_onboarded };
 }
 
 async function refuseHeld(
@@ -149,17 +156,26 @@ function refuseTwin(error: unknown, { is_answer = false }: SingleMessage): never
   );
 }
 
-/** Returns the answer, and the effects of a failure on others: holds and opt-outs. */
+type Attempt = {
+  readonly route: Outgoing["route"];
+  readonly checked_at: number;
+  readonly giveUp: AbortSignal;
+};
+
+/**
+ * Sends it, also by the marketing route if the provider requires that. Returns the answer, and the effects of a failure
+ * on others: holds and opt-outs.
+ */
 async function send(
   app: App,
   sender: Sender,
   single: SingleMessage,
-  checked_at: number,
+  attempt: Attempt,
 ): Promise<{ answer: TestMessageResponse; effects: readonly FailureEffect[] }> {
   const { message_id } = single;
   const nothing = { provider_message_id: null, error: null, error_code: null };
   try {
-    const { provider_message_id } = await sendInTime(app, sender, single, checked_at);
+    const { provider_message_id } = await sendInTime(app, sender, single, attempt);
     const answer = { ...nothing, message_id, outcome: "accepted", provider_message_id } as const;
     return { answer, effects: [] };
   } catch (error) {
@@ -168,7 +184,11 @@ async function send(
       app.log.error({ err: error }, "a chat driver threw an error that is not a ChatSendError");
     const failure = isKnown ? error : new ChatSendError("unknown", "the driver failed");
     const { code } = failure;
-    const action = decideAction(failure, { error: null, attempts: 0 }, 0, routeOf(single));
+    const action = decideAction(failure, { error: null, attempts: 0 }, 0, attempt.route);
+    if (action.marketing_route && canTakeMarketing(sender, single, attempt)) {
+      const again = { ...attempt, route: "marketing", checked_at: performance.now() } as const;
+      if (await isAllowed(app, single)) return send(app, sender, single, again);
+    }
     const outcome = action.state === "unknown" ? "unknown" : "failed";
     const answer = {
       ...nothing,
@@ -183,8 +203,18 @@ async function send(
   }
 }
 
-function routeOf({ order }: SingleMessage): Outgoing["route"] {
-  return order.mm_lite.used ? "marketing" : "standard";
+function canTakeMarketing(
+  { marketing_onboarded }: Sender,
+  { message }: SingleMessage,
+  { route, giveUp }: Attempt,
+): boolean {
+  const isOther = message.kind === "template" && route === "standard";
+  return isOther && marketing_onboarded && !giveUp.aborted;
+}
+
+/** Without the database the message fails, too: nothing was sent. */
+async function isAllowed(app: App, single: SingleMessage): Promise<boolean> {
+  return !(await single.isSuppressed(app.db.query).catch(() => true));
 }
 
 /**
@@ -195,11 +225,9 @@ async function sendInTime(
   app: App,
   { driver, from }: Sender,
   single: SingleMessage,
-  checked_at: number,
+  { route, checked_at, giveUp }: Attempt,
 ): Promise<Accepted> {
   const { message_id, to, message } = single;
-  const route = routeOf(single);
-  const giveUp = AbortSignal.timeout(send_ms_max);
   let begin_by_ms = checked_at + begin_ms_max;
   for (;;) {
     try {
@@ -208,8 +236,7 @@ async function sendInTime(
       const isLate = error instanceof ChatSendError && error.failure === "late";
       if (!isLate || giveUp.aborted) throw error;
       begin_by_ms = performance.now() + begin_ms_max;
-      // Without the database the message fails, too: nothing was sent.
-      if (await single.isSuppressed(app.db.query).catch(() => true)) throw error;
+      if (!(await isAllowed(app, single))) throw error;
     }
   }
 }
