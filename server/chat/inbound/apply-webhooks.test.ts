@@ -1024,8 +1024,8 @@ test("a template event is stored; PAUSED holds the template's campaigns, APPROVE
       .where("kind", "=", "chat.sync_templates")
       .returning("subject")
       .execute();
-  assert.deepEqual(await jobs(), []);
   const subject = `whatsapp:${number.business_account_id}`;
+  assert.deepEqual(await jobs(), [{ subject }]);
   await post("message_template_status_update", { event: "APPROVED", reason: "NONE" });
   assert.equal((await templateOf()).status, "APPROVED");
   assert.deepEqual(await jobs(), [{ subject }]);

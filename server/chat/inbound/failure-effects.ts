@@ -22,6 +22,8 @@ export type FailureEffect =
       readonly detail: string | null;
       /** Null: until it is lifted. */
       readonly ends_at: Date | null;
+      /** When the provider refused the message, if a status reports it. */
+      readonly at?: Date;
     }
   | { readonly kind: "fail_campaign"; readonly campaign_id: number; readonly failure: string }
   | { readonly kind: "marketing_route"; readonly campaign_id: number }
@@ -37,6 +39,8 @@ export type FailedMessage = {
   readonly phone: string;
   /** The provider's error code. */
   readonly code: number | null;
+  /** The time of the status that reports the failure; omitted for a response. */
+  readonly at?: Date;
 };
 
 /** Returns the detail of a hold that a message with this error set. */
@@ -53,7 +57,7 @@ const retry_restricted_ms = 300_000;
 
 /** Returns the effects of a failure. */
 export function failureEffects(
-  { campaign_id, template_id, chat_number_id, phone, code }: FailedMessage,
+  { campaign_id, template_id, chat_number_id, phone, code, at }: FailedMessage,
   action: Action,
   now: Date,
 ): FailureEffect[] {
@@ -64,7 +68,7 @@ export function failureEffects(
     const detail = code === null ? null : failureDetail(code);
     const ends_at = for_ms === undefined ? null : wholeSecond(now.getTime() + for_ms);
     if (subject_id !== null)
-      effects.push({ kind: "hold", scope, subject_id, reason, detail, ends_at });
+      effects.push({ kind: "hold", scope, subject_id, reason, detail, ends_at, ...(at && { at }) });
   }
   if (campaign_id !== null && action.fail_campaign)
     effects.push({ kind: "fail_campaign", campaign_id, failure: action.error });
@@ -80,9 +84,19 @@ function wholeSecond(time_ms: number): Date {
   return new Date(Math.ceil(time_ms / 1_000) * 1_000);
 }
 
-/** Returns each distinct effect once. */
+/** Returns each distinct effect once, with its latest time. */
 export function distinctEffects(effects: readonly FailureEffect[]): FailureEffect[] {
-  return [...new Map(effects.map((effect) => [JSON.stringify(effect), effect])).values()];
+  const distinct = new Map<string, FailureEffect>();
+  for (const effect of effects) {
+    const key = JSON.stringify({ ...effect, at: undefined });
+    const known = distinct.get(key);
+    if (!known || timeOf(effect) > timeOf(known)) distinct.set(key, effect);
+  }
+  return [...distinct.values()];
+}
+
+function timeOf(effect: FailureEffect): number {
+  return (effect.kind === "hold" && effect.at?.getTime()) || 0;
 }
 
 /** Applies an effect; applying it again changes nothing. */
@@ -115,12 +129,12 @@ export async function applyFailureEffect(
 async function holdBack(
   tx: Tx,
   account_id: number,
-  { scope, subject_id, reason, detail, ends_at }: FailureEffect & { kind: "hold" },
+  { scope, subject_id, reason, detail, ends_at, at }: FailureEffect & { kind: "hold" },
   now: Date,
 ): Promise<void> {
   if (reason === "template_paused") {
     const template = { account_id, template_id: subject_id };
-    await setTemplateStatus(tx, template, { status: "PAUSED" }, now);
+    await setTemplateStatus(tx, template, { status: "PAUSED", ...(at && { at }) }, now);
     return;
   }
   if (scope !== "business_account") {

@@ -86,12 +86,14 @@ async function report(
   messages: readonly Outgoing[],
   status: TestStatus["status"],
   code?: number,
+  at?: Date,
 ): Promise<void> {
   const statuses = messages.map(({ message_id }) => ({
     id: `wamid.${message_id}`,
     message_id,
     status,
     ...(code === undefined ? {} : { code }),
+    ...(at === undefined ? {} : { at }),
   }));
   await api.app.webhookReceiver.take("whatsapp", statusHook(number, statuses));
   await apply();
@@ -150,14 +152,14 @@ const eventsOf = async () => {
 };
 
 /** Gives the template a status, as an event of the provider does. */
-const setStatus = (status: TemplateStatus) =>
+const setStatus = (status: TemplateStatus, at = new Date()) =>
   api.app.db.query
     .transaction()
     .execute((tx) =>
       setTemplateStatus(
         tx,
         { account_id: account.account_id, template_id },
-        { status, at: new Date() },
+        { status, at },
         new Date(),
       ),
     );
@@ -332,6 +334,40 @@ test("a failure reopens a completed campaign whose template is paused, and waits
   const { status, paused_reason, pending_count } = await recordOf(id);
   assert.deepEqual([status, paused_reason, pending_count], ["paused", "template_paused", 1]);
   await checkInvariants();
+});
+
+test("a paused template that a status reports late holds nothing if the template was approved since, and otherwise holds it", async (t) => {
+  await open(t);
+  const id = await campaignOf(2);
+  await send(2);
+  const approved_at = new Date();
+  await setStatus("APPROVED", approved_at);
+  const [first, second] = inOrder() as [Outgoing, Outgoing];
+  const pausedAt = (seconds: number) => new Date(approved_at.getTime() + seconds * 1_000);
+  await report([first], "failed", 132015, pausedAt(-10_800));
+  assert.deepEqual(await holds(), []);
+  assert.equal((await recordOf(id)).status, "running");
+  await report([second], "failed", 132015, pausedAt(10));
+  const held = { scope: "template", subject_id: template_id, reason: "template_paused" };
+  assert.deepEqual(await holds(), [held]);
+});
+
+test("failures of one batch hold their template as of the latest of them", async (t) => {
+  await open(t);
+  await campaignOf(3);
+  await send(3);
+  const approved_at = new Date();
+  await setStatus("APPROVED", approved_at);
+  const statuses = sent.map(({ message_id }, i) => ({
+    id: `wamid.${message_id}`,
+    message_id,
+    status: "failed" as const,
+    code: 132015,
+    at: new Date(approved_at.getTime() + [-10_000, 10_000, -10_000][i]!),
+  }));
+  await api.app.webhookReceiver.take("whatsapp", statusHook(number, statuses));
+  await apply();
+  assert.equal((await holds()).length, 1);
 });
 
 test("a failure after which a device may have the message is final, and refunded", async (t) => {

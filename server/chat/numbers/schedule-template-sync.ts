@@ -9,6 +9,12 @@ export type BusinessAccount = {
   readonly business_account_id: string;
 };
 
+/**
+ * The delay of the sync of a template that campaigns wait for: webhooks may be lost, and the provider's list may be later
+ * than its webhook.
+ */
+export const held_template_sync_ms = 600_000;
+
 /** Schedules the sync of a business account's templates and numbers; the job reschedules itself daily. */
 export async function scheduleTemplateSync(
   tx: Tx,

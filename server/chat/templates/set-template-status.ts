@@ -1,4 +1,5 @@
 import type {
+  ChatDriverName,
   TemplateCategory,
   TemplateQuality,
   TemplateStatus,
@@ -6,6 +7,7 @@ import type {
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { hold, liftHold } from "../holds/holds.ts";
+import { held_template_sync_ms, scheduleTemplateSync } from "../numbers/schedule-template-sync.ts";
 import { revalidateCampaignsOf } from "./revalidate-campaigns.ts";
 
 /** A change of a template; omitted fields are unchanged. */
@@ -23,9 +25,9 @@ export type TemplateChange = {
 
 /**
  * Stores the provider's values of a template and records an event when they change. A template that
- * may not be sent holds its campaigns. An approval in a response releases those that fit its stored content; an event
- * does not, because the template may have been edited. Returns the numbers to notify on `chat_work` after the commit.
- * Ignores an unknown template.
+ * may not be sent holds its campaigns, and is soon fetched if it may be approved again. An approval in a response
+ * releases those that fit its stored content; an event does not, because the template may have been edited. Returns the
+ * numbers to notify on `chat_work` after the commit. Ignores an unknown template.
  */
 export async function setTemplateStatus(
   tx: Tx,
@@ -36,13 +38,14 @@ export async function setTemplateStatus(
   const template = await tx
     .selectFrom("chat_templates")
     .select(["name", "language", "status", "quality", "category", "rejection_reason"])
-    .select(["status_at", "quality_at", "category_at"])
+    .select(["status_at", "quality_at", "category_at", "driver", "business_account_id"])
     .where("account_id", "=", account_id)
     .where("id", "=", template_id)
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!template) return { changed: false, number_ids: [] };
-  const { name, language, status_at, quality_at, category_at, ...before } = template;
+  const { name, language, status_at, quality_at, category_at, ...rest } = template;
+  const { driver, business_account_id, ...before } = rest;
   const times = { status: status_at, quality: quality_at, category: category_at };
   const change = withoutOlder(reported, times);
   const after = {
@@ -74,7 +77,13 @@ export async function setTemplateStatus(
     });
   const template_key = { account_id, template_id };
   const isNew = change.status !== before.status;
-  await setHold(tx, template_key, { ...change, isNew }, now);
+  const isHeld = await setHold(tx, template_key, { ...change, isNew }, now);
+  // The webhook of its approval may be lost.
+  if (isAwaited(change) && (isNew || isHeld)) {
+    const business = { account_id, driver: driver as ChatDriverName, business_account_id };
+    const run_at = new Date(now.getTime() + held_template_sync_ms);
+    await scheduleTemplateSync(tx, business, now, run_at);
+  }
   // Also when an event is dated later than the response, by the provider's clock.
   const isApproved = reported.status === "APPROVED" && after.status === "APPROVED";
   if (reported.asked_at === undefined || !isApproved) return { changed, number_ids: [] };
@@ -134,21 +143,24 @@ type TemplateKey = { readonly account_id: number; readonly template_id: number }
 const holdOf = ({ account_id, template_id }: TemplateKey) =>
   ({ account_id, scope: "template", subject_id: template_id, reason: "template_paused" }) as const;
 
+function isAwaited({ status }: TemplateChange): boolean {
+  return status === "PENDING" || status === "PAUSED";
+}
+
 /**
  * Holds a template that may not be sent, also when its status is unchanged, because a hold may have been lifted by hand
- * while its cause remains.
+ * while its cause remains. Returns whether it was not held before.
  */
 async function setHold(
   tx: Tx,
   key: TemplateKey,
   { status, reason, isNew }: TemplateChange & { readonly isNew: boolean },
   now: Date,
-): Promise<void> {
-  if (status === "PENDING") {
-    // An edited template is reviewed again. A new one has no campaigns yet.
-    if (isNew) await hold(tx, { ...holdOf(key), detail: "is being reviewed" }, now);
-  } else if (status !== undefined && status !== "APPROVED")
-    await hold(tx, { ...holdOf(key), detail: reason ?? status }, now);
+): Promise<boolean> {
+  if (status === undefined || status === "APPROVED") return false;
+  if (status !== "PENDING") return hold(tx, { ...holdOf(key), detail: reason ?? status }, now);
+  // An edited template is reviewed again. A new one has no campaigns yet.
+  return isNew && hold(tx, { ...holdOf(key), detail: "is being reviewed" }, now);
 }
 
 /** Lifts the template's hold, once the campaigns that do not fit its content have a hold of their own. */

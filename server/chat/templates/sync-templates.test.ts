@@ -18,6 +18,8 @@ import { sandboxStub } from "../../../test/support/sandbox-stub.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError, type ProviderTemplate } from "../../drivers/chat/driver.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
+import { applyFailureEffect, failureEffects } from "../inbound/failure-effects.ts";
+import { decideAction } from "../messages/error-actions.ts";
 import { scheduleTemplateSync } from "../numbers/schedule-template-sync.ts";
 import { setTemplateStatus, type TemplateChange } from "./set-template-status.ts";
 import { syncTemplatesDaily } from "./sync-templates.ts";
@@ -441,6 +443,57 @@ test("a template that was PAUSED and is approved again releases its campaigns wi
 
 test("a template that was PENDING and is approved again releases its campaigns within ten minutes, also when the provider's clock is ahead of ours", (t) =>
   isReleasedSoon(t, "PENDING", 60_000));
+
+/** Has the provider refuse a message because the template is paused. */
+function refuseMessage(template_id: number): Promise<void> {
+  const failed = {
+    campaign_id: null,
+    template_id,
+    chat_number_id: number.id,
+    phone: "",
+    code: 132_015,
+  };
+  const action = decideAction(
+    new ChatSendError("rejected", "no", failed),
+    { error: null, attempts: 0 },
+    0,
+  );
+  const [effect] = failureEffects(failed, action, api.app.clock.now());
+  return api.app.db.query
+    .transaction()
+    .execute((tx) => applyFailureEffect(tx, account.account_id, effect!, api.app.clock.now()));
+}
+
+/** Pauses a template five minutes after the daily sync; requires that it is fetched ten minutes later. */
+async function isFetchedSoon(t: TestContext, pause: (id: number) => Promise<unknown>) {
+  t.after(() => api.clock.release());
+  api.clock.set("2026-07-01T10:00:00Z");
+  const { business_account_id } = number;
+  provider.templates = [atProvider()];
+  await schedule();
+  await work();
+  assert.equal(await runAt(business_account_id), "2026-07-02T10:00:00.000Z");
+  const { id } = (await stored())[0]!;
+  await makeResting(id);
+  for (const [at, again_at] of [
+    ["2026-07-01T10:05:00Z", "2026-07-01T10:15:00.000Z"],
+    ["2026-07-01T10:06:00Z", "2026-07-01T10:15:00.000Z"],
+  ] as const) {
+    api.clock.set(at);
+    await pause(id);
+    assert.equal(await runAt(business_account_id), again_at);
+  }
+  assert.equal((await holds()).length, 1);
+  api.clock.set("2026-07-01T10:15:00Z");
+  await work();
+  assert.deepEqual(await holds(), []);
+}
+
+test("a template that an event pauses between two daily syncs is fetched after ten minutes", (t) =>
+  isFetchedSoon(t, (id) => setStatus(id, { status: "PAUSED", at: api.app.clock.now() })));
+
+test("a template that is paused because the provider refused a message is fetched after ten minutes", (t) =>
+  isFetchedSoon(t, refuseMessage));
 
 test("a sync that the provider throttles runs again after a minute or the provider's pause, and one without a credential after an hour while campaigns wait for a held template", async (t) => {
   t.after(() => api.clock.release());

@@ -14,7 +14,7 @@ import { statement, type Tx } from "../../lib/database/database.ts";
 import { findChatDriver } from "../credentials/chat-drivers.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import { refreshNumbers } from "../numbers/refresh-numbers.ts";
-import type { BusinessAccount } from "../numbers/schedule-template-sync.ts";
+import { held_template_sync_ms, type BusinessAccount } from "../numbers/schedule-template-sync.ts";
 import { revalidateCampaigns } from "./revalidate-campaigns.ts";
 import { setTemplateStatus } from "./set-template-status.ts";
 
@@ -78,8 +78,6 @@ const again_ms = 86_400_000;
 const after_refusal_ms = 3_600_000;
 /** Campaigns may wait for the content of an approved template. */
 const after_outage_ms = 60_000;
-/** While campaigns wait for a held template: the provider's list may be later than its webhook. */
-const approval_ms = 600_000;
 const outages: ReadonlySet<SendFailure> = new Set(["unreachable", "unknown", "throttled"]);
 
 /** Runs the daily job of a business account and its numbers, which ends with the account's last number there. */
@@ -124,7 +122,7 @@ async function delayOf(app: App, business: BusinessAccount): Promise<number> {
   const awaited = await findAwaited(app.db.pool, [account_id, driver, business_account_id]);
   const now_ms = app.clock.now().getTime();
   const delays = awaited.map(({ since, is_used }) =>
-    is_used ? approval_ms : Math.max(now_ms - since.getTime(), approval_ms),
+    is_used ? held_template_sync_ms : Math.max(now_ms - since.getTime(), held_template_sync_ms),
   );
   return Math.min(again_ms, ...delays);
 }

@@ -57,7 +57,7 @@ export async function openFailureDecisions(
       if (recipient && isCurrent)
         // An opt-out is a side effect of its own, with the time of its status.
         effects.push(
-          ...failureEffects({ ...recipient, code }, action, now).filter(
+          ...failureEffects({ ...recipient, code, at: event.at }, action, now).filter(
             ({ kind }) => kind !== "suppress",
           ),
         );
