@@ -5,14 +5,14 @@ import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
-import { phoneSpellings } from "../../lib/phone-key.ts";
+import { phoneKey, phoneSpellings } from "../../lib/phone-key.ts";
 import { storedStates, type RecipientResponse, type ShownState } from "./campaign-record-schema.ts";
 import { countOfState, shownState, type RecipientState } from "../recipients/recipient-states.ts";
 
 /** The filters of a list or export of recipients; each is optional and all must match. */
 export type RecipientFilter = {
   readonly state?: ShownState | undefined;
-  /** E.164 digits without the plus; matches all spellings of the number. */
+  /** E.164 digits without the plus; matches all spellings of the number, and the BSUIDs that are linked to it. */
   readonly phone?: string | undefined;
   /** The service's error name, such as `undeliverable`. */
   readonly error?: string | undefined;
@@ -95,11 +95,18 @@ export async function recipientsAfter(
     if (isPending(filter.state))
       query = query.where("accepted_at", "is", null).where("ended_at", "is", null);
   }
-  if (filter.phone !== undefined) query = query.where("phone", "in", phoneSpellings(filter.phone));
+  if (filter.phone !== undefined) query = query.where(isOf(key.account_id, filter.phone));
   if (filter.error !== undefined) query = query.where("error", "=", filter.error);
   const bounded = query.orderBy("id").limit(after.limit);
   const rows = await searches.use(key.account_id, () => bounded.execute());
   return rows.map(recipientOf);
+}
+
+/** A recipient who was addressed by BSUID has no phone here, but it may be known. */
+function isOf(accountId: number, phone: string) {
+  return sql<boolean>`(phone = any (${phoneSpellings(phone)}::text[]) or (phone is null and bsuid = any (array(
+    select b.bsuid from person_bsuids b
+    where b.account_id = ${accountId} and b.phone_key = ${phoneKey(phone)}))))`;
 }
 
 /** A recipient who was addressed by phone may have a BSUID that delivery statuses reported. */

@@ -14,6 +14,7 @@ import { makeSuppression } from "../../../test/support/chat-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAgentToken, unique } from "../../../test/support/account-factory.ts";
 import { makeContact } from "../../../test/support/crm-factory.ts";
+import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { hold, liftHold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import type { RecipientState } from "../recipients/recipient-states.ts";
@@ -404,6 +405,38 @@ test("the filter by phone number finds all spellings of a number", async (t) => 
       [phone],
     );
   }
+});
+
+test("the filter by phone number finds recipients that were addressed by a user ID that is linked to the number, in the list and the export", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, account } = fixture;
+  const id = await fixture.campaign(3);
+  const linked = { bsuid: unique("IN."), phone: "919800000077" };
+  const bsuids = [linked.bsuid, unique("IN.")];
+  const { data } = (await fixture.ask("GET", `/${id}/recipients`)).body;
+  for (const [i, bsuid] of bsuids.entries())
+    await app.db.query
+      .updateTable("chat_recipients")
+      .set({ phone: null, bsuid })
+      .where("account_id", "=", account.account_id)
+      .where("campaign_id", "=", id)
+      .where("id", "=", data[i].id)
+      .execute();
+  const now = app.clock.now();
+  await app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, account.account_id, [linked], now));
+  const filter = `?phone_number=${linked.phone}`;
+  const { body } = await fixture.ask("GET", `/${id}/recipients${filter}`);
+  assert.deepEqual(
+    body.data.map(({ bsuid }: { bsuid: string }) => bsuid),
+    [linked.bsuid],
+  );
+  const { text } = await fixture.ask("GET", `/${id}/recipients/export${filter}`);
+  assert.deepEqual(
+    bsuids.map((bsuid) => text.includes(bsuid)),
+    [true, false],
+  );
 });
 
 test("replies to a campaign's messages are counted, and another campaign's are not", async (t) => {
