@@ -6,7 +6,12 @@ const window_attempts = 200;
 const attempts_min = 50;
 
 /** A campaign's counts since its start. */
-export type Tally = { readonly ended: number; readonly failed: number };
+export type Tally = {
+  readonly ended: number;
+  readonly failed: number;
+  /** Attempts whose delivery status arrived; a delayed one is about an earlier attempt. */
+  readonly reported: number;
+};
 
 export type Breaker = {
   /**
@@ -32,7 +37,9 @@ export function openBreaker(error_percent: number): Breaker {
         tallies.shift();
       const attempts = tally.ended - tallies[0]!.ended;
       if (attempts < attempts_min) return null;
-      const percent = ((tally.failed - tallies[0]!.failed) * 100) / attempts;
+      // Statuses that were delayed arrive together: their failures are a share of all of them.
+      const outcomes = Math.max(attempts, tally.reported - tallies[0]!.reported);
+      const percent = Math.min(100, ((tally.failed - tallies[0]!.failed) * 100) / outcomes);
       return percent >= error_percent ? percent : null;
     },
   };

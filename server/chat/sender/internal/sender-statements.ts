@@ -87,6 +87,8 @@ export type CampaignState = {
   /** Attempts that ended, and those of them that failed, without failures for a reason of the recipient. */
   readonly ended: number;
   readonly failed: number;
+  /** Attempts whose delivery status arrived, without failures for a reason of the recipient. */
+  readonly reported: number;
   /** Of the deferred. */
   readonly next_due_at: Date | null;
 };
@@ -110,6 +112,7 @@ const openCampaigns = (condition: string) =>
         (h.scope = 'campaign' and h.subject_id = c.id) or (h.scope = 'template' and h.subject_id = c.template_id)
         or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
     n.queued::int, n.deferred::int, n.dispatching::int, n.unknown::int, n.ended::int, n.failed::int,
+    n.reported::int,
     -- Without the count, it reads all unknown recipients, which are in the same index, if none is deferred.
     case when n.deferred > 0 then (
       select r.due_at from chat_recipients r
@@ -121,7 +124,8 @@ const openCampaigns = (condition: string) =>
     select sum(queued) as queued, sum(deferred) as deferred, sum(dispatching) as dispatching,
       sum(unknown) as unknown,
       sum(accepted + sent + delivered + read + refused + undelivered + unresolved - recipient_failures) as ended,
-      sum(refused + undelivered + unresolved - recipient_failures) as failed
+      sum(refused + undelivered + unresolved - recipient_failures) as failed,
+      sum(sent + delivered + read + undelivered - recipient_failures) as reported
     from chat_counts n where n.account_id = $1 and n.campaign_id = c.id) n
   where c.account_id = $1 and c.chat_number_id = $2 and c.finished_at is null and ${condition}
     and (c.state = 'running' or n.dispatching > 0)`);
