@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { runTransition } from "../../../test/support/run-transition.ts";
-import { makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
+import { makeNode, makeSandboxTrunk, makeTrunk } from "../../../test/support/telephony-factory.ts";
 import { checkVoiceCampaigns } from "../../../test/support/check-invariants.ts";
 import {
   makeAccount,
@@ -12,6 +12,7 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import {
+  makeVoiceCall,
   makeVoiceCampaign,
   type RecipientToMake,
   type TestVoiceCampaign,
@@ -595,6 +596,43 @@ test("a campaign that paused because of its trunk continues, when a user resumes
   assert.ok(notifications.includes(String(again.trunk_id)));
   const types = ["paused", "paused", "resumed", "paused", "resumed", "trunk_changed", "resumed"];
   assert.deepEqual(await eventTypes(account), types);
+});
+
+test("a campaign never moves between the sandbox and Asterisk, neither when a user resumes it nor to its fall-back trunk", async () => {
+  const { app } = api;
+  const account = await newAccount();
+  const only = { only_account_id: account.account_id };
+  const asterisk = await makeNode(app, { driver: "asterisk", connected: true });
+  const carrier = await makeTrunk(app, [asterisk], only);
+  const make = async (fallback: Record<string, unknown> = {}) => {
+    const { trunk_id } = await makeSandboxTrunk(app, account);
+    await updateTrunk(trunk_id, { active: false, ...fallback });
+    return makeVoiceCampaign(app, account, { campaign: { trunk_id } });
+  };
+  const simulated = await make();
+  const named = await make({ fallback_trunk_id: carrier });
+  const uncalled = await make();
+  const called = await make();
+  await makeVoiceCall(app, account, called);
+  const deleted = [uncalled.trunk_id, called.trunk_id];
+  await app.db.query.deleteFrom("trunks").where("id", "in", deleted).execute();
+  const campaigns = [simulated, named, uncalled, called];
+  const resumeAll = async () => {
+    await moveStrandedCampaigns(app);
+    for (const { id } of campaigns)
+      assert.equal((await ask(account, "POST", `${id}/resume`)).status, 200);
+    await moveStrandedCampaigns(app);
+    const lines = campaigns.map(({ id }) => lineOf(account, id));
+    return (await Promise.all(lines)).map(({ trunk_id }) => trunk_id);
+  };
+  assert.deepEqual(
+    await resumeAll(),
+    campaigns.map(({ trunk_id }) => trunk_id),
+  );
+  for (const { id } of campaigns)
+    assert.equal((await ask(account, "GET", String(id))).body.paused_reason, "trunk");
+  const other = (await makeSandboxTrunk(app, account)).trunk_id;
+  assert.deepEqual(await resumeAll(), [other, other, uncalled.trunk_id, other]);
 });
 
 async function locksCampaignFirst(control: "pause" | "resume" | "cancel"): Promise<void> {

@@ -1,11 +1,11 @@
 // Open campaigns whose trunk cannot be used: their carrier and caller ID never change silently.
 import { lockIfUnfrozen } from "../../accounts/accounts/is-frozen.ts";
-import { findTrunks } from "../../telephony/trunks/choose-trunk.ts";
 import type { App } from "../../engine/app.ts";
 import { isUnfrozen } from "../../engine/poll-work.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import {
   changeTrunk,
+  findSubstitutes,
   findTrunkProblem,
   problemText,
   strandedCampaigns,
@@ -70,11 +70,11 @@ async function moveOrPause(
   return null;
 }
 
-/** Returns the named fall-back trunk if the campaign's account can use it; null otherwise. */
+/** Returns the named fall-back trunk if the campaign can continue over it; null otherwise. */
 async function findFallback(tx: Tx, campaign: StrandedCampaign): Promise<number | null> {
-  const { account_id, fallback_trunk_id, problem } = campaign;
+  const { fallback_trunk_id, problem } = campaign;
   if (fallback_trunk_id === null || problem === "caller_id") return null;
-  const trunks = await findTrunks(tx, [account_id, null]);
+  const trunks = await findSubstitutes(tx, campaign);
   const isUsable = trunks.some(
     // A deactivated trunk does not come back by itself: its campaigns can as well wait on the other one.
     (one) => one.trunk_id === fallback_trunk_id && (one.connected || problem !== "unreachable"),

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { chooseTrunk, findTrunks } from "../../telephony/trunks/choose-trunk.ts";
-import { changeTrunk, findTrunkProblem } from "./internal/change-trunk.ts";
+import { chooseTrunk } from "../../telephony/trunks/choose-trunk.ts";
+import { changeTrunk, findSubstitutes, findTrunkProblem } from "./internal/change-trunk.ts";
 import { liftHolds } from "./holds.ts";
 import { lockOpenVoiceCampaign, type OpenCampaign } from "./lock-open-voice-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
@@ -9,7 +9,7 @@ import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 /**
  * Removes every hold of a campaign. A cause that persists, such as missing credit, sets its hold again. A
  * campaign that was paused because of its trunk continues over it if it can be used again, and otherwise over
- * another trunk, which an event reports. A campaign without holds does not change. Send the notification
+ * another trunk of the same driver, which an event reports. A campaign without holds does not change. Send the notification
  * `voice_work` with its trunk after the commit. Refuses: not-found; conflict when the campaign has ended.
  */
 export async function resumeVoiceCampaign(
@@ -51,7 +51,7 @@ async function replaceTrunk(
   const stranded = await findTrunkProblem(tx, { account_id, id });
   // Nodes come back by themselves.
   if (!stranded || stranded.problem === "unreachable") return trunk_id;
-  const usable = await findTrunks(tx, [account_id, null]);
+  const usable = await findSubstitutes(tx, stranded);
   const preferred = usable.filter((one) => one.trunk_id === stranded.fallback_trunk_id);
   const own = usable.filter((one) => one.trunk_id === trunk_id);
   const first = [own, preferred, usable].find((some) => some.length > 0);

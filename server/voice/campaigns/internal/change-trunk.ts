@@ -1,7 +1,12 @@
 // The trunk of an open campaign: whether it can be used, and the change to another.
+import type { VoiceDriverName } from "../../../drivers/voice/driver.ts";
 import type { EventData } from "../../../engine/event-catalogue.ts";
 import { statement, type Tx } from "../../../lib/database/database.ts";
-import { allowsCallerId } from "../../../telephony/trunks/choose-trunk.ts";
+import {
+  allowsCallerId,
+  findTrunks,
+  type TrunkOnNode,
+} from "../../../telephony/trunks/choose-trunk.ts";
 import { recordCampaignEvents } from "./record-campaign-event.ts";
 import { carriers_own } from "./require-trunk.ts";
 
@@ -71,6 +76,33 @@ export function problemText({ problem, trunk, caller_id }: StrandedCampaign): st
     case "unreachable":
       return `every node of the trunk ${trunk} is inactive or lost`;
   }
+}
+
+type Driver = { readonly driver: VoiceDriverName };
+
+const findTrunkDrivers = statement<Driver>(`
+  select n.driver from trunk_nodes s join voice_nodes n on n.id = s.node_id where s.trunk_id = $1`);
+
+const findLastDriver = statement<Driver>(`
+  select n.driver from calls c join voice_nodes n on n.id = c.node_id
+  where c.account_id = $1 and c.campaign_id = $2
+  order by c.queued_at desc, c.id desc limit 1`);
+
+/**
+ * Finds the trunks over which the campaign may continue. None of another driver: the sandbox would only simulate real
+ * calls, and calls of a campaign on the sandbox would ring real phones. None if no trunk or call shows the driver.
+ */
+export async function findSubstitutes(
+  tx: Tx,
+  { account_id, id, trunk_id }: Pick<StrandedCampaign, "account_id" | "id" | "trunk_id">,
+): Promise<readonly TrunkOnNode[]> {
+  const ofTrunk = await findTrunkDrivers(tx, [trunk_id]);
+  const known = ofTrunk.length > 0 ? ofTrunk : await findLastDriver(tx, [account_id, id]);
+  const drivers = new Set(known.map(({ driver }) => driver));
+  const usable = await findTrunks(tx, [account_id, null]);
+  // A trunk may have nodes of both drivers, and dials over each of them.
+  const others = usable.filter(({ driver }) => !drivers.has(driver));
+  return usable.filter((one) => !others.some((other) => other.trunk_id === one.trunk_id));
 }
 
 const findTrunk = statement<{ name: string; caller_id: string | null }>(`
