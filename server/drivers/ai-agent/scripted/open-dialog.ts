@@ -45,7 +45,7 @@ export function openDialog(
   };
   const answer = (value: string, optOut: AiAgentRule | null = null) => {
     if (optOut) return follow(optOut);
-    if (asked) answers.note(asked.key, value.slice(0, value_characters_max));
+    if (asked) answers.note(asked.key, storable(value));
     proceed();
   };
   const complete = (pressed: string) => answer(pressed, findOptOutForKeys(plan.rules, pressed));
@@ -90,6 +90,11 @@ export function openDialog(
     },
     isCollectingKeys: keys.isCollecting,
   };
+}
+
+/** Returns text that JSON in the database may contain: well-formed, without NUL, of limited length. */
+function storable(value: string): string {
+  return value.slice(0, value_characters_max).toWellFormed().replaceAll("\0", "");
 }
 
 /** The fields that are answered, also by a rule, or skipped. */

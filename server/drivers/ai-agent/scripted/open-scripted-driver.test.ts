@@ -143,6 +143,17 @@ test("speech answers a field, and # alone skips it", async () => {
   assert.deepEqual(lines(), ["caller: pressed #"]);
 });
 
+test("an answer that is too long or has a NUL remains text that can be stored", async () => {
+  const { pass, say, lines } = converse();
+  await pass(1_000);
+  const long = "a".repeat(499);
+  await say(`${long}🎵`);
+  await pass(1_000);
+  await say("4110\u00001");
+  const answers = lines().filter((line) => line.includes(" = "));
+  assert.deepEqual(answers, [`city = ${long}\uFFFD`, "pin = 41101"]);
+});
+
 test("matches speech with a rule first, then repeats the question", async () => {
   const { pass, say, lines } = converse();
   await pass(1_000);
