@@ -176,6 +176,12 @@ async function settled(campaign: TestVoiceCampaign, ...expected: string[]): Prom
   await checkVoiceCampaigns(api.app.db.pool);
 }
 
+/** Counts the calls that are to be recorded on leads. */
+async function recordsForLeads(): Promise<number> {
+  const jobs = api.app.db.query.selectFrom("jobs").select("id");
+  return (await jobs.where("kind", "=", "crm.record_call").execute()).length;
+}
+
 /** Makes the only recipient due; returns when it would have been. Simulated phones use real time. */
 async function makeDue({ id }: TestVoiceCampaign): Promise<Date> {
   const { query } = api.app.db;
@@ -479,12 +485,14 @@ function refuseText(text: string): () => void {
   return () => void (speech.synthesize = synthesize);
 }
 
-test("fails a recipient whose prompt cannot be synthesized while others can, without a call, and a retry calls it", async () => {
+test("fails a recipient whose prompt cannot be synthesized while others can, without a call or a lead, and a retry calls it", async () => {
   const repair = refuseText("poison");
   const number = phone();
-  const campaign = await launch(goodbye("{{word}}"), [number], {}, { word: "poison" });
+  const more = { crm_workspace_id: client.account.workspace_id };
+  const campaign = await launch(goodbye("{{word}}"), [number], more, { word: "poison" });
   await settled(campaign, "failed 1");
   assert.deepEqual(dialed, []);
+  assert.equal(await recordsForLeads(), 0);
   assert.equal((await record(campaign)).calls[0].ended_reason, "speech_rejected");
   repair();
   const retried = await api.send("POST", `/api/v1/voice/campaigns/${campaign.id}/retry`, {
@@ -495,6 +503,7 @@ test("fails a recipient whose prompt cannot be synthesized while others can, wit
   assert.deepEqual([retried.status, retried.body.retried], [200, 1], retried.text);
   await settled(campaign, "answered 2");
   assert.deepEqual(dialed, [`91${number}`]);
+  assert.equal(await recordsForLeads(), 1);
 });
 
 test("calls no one while a prompt that is the same for every recipient cannot be synthesized, and everyone once it can", async () => {

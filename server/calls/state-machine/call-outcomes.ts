@@ -18,6 +18,17 @@ export function isWithdrawn({
   return withdrawals.has(ended_reason) && disposition === "canceled";
 }
 
+/**
+ * Whether a phone of the customer may have rung. The leg of a call that ends before it is dialed is canceled and has not
+ * rung.
+ */
+export function mayHaveRung({ legs }: Pick<Call, "legs">): boolean {
+  return legs.some(
+    ({ role, outcome, ringing_at, answered_at }) =>
+      role === "customer" && (outcome !== "canceled" || (ringing_at ?? answered_at) !== null),
+  );
+}
+
 const withdrawals: ReadonlySet<string | null> = new Set<CallBlocker>([
   "night_window",
   "held",

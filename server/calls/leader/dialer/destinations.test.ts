@@ -118,12 +118,12 @@ test("never rings a group member on a premium-rate or foreign number", async () 
     assert.deepEqual([ringing_at, status], [null, "canceled"]);
 });
 
-test("skips recipients that the account may not call, with the reason, and calls the others", async () => {
+test("skips recipients that the account may not call, with the reason and without a lead, and calls the others", async () => {
   const client = await openClient();
   const { app, trunk_id } = fixture;
   const phones = ["919876500011", "19005550123", "447400123456"];
   const { id } = await makeVoiceCampaign(app, client.account, {
-    campaign: { trunk_id },
+    campaign: { trunk_id, crm_workspace_id: client.account.workspace_id },
     recipients: phones.map((phone) => ({ number: phone.slice(-10), phone })),
   });
   app.notifications.send("voice_work", String(trunk_id));
@@ -144,6 +144,17 @@ test("skips recipients that the account may not call, with the reason, and calls
       [true, "number_barred", 0],
       [true, "destination_not_allowed", 0],
     ],
+  );
+  const recorded = await app.db.query
+    .selectFrom("jobs")
+    .select("payload")
+    .where("account_id", "=", client.account.account_id)
+    .where("kind", "=", "crm.record_call")
+    .execute();
+  const call_ids = recipients.map(({ call_id }: { call_id: number }) => call_id);
+  assert.deepEqual(
+    recorded.map(({ payload }) => (payload as { call_id: number }).call_id),
+    call_ids.slice(0, 1),
   );
   await checkVoiceCampaigns(app.db.pool);
 });

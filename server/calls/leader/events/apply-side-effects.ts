@@ -3,7 +3,7 @@ import { addJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { blockCustomer, blocksCustomer, suppressVoice } from "../../controls/block-customer.ts";
 import { callName, type Call } from "../../state-machine/call.ts";
-import { isWithdrawn } from "../../state-machine/call-outcomes.ts";
+import { isWithdrawn, mayHaveRung } from "../../state-machine/call-outcomes.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
 
 /** Whether the transition from `before` to `call` has side effects. */
@@ -68,9 +68,10 @@ function optsOut(before: Call, call: Call): boolean {
   return call.opted_out && !before.opted_out;
 }
 
-/** Returns the workspace whose lead shows the campaign's call; null without one, or if it was not dialed. */
+/** Returns the workspace whose lead shows the campaign's call; null without one, or if no phone can have rung. */
 function recordingWorkspace(call: Call): number | null {
-  return call.voice && !isWithdrawn(call) ? call.voice.crm_workspace_id : null;
+  if (!call.voice || isWithdrawn(call) || !mayHaveRung(call)) return null;
+  return call.voice.crm_workspace_id;
 }
 
 async function queueRecord(tx: Tx, call: Call, now: Date): Promise<void> {
