@@ -75,6 +75,11 @@ export const call_reasons: Readonly<Record<string, Reason>> = {
     "The carrier gave a reason that says nothing more.",
     "Try again. If it happens often, ask the carrier.",
   ),
+  answer_missed: reason(
+    "The answer was missed",
+    "The customer answered while the service was not connected to the switch, and hung up in silence.",
+    "Call again.",
+  ),
   hung_up_by_api: reason(
     "Ended by a user or program",
     "It was ended in the console or by a program.",

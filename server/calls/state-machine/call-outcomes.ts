@@ -2,6 +2,9 @@
 import type { CallBlocker } from "./call-blocker.ts";
 import type { Call } from "./call.ts";
 
+/** The `ended_reason` of a call whose customer answered while no node leader was connected, and hung up in silence. */
+export const answer_missed = "answer_missed";
+
 /** Whether the call's AI agent was lost before its first word. */
 export function wasSilent({
   ended_reason,

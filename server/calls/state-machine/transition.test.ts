@@ -585,6 +585,16 @@ test("an agent whose answer crosses the customer's hangup did not take the call"
   }
 });
 
+test("a customer whose answer was missed and who hung up did not talk: the call failed, is billed and can be retried", () => {
+  const run = calling({ click_to_call: { max_retry: 1, retry_after_minutes: 7 } });
+  take(run, { ...ended(2, "hung_up"), answered_at: at(10) }, 20);
+  take(run, ended(1, "hung_up"), 21);
+  assert.equal(result(run), "failed failed answer_missed customer");
+  const { answered_at, talk_seconds, cost, legs } = run.call;
+  assert.deepEqual([answered_at, talk_seconds, cost], [null, null, 2]);
+  assert.deepEqual([legs[1]!.answered_at, run.call.retry_at], [at(10), at(21 + 7 * 60)]);
+});
+
 test("ignores a transfer without an extension, and a transfer of a call that is not talking", () => {
   assert.ok(!take(talking(), { type: "transfer_requested", by: "agent", to: null }, 20));
   assert.ok(!take(calling(), { type: "transfer_requested", by: "api", to: agent("205") }, 20));

@@ -5,7 +5,7 @@ import { callName, type Call } from "../../state-machine/call.ts";
 import type { CallEvent, Transition } from "../../state-machine/events-and-commands.ts";
 import { resumeCommands } from "../../state-machine/resume.ts";
 import { transition } from "../../state-machine/transition.ts";
-import { wasSilent } from "../../state-machine/call-outcomes.ts";
+import { answer_missed, wasSilent } from "../../state-machine/call-outcomes.ts";
 import { answerRequests } from "./answer-request.ts";
 import { blockerBeforeCustomer } from "../dialer/call-blockers.ts";
 import { holdFailingCampaign } from "../dialer/hold-failing-campaign.ts";
@@ -110,8 +110,8 @@ async function store(leader: Leader, live: LiveCall, next: Transition): Promise<
 /** Pauses the campaign once too many of its calls fail. */
 async function checkCircuit(leader: Leader, call: Call): Promise<void> {
   const { app, breaker } = leader;
-  // The loss of a node says nothing about the campaign's other calls.
-  if (isNodeLost(leader)) return;
+  // The loss of a node or of its leader says nothing about the campaign's other calls.
+  if (isNodeLost(leader) || call.ended_reason === answer_missed) return;
   if (wasSilent(call))
     await recordContentFailure(leader, call, "answered", "the AI agent was lost before it spoke");
   const detail = breaker.record(call);

@@ -4,7 +4,7 @@ import { customerDueFrom } from "../../customer-hours.ts";
 import { recordingPath, type Call, type CallStatus, type Leg } from "../call.ts";
 import { hangUpLeg, liveLegs, shownStatus } from "../legs.ts";
 import { outboxEvent, type OutboxEvent } from "./outbox-event.ts";
-import { wasSilent } from "../call-outcomes.ts";
+import { answer_missed, wasSilent } from "../call-outcomes.ts";
 import { recipientOutcome, retryable, retryDueAt } from "./recipient-outcome.ts";
 import type { CallBlocker } from "../call-blocker.ts";
 import type { Command, Transition } from "../events-and-commands.ts";
@@ -56,6 +56,7 @@ function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
       call.ended_reason === "credit"
       ? Math.min(begun, call.reserved)
       : begun;
+  const hasTalked = customer?.answered_at && call.ended_reason !== answer_missed;
   const isAbandoned = call.abandoned && call.disposition === "answered";
   const over: Call = {
     ...call,
@@ -64,9 +65,7 @@ function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
     hangup_cause: call.hangup_cause ?? customer?.cause ?? null,
     sip_status: call.sip_status ?? customer?.sip_status ?? null,
     ring_seconds: customer ? ringSeconds(customer, ended_at) : null,
-    talk_seconds: customer?.answered_at
-      ? seconds(customer.answered_at, customer.ended_at ?? ended_at)
-      : null,
+    talk_seconds: hasTalked ? seconds(customer.answered_at, customer.ended_at ?? ended_at) : null,
     billed_seconds: pulses * call.settings.pulse_seconds,
     cost: pulses,
     retry_at,
@@ -159,6 +158,18 @@ export function outcomeOfCustomer(leg: Leg, ending: Ending): Outcome {
       outcome === "lost" || !(talked || outcome === "declined" || outcome === "busy")
         ? "system"
         : "customer",
+    hangup_cause: cause,
+    sip_status,
+  };
+}
+
+/** Returns the outcome of a customer who answered while no node leader was connected, and hung up in silence. */
+export function outcomeOfMissedAnswer({ cause, sip_status }: Ending): Outcome {
+  return {
+    status: "failed",
+    disposition: "failed",
+    ended_reason: answer_missed,
+    ended_by: "customer",
     hangup_cause: cause,
     sip_status,
   };

@@ -7,6 +7,7 @@ import {
   outcomeOfAgents,
   outcomeOfBlocker,
   outcomeOfCustomer,
+  outcomeOfMissedAnswer,
   type Outcome,
 } from "./end-call.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
@@ -48,12 +49,10 @@ function endLeg(
 ): Transition {
   const { answered_at } = event;
   if (leg.answered_at !== null || !answered_at) return afterEnd(call, line, leg, event);
-  // The answer was missed: the leg is billed, but the answer has no further effect.
+  // The answer was missed: the leg is billed, but the answer has no further effect. The parties did not talk.
   const state = asksToAccept(call, leg) ? "accepting" : leg.state;
   const status = talksToNoOne(call, leg) ? "canceled" : leg.status;
-  const answered = patchLeg(call, leg.id, { answered_at, state, status });
-  const isCustomer = leg.role === "customer" && call.answered_at === null;
-  const before = isCustomer ? { ...answered, answered_at } : answered;
+  const before = patchLeg(call, leg.id, { answered_at, state, status });
   const next = afterEnd(before, line, findLeg(before, leg.id)!, event);
   const answer = outboxEvent("call.answered", before, answered_at, { leg: leg.role });
   return { ...next, events: [answer, ...next.events] };
@@ -130,7 +129,12 @@ function afterCustomerEnded(
     const again = dialCustomer(call, line, at);
     return { call: again.call, events: [], commands: again.commands };
   }
-  const outcome = leg.blocker ? outcomeOfBlocker(leg.blocker) : outcomeOfCustomer(leg, ending);
+  const isMissed = call.stage === "customer" && leg.answered_at !== null;
+  const outcome = leg.blocker
+    ? outcomeOfBlocker(leg.blocker)
+    : isMissed && ending.outcome !== "lost"
+      ? outcomeOfMissedAnswer(ending)
+      : outcomeOfCustomer(leg, ending);
   return endCall(call, at, outcome);
 }
 

@@ -95,6 +95,19 @@ const question = (more: Partial<Extract<MenuNode, { type: "menu" }>> = {}): Menu
   ...more,
 });
 
+test("a recipient whose answer was missed and who hung up is called again", () => {
+  const run: Run = { call: dialed({ attempts_max: 2 }), commands: [], menu: [] };
+  take(run, { type: "ended", leg: 1, ending: hung_up, answered_at: at(5) }, 10);
+  const { stage, disposition, ended_reason, answered_at, cost } = run.call;
+  assert.deepEqual(
+    [stage, disposition, ended_reason, answered_at, cost],
+    ["ended", "failed", "answer_missed", null, 1],
+  );
+  const outcome = recipientOutcome(run.call)!;
+  assert.deepEqual([outcome.state, outcome.otherwise], ["waiting", "failed"]);
+  assert.deepEqual(run.call.retry_at, at(310));
+});
+
 test("an inbound call is promised no callback, neither by its menu nor when no agent is free, and its legs are free", () => {
   const inbound = (nodes: Record<string, MenuNode>): Run => {
     const call: Call = {
