@@ -62,13 +62,22 @@ function fillPrompt(call: Call, prompt: Prompt): Prompt {
   return { ...prompt, say: fillText(prompt.say, variablesOf(call)).text };
 }
 
-/** Ends an answered call on behalf of the system. */
+/** Ends for which the caller has asked. */
+const asked_for: ReadonlySet<string> = new Set(["opted_out", "callback_requested"]);
+
+/**
+ * Ends an answered call on behalf of the system. A caller whose transfer rings waits with ringback instead: the end of
+ * the content does not cut the transfer off.
+ */
 export function endAnsweredCall(
   call: Call,
   at: Date,
   ended_reason: string,
   more: Partial<Outcome> = {},
 ): Transition {
+  const isTransferred = liveLegs(call).some(({ role }) => role === "transfer");
+  if (isTransferred && !asked_for.has(ended_reason) && call.answered_by !== "machine")
+    return awaitTransfer(call);
   return endCall(call, at, {
     status: "completed",
     disposition: "answered",
@@ -76,4 +85,10 @@ export function endAnsweredCall(
     ended_by: "system",
     ...more,
   });
+}
+
+/** Until an agent answers, the caller counts as abandoned. */
+function awaitTransfer(call: Call): Transition {
+  const waiting = { ...moveTo(call, { doing: "transferring" }), abandoned: true };
+  return { call: waiting, events: [], commands: [{ type: "ringback", leg: callerOf(call) }] };
 }

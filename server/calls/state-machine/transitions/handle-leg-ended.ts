@@ -15,7 +15,8 @@ import { dialCustomer } from "./dial-legs.ts";
 import { findLeg, hangUpLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
 import { asksToAccept, talksToNoOne } from "./handle-leg-answered.ts";
 import { outboxEvent } from "./outbox-event.ts";
-import { tryNextAgent } from "./request-transfer-agent.ts";
+import { endAnsweredCall } from "../play-to-caller.ts";
+import { isTransferPending, transferTarget, tryNextAgent } from "./request-transfer-agent.ts";
 import { pauseBeforeRing, ringsAgain } from "../ring-again.ts";
 import { messageAtHangUp, withNotes } from "./walk-menu.ts";
 
@@ -104,7 +105,12 @@ function endedAt(
 }
 
 function afterTransferFailed(call: Call, at: Date): Transition {
-  if (call.voice && call.position?.doing !== "bridged") return tryNextAgent(call);
+  if (call.voice && call.position?.doing !== "bridged") {
+    // The content ended while the transfer of a user rang.
+    if (isTransferPending(call) && transferTarget(call) === null)
+      return endAnsweredCall(call, at, "transfer_not_answered");
+    return tryNextAgent(call);
+  }
   const [only, second] = liveLegs(call);
   if (second !== undefined || only === undefined) return { call, events: [], commands: [] };
   // The agent has hung up in the meantime, so the customer is alone.

@@ -368,6 +368,31 @@ test("ends and keeps the message of a caller who is transferred by the API meanw
   assert.deepEqual(bridged.notes?.messages, [{ recording, node: "main", state: "ready" }]);
 });
 
+test("a caller who is being transferred waits with ringback once the message or the AI agent has ended, until the transfer is answered or not", () => {
+  const transferred = (voice: Partial<VoiceCallPlan> = {}) => {
+    const run = answer(voice);
+    take(run, { type: "transfer_requested", by: "api", to: agent("101") });
+    assert.deepEqual(done(run), ["dial"]);
+    return run;
+  };
+  const bridged = transferred();
+  played(bridged);
+  assert.deepEqual([done(bridged), bridged.call.stage], [["ringback"], "talking"]);
+  take(bridged, { type: "answered", leg: 2 });
+  assert.ok(done(bridged).includes("bridge"));
+  assert.ok(!bridged.call.abandoned);
+  const content = { call_type: "ai_bot", agent: {} as never, transfer_to: null } as const;
+  const unanswered = transferred({ content });
+  take(unanswered, { type: "tool", tool: { name: "end_call" } });
+  assert.deepEqual(done(unanswered), ["end_conversation", "ringback"]);
+  take(unanswered, { type: "ended", leg: 2, ending: no_answer });
+  assert.deepEqual(done(unanswered), ["hang_up", "end_bridge"]);
+  assert.equal(unanswered.call.ended_reason, "transfer_not_answered");
+  const opted_out = transferred({ opt_out_key: "9" });
+  press(opted_out, "9");
+  assert.equal(opted_out.call.stage, "ending");
+});
+
 test("rings one agent after the other for a caller, and continues with the menu when none answers", () => {
   const transfer: MenuNode = {
     type: "transfer",
