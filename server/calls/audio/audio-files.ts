@@ -36,6 +36,15 @@ export async function findAudio(
   return row ? audioOf(db, account_id, { name, ...row }) : null;
 }
 
+/** Returns whether the audio of a text is stored. */
+export async function isSynthesized(
+  { db, speech }: Pick<App, "db" | "speech">,
+  account_id: number,
+  utterance: Utterance,
+): Promise<boolean> {
+  return (await findAudio(db.query, account_id, synthesizedName(speech.voice, utterance))) !== null;
+}
+
 /** Stores samples that are not synthesized; identical samples are stored once. */
 export async function storeAudio(
   db: Kysely<DB>,

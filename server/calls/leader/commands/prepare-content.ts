@@ -1,5 +1,7 @@
 // Makes the content of a voice call ready to play, before the call is dialed.
+import { isStorageFull } from "../../../accounts/accounts/storage.ts";
 import type { Utterance } from "../../../drivers/speech/driver.ts";
+import { isSynthesized } from "../../audio/audio-files.ts";
 import { prepareSpeech } from "../../audio/prepare-speech.ts";
 import { allBusyTexts } from "../../state-machine/agents-busy.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
@@ -11,6 +13,7 @@ import type { VoiceContent } from "../../state-machine/voice-plan.ts";
 import { prepareAiAgent } from "./prepare-ai-agent.ts";
 
 const unavailable = "text-to-speech is not available";
+const full = "the account's storage is full";
 /** How much of a rejected text the reason of a pause shows. */
 const shown_characters = 60;
 
@@ -22,7 +25,8 @@ export async function prepareContent(leader: Leader, live: LiveCall): Promise<Ca
   const content = live.call.voice?.content;
   if (!content) return null;
   const { account_id } = live.call;
-  const failure = await prepareFixedTexts(leader, account_id, content);
+  const failure =
+    (await prepareFixedTexts(leader, account_id, content)) ?? (await findFullStorage(leader, live));
   const blocker = failure === null ? await prepareOwnTexts(leader, live) : "speech_unavailable";
   if (blocker === "speech_unavailable")
     await recordContentFailure(leader, live.call, "set_up", failure ?? unavailable);
@@ -48,6 +52,30 @@ async function prepareFixedTexts(
     if (blocker !== null) return unavailable;
   }
   return null;
+}
+
+/**
+ * Returns that the storage is full if a text that depends on the recipient is not stored: these texts are as many as
+ * the recipients. Else null.
+ */
+async function findFullStorage(leader: Leader, { call }: LiveCall): Promise<string | null> {
+  const { app, prepared_texts } = leader;
+  const { account_id, voice } = call;
+  const texts = promptTexts(voice!.content, variablesOf(call));
+  const missing = texts.filter((text) => !prepared_texts.has(keyOf(account_id, text)));
+  if (missing.length === 0) return null;
+  if (!(await hasFullStorage(leader, account_id))) return null;
+  for (const text of missing) if (!(await isSynthesized(app, account_id, text))) return full;
+  return null;
+}
+
+/** Asks the database every few seconds, because it adds up the account's audio. */
+async function hasFullStorage({ app, full_storages }: Leader, account_id: number) {
+  const known = full_storages.get(account_id);
+  if (known !== undefined) return known;
+  const isFull = await isStorageFull(app.db.pool, account_id);
+  full_storages.set(account_id, isFull);
+  return isFull;
 }
 
 /** Synthesizes the texts that depend on the recipient, then the message for callers without an agent. */

@@ -118,6 +118,7 @@ async function openLeader(
     gate: openContentGate(() => performance.now()),
     lastWords,
     prepared_texts: new LRUCache({ max: 20_000, ttl: 3_600_000 }),
+    full_storages: new LRUCache({ max: 10_000, ttl: 5_000 }),
     commands: new Map(),
     trunks: new Map(limits.trunks.map((trunk) => [trunk.id, trunk])),
     leg_rate: rateOf(limits.calls_per_second),

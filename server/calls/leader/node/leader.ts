@@ -91,6 +91,8 @@ export type Leader = {
   readonly lastWords: LastWords;
   /** Texts whose audio was found or synthesized a short time ago. */
   readonly prepared_texts: LRUCache<string, true>;
+  /** Whether the account's storage was full some seconds ago. */
+  readonly full_storages: LRUCache<number, boolean>;
   /** Users' commands by ID whose events were dispatched; true: the event was handled, and the command can be deleted. */
   readonly commands: Map<number, boolean>;
   trunks: ReadonlyMap<number, NodeTrunk>;
