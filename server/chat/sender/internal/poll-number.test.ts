@@ -329,8 +329,8 @@ test("a sender that delays campaigns and a job that wakes them lock them in the 
   for (const change of [delay, () => wakeCampaigns(app, { account_id })]) {
     // Stored behind the second one from now on.
     await app.db.pool.query(
-      "update chat_campaigns set work_at = work_at + interval '1 s' where account_id = $1 and id = $2",
-      [account_id, ids[0]],
+      "update chat_campaigns set work_at = $3 where account_id = $1 and id = $2",
+      [account_id, ids[0], new Date(app.clock.now().getTime() + 1_000)],
     );
     let changed: Promise<void> | undefined;
     await app.db.query.transaction().execute(async (tx) => {
