@@ -9,8 +9,8 @@ import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 /**
  * Removes every hold of a campaign. A cause that persists, such as missing credit, sets its hold again. A
  * campaign that was paused because of its trunk continues over it if it can be used again, and otherwise over
- * another trunk of the same driver, which an event reports. A campaign without holds does not change. Send the notification
- * `voice_work` with its trunk after the commit. Refuses: not-found; conflict when the campaign has ended.
+ * another trunk of the same driver, which an event reports. A campaign without holds does not change. Send the
+ * notification `voice_work` with its trunk after the commit. Refuses: not-found; conflict when the campaign has ended.
  */
 export async function resumeVoiceCampaign(
   tx: Tx,
