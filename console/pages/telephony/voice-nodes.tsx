@@ -39,7 +39,7 @@ const asterisk: readonly FormField[] = [
     name: "ari.app",
     label: "Application",
     kind: "text",
-    note: "A name that nothing else uses on this switch. It stays while the node has live calls or recordings.",
+    note: "A name that nothing else uses on this switch. It cannot be changed while the node has live calls or recordings.",
   },
   {
     name: "sounds_dir",
