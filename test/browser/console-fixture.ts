@@ -208,6 +208,25 @@ export async function createLead(
   return ((await answer.json()) as { id: number }).id;
 }
 
+/** Sends a request about the custom fields of the demo's workspace; returns the answer. */
+export async function sendField(
+  { url, demo }: Service,
+  method: string,
+  path: string,
+  field: object,
+): Promise<{ readonly id: number }> {
+  const answer = await fetch(`${url}/api/v1/crm/workspaces/1/custom-fields${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${demo.tokens["account"]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(field),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()) as { readonly id: number };
+}
+
 /** Creates a voice file with the demo's audio; returns its ID when it is ready. */
 export async function createVoiceFile(
   { url, demo }: Service,

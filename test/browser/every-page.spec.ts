@@ -136,11 +136,11 @@ test("no page has errors, violations of the policy, barriers, motion that is not
     name: "Ada Lovelace",
     email: "ada.king.of.lovelace@example.com",
   });
-  const campaign = await createCampaign(service, greetings, ["919876543210", "919876777001"]);
+  const campaign = await createCampaign(service, greetings, ["919876543210", "919875777001"]);
   const calls = await launchCalls(service, {
     campaign_name: "Announcement",
     call_type: "obd_ivr",
-    number: "9876777701,9876777486",
+    number: "9875777701,9875777486",
   });
   const details = [
     { path: `/leads/${lead}`, heading: "Ada Lovelace" },

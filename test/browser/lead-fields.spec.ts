@@ -1,23 +1,11 @@
-import { createLead, expect, holdRequests, test, type Service } from "./console-fixture.ts";
-
-/** Sends a request about the custom fields of the demo's workspace; returns the answer. */
-async function sendField(
-  { url, demo }: Service,
-  method: string,
-  path: string,
-  field: object,
-): Promise<{ readonly id: number }> {
-  const answer = await fetch(`${url}/api/v1/crm/workspaces/1/custom-fields${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${demo.tokens["account"]}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(field),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
-  return (await answer.json()) as { readonly id: number };
-}
+import {
+  createLead,
+  expect,
+  holdRequests,
+  sendField,
+  test,
+  type Service,
+} from "./console-fixture.ts";
 
 test("a status is added, moved by keyboard and archived, and a field of one's own is on every lead", async ({
   openPage,

@@ -2,10 +2,10 @@ import { expect, test } from "./console-fixture.ts";
 
 const csv = [
   "Mobile No.,Full Name,Remark,Met at",
-  "98765 00031,Joan Clarke,,Bletchley",
-  "98765 00032,Mavis Batey,,Oxford",
+  "98765 00271,Joan Clarke,,Bletchley",
+  "98765 00272,Mavis Batey,,Oxford",
   "12,Grace,,Nowhere",
-  "98765 00033,Joan Murray,,Bletchley",
+  "98765 00273,Joan Murray,,Bletchley",
   ",No number,,Nowhere",
 ].join("\n");
 

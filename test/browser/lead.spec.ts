@@ -4,6 +4,7 @@ import {
   expect,
   holdRequests,
   loseAnswer,
+  sendField,
   test,
 } from "./console-fixture.ts";
 
@@ -169,14 +170,12 @@ test("what is typed or ticked while a field is saved stays, and is saved after i
   page,
   service,
 }) => {
-  const fields = `${service.url}/api/v1/crm/workspaces/1/custom-fields`;
-  const headers = {
-    authorization: `Bearer ${service.demo.tokens["account"]}`,
-    "content-type": "application/json",
-  };
-  const json = { key: "roof", label: "Roof", type: "multiselect", options: ["Flat", "Tiled"] };
-  const made = await fetch(fields, { method: "POST", headers, body: JSON.stringify(json) });
-  const field = (await made.json()) as { id: number };
+  const { id: field_id } = await sendField(service, "POST", "", {
+    key: "gable",
+    label: "Gable",
+    type: "multiselect",
+    options: ["Flat", "Tiled"],
+  });
   const id = await createLead(service, { phone: "9876500066", name: "Dana Ulery" });
   const path = `**/leads/${id}`;
   await openPage(`/leads/${id}?workspace=1`);
@@ -199,19 +198,19 @@ test("what is typed or ticked while a field is saved stays, and is saved after i
     if (route.request().method() === "PATCH") await gates[patches++]!.promise;
     await route.continue();
   });
-  const roof = page.getByRole("group", { name: "Roof" });
-  await roof.getByLabel("Flat").check();
-  await roof.getByLabel("Tiled").check();
+  const gable = page.getByRole("group", { name: "Gable" });
+  await gable.getByLabel("Flat").check();
+  await gable.getByLabel("Tiled").check();
   gates[0]!.resolve();
-  await expect(timeline.getByText("Roof changed")).toHaveCount(1);
-  await expect(roof.getByLabel("Tiled")).toBeChecked();
+  await expect(timeline.getByText("Gable changed")).toHaveCount(1);
+  await expect(gable.getByLabel("Tiled")).toBeChecked();
   gates[1]!.resolve();
-  await expect(timeline.getByText("Roof changed")).toHaveCount(2);
+  await expect(timeline.getByText("Gable changed")).toHaveCount(2);
   await page.reload();
   await expect(email).toHaveValue("dana.ulery@example.com");
-  await expect(roof.getByLabel("Flat")).toBeChecked();
-  await expect(roof.getByLabel("Tiled")).toBeChecked();
-  await fetch(`${fields}/${field.id}`, { method: "DELETE", headers });
+  await expect(gable.getByLabel("Flat")).toBeChecked();
+  await expect(gable.getByLabel("Tiled")).toBeChecked();
+  await sendField(service, "PATCH", `/${field_id}`, { archived: true });
 });
 
 test("a call asks before it discards a note that is being typed", async ({

@@ -19,7 +19,7 @@ test("after a restart of the service a page shows what happens without being loa
   await openPage("/leads?q=Rudolph");
   await expect(page.getByText("No lead matches these filters")).toBeVisible();
   await service.restart();
-  await createLead(service, { phone: "9876500031", name: "Wilma Rudolph" });
+  await createLead(service, { phone: "9876500211", name: "Wilma Rudolph" });
   await expect(page.getByRole("row", { name: /Wilma Rudolph/ })).toBeVisible({
     timeout: 30_000,
   });
@@ -38,7 +38,7 @@ test("what happens while the stream is refused appears once it is open", async (
   await openPage("/leads?q=Coachman");
   await expect(page.getByText("No lead matches these filters")).toBeVisible();
   await expect.poll(() => refused).toBeGreaterThan(0);
-  await createLead(service, { phone: "9876500032", name: "Alice Coachman" });
+  await createLead(service, { phone: "9876500212", name: "Alice Coachman" });
   await page.unroute("**/api/v1/events*");
   await expect(page.getByRole("row", { name: /Alice Coachman/ })).toBeVisible();
 });
@@ -278,7 +278,7 @@ test("a lead's page reads it again for its own events only, and out of view not 
   service,
 }) => {
   const shown = await createLead(service, { phone: "9876500035", name: "Fanny Shown" });
-  const changed = await createLead(service, { phone: "9876500036", name: "Fanny Changed" });
+  const changed = await createLead(service, { phone: "9876500216", name: "Fanny Changed" });
   const rename = (id: number, name: string) =>
     fetch(`${service.url}/api/v1/crm/workspaces/1/leads/${id}`, {
       method: "PATCH",

@@ -286,11 +286,11 @@ test("a campaign's call is on the lead's timeline without calls.read, and once w
   service,
   settled,
 }) => {
-  const lead = await createLead(service, { phone: "9876500083", name: "Frances Allen" });
+  const lead = await createLead(service, { phone: "9876500223", name: "Frances Allen" });
   await launchCalls(service, {
     campaign_name: "Spring calls",
     call_type: "obd_voice_call",
-    number: "9876500083",
+    number: "9876500223",
     crm_workspace_id: "1",
   });
   const path = `${service.url}/leads/${lead}?workspace=1`;
@@ -313,12 +313,12 @@ test("a campaign's call is on the lead's timeline without calls.read, and once w
 });
 
 test("a second account sees nothing of the first", async ({ openPage, page, service, settled }) => {
-  const lead = await createLead(service, { phone: "9876500041", name: "Valerie Thomas" });
-  const campaign = await createCampaign(service, "Private", ["919876500041"]);
+  const lead = await createLead(service, { phone: "9876500221", name: "Valerie Thomas" });
+  const campaign = await createCampaign(service, "Private", ["919876500221"]);
   const calls = await launchCalls(service, {
     campaign_name: "Private calls",
     call_type: "obd_voice_call",
-    number: "9876500041",
+    number: "9876500221",
   });
   const token = service.demo.tokens["other_account"]!;
   await openPage("/leads");
@@ -328,7 +328,7 @@ test("a second account sees nothing of the first", async ({ openPage, page, serv
   for (const path of [
     "/leads",
     `/leads/${lead}`,
-    "/people/+919876500041",
+    "/people/+919876500221",
     "/chat/campaigns",
     `/chat/campaigns/${campaign}`,
     "/voice/campaigns",

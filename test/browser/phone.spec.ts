@@ -9,7 +9,7 @@ test("a table shows all its columns when asked to, and scrolls within itself", a
   problems,
   service,
 }) => {
-  await createCampaign(service, "Seen with all columns", ["919876500091"]);
+  await createCampaign(service, "Seen with all columns", ["919876500261"]);
   await openPage("/settings/credits");
   const table = page.getByRole("table", { name: "Movements of credit" });
   await expect(table).toContainText("Set aside");

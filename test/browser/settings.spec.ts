@@ -308,11 +308,11 @@ test("the ledger shows what a campaign set aside and spent, and reports count wh
   problems,
   service,
 }) => {
-  await createCampaign(service, "Counted", ["919876500081"]);
+  await createCampaign(service, "Counted", ["919876500251"]);
   await launchCalls(service, {
     campaign_name: "Counted calls",
     call_type: "obd_voice_call",
-    number: "9876500082",
+    number: "9876500252",
   });
   await openPage("/settings/credits");
   const ledger = page.getByRole("table", { name: "Movements of credit" });

@@ -97,7 +97,7 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   await page.getByLabel("Your extension or phone number").fill("101");
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await expect(page.getByLabel("Customer")).toBeFocused();
-  await page.getByLabel("Customer").fill("+91 98765 00071");
+  await page.getByLabel("Customer").fill("+91 98765 00241");
   await page.getByLabel("Note").fill("Asked for a call back");
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await expect(
@@ -106,19 +106,19 @@ test("a call is placed from the dialer, and is seen until it ends", async ({
   await expect(page.getByText("Note: Asked for a call back")).toBeVisible();
   const parties = page.getByRole("region", { name: "Parties" });
   await expect(parties).toContainText("Agent 101");
-  await expect(parties).toContainText("Customer 919876500071");
+  await expect(parties).toContainText("Customer 919876500241");
   await expect(page.getByText("Completed", { exact: true })).toBeVisible();
   await expect(page.getByRole("button", { name: "Call", exact: true })).toBeVisible();
   await expect(page.getByLabel("Your extension or phone number")).toHaveValue("101");
   await expect(page).not.toHaveURL(/%22/);
   await page.getByRole("link", { name: "Details" }).click();
   await expect(page.getByRole("region", { name: "Note" })).toContainText("Asked for a call back");
-  await expect(page.getByRole("heading", { level: 1 })).toContainText("9876500071");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("9876500241");
   // An address of an earlier version.
-  await page.goto(`${service.url}/calls/new?to=%229876500072%22`);
-  await expect(page.getByLabel("Customer")).toHaveValue("9876500072");
-  await page.goto(`${service.url}/calls/new?to=9876500073`);
-  await expect(page.getByLabel("Customer")).toHaveValue("9876500073");
+  await page.goto(`${service.url}/calls/new?to=%229876500242%22`);
+  await expect(page.getByLabel("Customer")).toHaveValue("9876500242");
+  await page.goto(`${service.url}/calls/new?to=9876500243`);
+  await expect(page.getByLabel("Customer")).toHaveValue("9876500243");
   expect(problems).toEqual([]);
 });
 
