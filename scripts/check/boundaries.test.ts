@@ -24,7 +24,7 @@ function violationsOf(
 
 test("imports down the ladder pass, whatever their form", (t) => {
   const violations = violationsOf(t, {
-    "server/main.ts": `import { a } from "./api/a.ts"; import { s } from "./drivers/chat/sandbox.ts";`,
+    "server/service.ts": `import { a } from "./api/a.ts"; import { s } from "./drivers/chat/sandbox.ts";`,
     "server/api/a.ts": `import type { C } from "../reports/c.ts"; export const a = import("../lib/deep/l.ts");`,
     "server/reports/c.ts": `import { i } from "./import/i.ts"; export type C = typeof i;`,
     "server/reports/import/i.ts": `import { x } from "../../drivers/chat/driver.ts"; export { x as i };`,

@@ -10,7 +10,7 @@ import type { Secrets } from "../lib/secrets/secrets.ts";
 import type { Random } from "../lib/random.ts";
 import type { Notifications } from "./notifications.ts";
 
-/** The dependencies of every operation; created once in main.ts, and by tests with their own clock. */
+/** The dependencies of every operation; created once in service.ts, and by tests with their own clock. */
 export type App = {
   readonly db: Database;
   readonly clock: Clock;
