@@ -220,7 +220,7 @@ export function aiAgentDriverContract(
       under.setBroken(true);
       const plan = { ...contract_plan, driver: name };
       const prepared = under.open(manualTimers().timers).prepare(plan, no_callbacks, synthesizer());
-      assert.equal(typeof (await prepared.ready()), "string");
+      assert.notEqual((await prepared.ready())!.reason, "");
       await prepared.close();
     });
 

@@ -2,7 +2,7 @@
 import { SpeechError, type SpeechDriver, type Utterance } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { synthesizeAudio } from "./audio-files.ts";
+import { synthesizeAudio, synthesizerOf } from "./audio-files.ts";
 
 /** `rejected`: this text cannot be synthesized, others can; `unavailable`: TTS does not work now. */
 export type PreparedSpeech = "ready" | "rejected" | "unavailable";
@@ -34,6 +34,22 @@ async function trySpeech(
     if (err instanceof Refusal) return "unavailable";
     if (err instanceof SpeechError) return err.failure;
     throw err;
+  }
+}
+
+/** Reports whether a text that could not be synthesized cannot be while others can. */
+export async function isRejected(
+  app: Pick<App, "speech">,
+  account_id: number,
+  utterance: Utterance,
+): Promise<boolean> {
+  if (!(await canSynthesize(app.speech))) return false;
+  try {
+    // It may have failed only while TTS restarted.
+    await synthesizerOf(app, account_id).synthesize(utterance);
+    return false;
+  } catch (err) {
+    return err instanceof SpeechError;
   }
 }
 

@@ -506,6 +506,20 @@ test("fails a recipient whose prompt cannot be synthesized while others can, wit
   assert.equal(await recordsForLeads(), 1);
 });
 
+test("fails a recipient for whom a text of a scripted AI agent cannot be synthesized while others can, and calls the others", async () => {
+  const repair = refuseText("Hello poison");
+  const scripted = talk({ driver: "scripted", greeting: "Hello {{word}}" });
+  const campaign = await launch(scripted, [phone()], {}, { word: "poison" });
+  await settled(campaign, "failed 1");
+  assert.equal((await record(campaign)).calls[0].ended_reason, "speech_rejected");
+  assert.deepEqual(dialed, []);
+  const other = await launch(scripted, [phone()], {}, { word: "Asha" });
+  await eventually(async () => (await stored(other))?.stage === "talking");
+  await hangUp(other);
+  await settled(other, "answered 1");
+  repair();
+});
+
 test("calls no one while a prompt that is the same for every recipient cannot be synthesized, and everyone once it can", async () => {
   const repair = refuseText("poison for everyone");
   const people = Array.from({ length: 10 }, () => phone());

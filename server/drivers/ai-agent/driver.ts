@@ -1,7 +1,7 @@
 // The interface of AI agents, which talk to a caller in place of a person. Every driver passes the same contract
 // suite. A driver knows no feature, SQL or switch: audio goes through a CallMedia, and a driver requests actions as tools.
 import type { CallMedia } from "../call-media.ts";
-import type { Synthesizer } from "../speech/driver.ts";
+import type { Synthesizer, Utterance } from "../speech/driver.ts";
 
 export const ai_agent_driver_names = ["scripted", "realtime"] as const;
 export type AiAgentDriverName = (typeof ai_agent_driver_names)[number];
@@ -46,6 +46,16 @@ export type AiAgentPlan = {
   readonly silence_seconds: number;
   readonly max_seconds: number;
 };
+
+/** Returns the texts that the scripted AI agent says, without blank ones. */
+export function textsOf(plan: AiAgentPlan): Utterance[] {
+  const { greeting, fields, rules, fallback, closing, language } = plan;
+  const questions = fields.map(({ question }) => question);
+  const answers = rules.map(({ say }) => say);
+  return [greeting, ...questions, ...answers, fallback, closing]
+    .filter((text) => text.trim() !== "")
+    .map((text) => ({ text, language }));
+}
 
 /** An action that the AI agent requests of the call. */
 export type AiAgentTool =
@@ -94,10 +104,18 @@ export type CallbackTerms = {
   readonly refuse: (at: Date) => string | null;
 };
 
+/** Why a conversation cannot be set up. */
+export type SetUpFailure = {
+  /** For people. */
+  readonly reason: string;
+  /** The text that could not be synthesized, if that is why. */
+  readonly text: Utterance | null;
+};
+
 /** A conversation that is set up before the caller is dialed. */
 export type PreparedConversation = {
   /** Sets up everything that can fail; resolves to null once the AI agent can talk, or to why it cannot. */
-  ready(): Promise<string | null>;
+  ready(): Promise<SetUpFailure | null>;
   /** Resolves when a conversation that was ready can no longer start. */
   readonly lost: Promise<void>;
   /**

@@ -1,6 +1,8 @@
 // Sets up the AI agent of a call before the call is dialed, and keeps it set up while the phone rings.
-import type { PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
+import { textsOf, type PreparedConversation } from "../../../drivers/ai-agent/driver.ts";
+import type { Utterance } from "../../../drivers/speech/driver.ts";
 import { synthesizerOf } from "../../audio/audio-files.ts";
+import { isRejected } from "../../audio/prepare-speech.ts";
 import { callName } from "../../state-machine/call.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
@@ -11,29 +13,36 @@ import { variablesOf } from "../../state-machine/play-to-caller.ts";
 /** How often an AI agent that is lost while the phone rings is set up. */
 const set_ups_max = 3;
 
-/** Sets up the call's AI agent. Returns why the call must not be dialed, or null. */
+/**
+ * Sets up the call's AI agent. Returns why the call must not be dialed, or null. A text with the recipient's variables
+ * that cannot be synthesized fails this recipient; any other failure stops the campaign.
+ */
 export async function prepareAiAgent(
   leader: Leader,
   live: LiveCall,
   set_ups = 1,
-): Promise<"ai_agent_unavailable" | null> {
+): Promise<"ai_agent_unavailable" | "speech_rejected" | null> {
   const { app, gate } = leader;
   // The call may have ended while its texts were synthesized: nothing would close its AI agent.
   if (!isCurrent(leader, live)) return null;
   const prepared = openAiAgent(leader, live);
-  const reason = typeof prepared === "string" ? prepared : await prepared.ready();
+  const failure =
+    typeof prepared === "string" ? { reason: prepared, text: null } : await prepared.ready();
   // A call that ended in the meantime has closed its AI agent.
   if (!isCurrent(leader, live)) return null;
   const { account_id, id: call_id } = live.call;
-  if (reason === null) {
+  if (failure === null) {
     gate.succeeded(live.call, "set_up");
     watch(leader, live, set_ups).catch((err: unknown) =>
       app.log.warn({ err, account_id, call_id }, "could not set up the AI agent of a call again"),
     );
     return null;
   }
+  const { reason, text } = failure;
   app.log.warn({ account_id, call_id }, `the AI agent of a call could not be set up: ${reason}`);
   closePrepared(live);
+  if (text !== null && isOwnText(live.call, text) && (await isRejected(app, account_id, text)))
+    return "speech_rejected";
   await recordContentFailure(leader, live.call, "set_up", `AI agent: ${reason}`);
   return "ai_agent_unavailable";
 }
@@ -64,6 +73,13 @@ function openAiAgent({ app }: Leader, live: LiveCall): PreparedConversation | st
     synthesizerOf(app, call.account_id),
   );
   return live.prepared;
+}
+
+/** Reports whether a text of the AI agent contains variables of the recipient. */
+function isOwnText({ voice }: LiveCall["call"], { text }: Utterance): boolean {
+  const content = voice!.content;
+  if (content.call_type !== "ai_bot") return false;
+  return textsOf(fillAiAgentPlan(content.agent, {})).every((fixed) => fixed.text !== text);
 }
 
 /** Sets up an AI agent again that is lost before the answer; ends the call if that fails. */

@@ -473,7 +473,7 @@ test("sets up the session before the call, starts it without delay, and reports 
   assert.deepEqual(late, [{ type: "over", reason: "failed" }]);
 
   stub.script({ reject: 503 });
-  assert.match((await open().ready())!, /could not be set up/);
+  assert.match((await open().ready())!.reason, /could not be set up/);
 });
 
 test("passes a key to the model as text, and it responds after the response in progress", async () => {

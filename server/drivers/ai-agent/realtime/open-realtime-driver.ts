@@ -75,8 +75,9 @@ function prepare(
     ready: () =>
       tracedCall("set up AI agent", described, async (span) => {
         const reason = await session.ready;
-        if (reason !== null) span?.fail("not_set_up");
-        return reason;
+        if (reason === null) return null;
+        span?.fail("not_set_up");
+        return { reason, text: null };
       }),
     lost: session.lost,
     start: (media, onEvent) =>

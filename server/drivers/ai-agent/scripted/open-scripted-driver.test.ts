@@ -299,7 +299,9 @@ test("is ready once all of its texts are synthesized, and reports why one cannot
   assert.equal(await ready({}), null);
   speech.setBroken(true);
   assert.equal(await ready({}), null, "the texts are kept");
-  assert.match((await ready({ closing: "new" }))!, /synthesizer is broken/);
+  const failure = (await ready({ closing: "new" }))!;
+  assert.match(failure.reason, /synthesizer is broken/);
+  assert.deepEqual(failure.text, { text: "new", language: plan.language });
 });
 
 test("says the texts that it was set up with although others have displaced them and text-to-speech is lost", async () => {

@@ -1,7 +1,7 @@
 // The scripted AI agent: follows configured rules and texts, without an external service.
 import { systemTimers, type Timers } from "../../../lib/timers.ts";
 import type { SpeechDriver, Utterance } from "../../speech/driver.ts";
-import type { AiAgentDriver, AiAgentPlan } from "../driver.ts";
+import { textsOf, type AiAgentDriver, type AiAgentPlan, type SetUpFailure } from "../driver.ts";
 import { cacheSpeech } from "./cache-speech.ts";
 import { holdRehearsal } from "./hold-rehearsal.ts";
 import { openScriptedSession } from "./open-scripted-session.ts";
@@ -51,22 +51,16 @@ const never = new Promise<void>(() => {});
 async function synthesizeAll(
   plan: AiAgentPlan,
   synthesize: SpeechDriver["synthesize"],
-): Promise<string | null> {
-  const { greeting, fields, rules, fallback, closing, language } = plan;
-  const texts = [
-    greeting,
-    ...fields.map(({ question }) => question),
-    ...rules.map(({ say }) => say),
-    fallback,
-    closing,
-  ];
-  try {
-    // One after the other, because the queue of synthesis is short.
-    for (const text of texts) if (text.trim() !== "") await synthesize({ text, language });
-    return null;
-  } catch (error) {
-    return `a text could not be synthesized: ${reasonOf(error)}`;
+): Promise<SetUpFailure | null> {
+  // One after the other, because the queue of synthesis is short.
+  for (const text of textsOf(plan)) {
+    try {
+      await synthesize(text);
+    } catch (error) {
+      return { reason: `a text could not be synthesized: ${reasonOf(error)}`, text };
+    }
   }
+  return null;
 }
 
 function reasonOf(error: unknown): string {

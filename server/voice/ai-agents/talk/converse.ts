@@ -85,10 +85,10 @@ async function start(
     terms,
     synthesizerOf(app, account_id),
   );
-  const reason = await prepared.ready();
-  if (reason !== null || socket.readyState !== socket.OPEN) {
+  const failure = await prepared.ready();
+  if (failure !== null || socket.readyState !== socket.OPEN) {
     await prepared.close();
-    return reason === null ? null : close(socket, { type: "unavailable", reason });
+    return failure && close(socket, { type: "unavailable", reason: failure.reason });
   }
   const media = openTalkMedia(socket, systemTimers, () => send(socket, { type: "flush" }));
   send(socket, { type: "ready" });
