@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
+import { makeChatNumber } from "../../../test/support/chat-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { stallRequest } from "../../../test/support/hostile-client.ts";
-import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  type TestAccount,
+} from "../../../test/support/account-factory.ts";
 import { tone } from "../../../test/support/tones.ts";
 import { encodeWav } from "../../lib/audio/wav.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
@@ -38,8 +43,8 @@ const half =
 const other_half = "6543210\r\n--b--\r\n";
 
 /** An upload that stalls in the middle of its file. */
-const halfUpload = (of: TestAccount) =>
-  stallRequest(api.url, `POST ${path(of)}`, {
+const halfUpload = (of: TestAccount, to = path(of)) =>
+  stallRequest(api.url, `POST ${to}`, {
     headers: {
       authorization: `Bearer ${of.token}`,
       "content-type": "multipart/form-data; boundary=b",
@@ -62,6 +67,35 @@ test("three uploads of one account arrive at once, 16 wait, the next are 503, an
   }
   // Those that waited are gone, too.
   await eventually(async () => (await upload(slow)) === 202);
+});
+
+test("an upload whose token was revoked while it arrived is 401, and nothing of it is kept", async () => {
+  const of = await makeAccount(api.app);
+  const { id: number_id } = await makeChatNumber(api.app, of);
+  const { token: admin } = of;
+  const json = { name: "Late" };
+  const group = (await api.send("POST", "/api/v1/groups", { token: admin, json })).body;
+  const token = await makeAgentToken(api.app, of, [
+    "groups.manage",
+    "suppressions.manage",
+    "chat.manage",
+  ]);
+  const uploads = [
+    `/api/v1/groups/${group.id}/members/import`,
+    "/api/v1/suppressions/import",
+    `/api/v1/chat/numbers/${number_id}/media`,
+  ].map((to) => halfUpload({ ...of, token }, to));
+  const revoked = await api.send("POST", `/api/v1/tokens/${token.split("_")[2]}/revoke`, {
+    token: admin,
+  });
+  assert.equal(revoked.status, 200, revoked.text);
+  await eventually(async () => (await api.send("GET", "/api/v1/groups", { token })).status === 401);
+  for (const { socket, answer } of uploads) {
+    socket.end(other_half);
+    assert.match(await answer, /^HTTP\/1\.1 401 /);
+  }
+  for (const list of [`/api/v1/groups/${group.id}/members`, "/api/v1/suppressions"])
+    assert.deepEqual((await api.send("GET", list, { token: admin })).body.data, []);
 });
 
 test("an upload that arrived while it waited takes no place of its account once its client is gone", async () => {

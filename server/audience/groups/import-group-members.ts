@@ -27,21 +27,23 @@ export type MemberFile = {
 /**
  * Adds every row of the file like `addGroupMembers`, in one transaction. Each column with a header, except
  * phone and name, is a variable; empty cells are skipped. Invalid rows are counted and the first of them
- * listed. Refuses: not-found; validation-failed for a missing or unreadable file or a missing column.
+ * listed. Refuses: not-found; validation-failed for a missing or unreadable file or a missing column. The file may wait
+ * for others of the account: `reauthorize` throws if the caller may no longer import it then.
  */
 export async function importGroupMembers(
   app: App,
   actor: Actor,
   group: { readonly id: number; readonly country_code: string },
   { fd, fields }: MemberFile,
+  reauthorize: () => Promise<void>,
 ): Promise<MemberImport> {
   await requireGroup(app.db.query, actor.account_id, group.id);
   if (fd === null) throw invalidField("file", "is required");
   const now = app.clock.now();
   const { account_id } = actor;
-  return csvParsing.use(account_id, () =>
-    clientTransaction(app.db, import_seconds_max, async (tx, client) => {
-      // The file may have waited for others of the account.
+  return csvParsing.use(account_id, async () => {
+    await reauthorize();
+    return clientTransaction(app.db, import_seconds_max, async (tx, client) => {
       await lockUnfrozen(tx, account_id);
       const { people_count, ...staged } = await stagePeople(client, fd, (header) => ({
         country_code: group.country_code,
@@ -63,8 +65,8 @@ export async function importGroupMembers(
         detail: { added: added_count, updated: updated_count },
       });
       return { ...staged, added_count, updated_count };
-    }),
-  );
+    });
+  });
 }
 
 const count_known_sql = `

@@ -28,13 +28,15 @@ export type SuppressionFile = {
 /**
  * Suppresses every number of the file like `suppress`, in one transaction. Rows without a valid number are
  * counted and the first of them listed. Refuses: validation-failed for a missing or unreadable file, a
- * missing column and invalid values of the other parts.
+ * missing column and invalid values of the other parts. The file may wait for others of the account: `reauthorize` throws
+ * if the caller may no longer import it then.
  */
 export async function importSuppressions(
   app: App,
   actor: Actor,
   locale: Locale,
   upload: SuppressionFile,
+  reauthorize: () => Promise<void>,
 ): Promise<SuppressionImport> {
   const now = app.clock.now();
   const { violations, ...options } = readFields(upload.fields, locale, now);
@@ -42,9 +44,9 @@ export async function importSuppressions(
   if (upload.fd === null || violations.length > 0) throw invalid(violations);
   const { fd } = upload;
   const { account_id } = actor;
-  return csvParsing.use(account_id, () =>
-    clientTransaction(app.db, import_seconds_max, async (tx, client) => {
-      // The file may have waited for others of the account.
+  return csvParsing.use(account_id, async () => {
+    await reauthorize();
+    return clientTransaction(app.db, import_seconds_max, async (tx, client) => {
       await lockUnfrozen(tx, account_id);
       const { people_count, ...staged } = await stagePeople(client, fd, (header) => {
         const header_violations: FieldError[] = [];
@@ -67,8 +69,8 @@ export async function importSuppressions(
       const action = "suppressions.imported";
       await recordAudit(tx, actor, { at: now, action, subject_id: null, detail });
       return { ...staged, suppressed_count: people_count, changed_count };
-    }),
-  );
+    });
+  });
 }
 
 /** Rows of one statement: they are counted by what it returns, which is held in memory. */

@@ -152,7 +152,7 @@ export const groupRoutes = [
     multipart: true,
     body: MemberUpload,
     success: { 200: MemberImport },
-    handle: ({ app, caller, actor, params, request }) => {
+    handle: ({ app, caller, actor, params, request, reauthorize }) => {
       const columns = ["phone_number_column", "name_column"];
       const parts = { file: "file", fields: columns, is_csv: true } as const;
       const { country_code } = caller.account;
@@ -162,6 +162,7 @@ export const groupRoutes = [
           actor,
           { id: params.id, country_code },
           { fd: file?.fd ?? null, fields },
+          reauthorize,
         ),
       );
     },

@@ -89,13 +89,19 @@ export const suppressionRoutes = [
     multipart: true,
     body: SuppressionUpload,
     success: { 200: SuppressionImport },
-    handle: ({ app, caller, actor, request }) =>
+    handle: ({ app, caller, actor, request, reauthorize }) =>
       receiveUpload(
         caller.account.id,
         request,
         { file: "file", fields: upload_fields, is_csv: true },
         ({ fields, file }) =>
-          importSuppressions(app, actor, caller.account, { fd: file?.fd ?? null, fields }),
+          importSuppressions(
+            app,
+            actor,
+            caller.account,
+            { fd: file?.fd ?? null, fields },
+            reauthorize,
+          ),
       ),
   }),
   route({

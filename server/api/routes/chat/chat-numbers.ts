@@ -146,11 +146,13 @@ export const chatNumberRoutes = [
     success: { 201: ChatMediaResponse },
     precheck: ({ app, caller, params }) =>
       findChatNumber(app.db.query, caller.account.id, params.id),
-    handle: ({ app, caller, actor, params, request }) => {
+    handle: ({ app, caller, actor, params, request, reauthorize }) => {
       const parts = { file: "file", fields: [], file_bytes_max: media_bytes_max };
-      return receiveUpload(caller.account.id, request, parts, ({ file }) =>
-        uploadChatMedia(app, actor, params.id, file),
-      );
+      return receiveUpload(caller.account.id, request, parts, async ({ file }) => {
+        // The file may have arrived long after its token was checked.
+        await reauthorize();
+        return uploadChatMedia(app, actor, params.id, file);
+      });
     },
   }),
 ];
