@@ -3,7 +3,7 @@ import { statement, type DB, type Executor, type Tx } from "../../lib/database/d
 import { phoneKey } from "../../lib/phone-key.ts";
 import { bsuidKey, type Person } from "./person-key.ts";
 import { liftSuppressions } from "./lift-suppressions.ts";
-import { isLateSource } from "./suppression-schema.ts";
+import { isLateSource, withoutWords, type Evidence } from "./suppression-schema.ts";
 import { suppress, type Suppression } from "./suppress.ts";
 
 /** A phone (E.164 digits) and the BSUID that a webhook reports with it. */
@@ -94,8 +94,10 @@ export async function copyOptOuts(
   person: Person,
   now: Date,
 ): Promise<void> {
-  for (const row of await findOptOuts(tx, [account_id, person_key, now]))
-    await suppress(tx, { ...row, person } as unknown as Suppression, now);
+  for (const row of await findOptOuts(tx, [account_id, person_key, now])) {
+    const evidence = row.evidence && withoutWords(row.evidence as Evidence);
+    await suppress(tx, { ...row, person, evidence } as unknown as Suppression, now);
+  }
 }
 
 async function erasedBsuids(

@@ -47,6 +47,14 @@ export type Evidence = {
   readonly key?: string;
 };
 
+/**
+ * Returns evidence for the suppression of another key that may be the person's: their words and the ID of their message
+ * are stored under one key only, so that an erasure finds them.
+ */
+export function withoutWords({ text: _text, message_id: _id, ...evidence }: Evidence): Evidence {
+  return evidence;
+}
+
 const channel = (description: string) =>
   Type.Unsafe<Channel>(Type.String({ enum: channels, description }));
 const scope = (description: string) =>

@@ -221,6 +221,34 @@ test("ending one suppression keeps those of other sources in force", async () =>
   assert.equal((await send("DELETE", `/suppressions/${rows[0]!.id}`)).status, 404);
 });
 
+test("the words of a stop, and the ID of its message, are stored under one of the sender's user IDs, by which an erasure finds them", async () => {
+  const [bsuid, parent] = [unique("IN."), unique("IN.ENT.")];
+  const timestamp = String(Math.floor(api.clock.now().getTime() / 1_000));
+  const message = {
+    id: unique("in"),
+    from_user_id: bsuid,
+    from_parent_user_id: parent,
+    timestamp,
+    type: "text",
+    text: { body: "STOP" },
+  };
+  const metadata = { phone_number_id: number.provider_phone_number_id };
+  const value = { messaging_product: "whatsapp", metadata, messages: [message] };
+  await receive(changeHook(number, "messages", value));
+  const rows = await api.app.db.query
+    .selectFrom("suppressions")
+    .select(["bsuid", "evidence"])
+    .where("account_id", "=", account.account_id)
+    .where("bsuid", "in", [bsuid, parent])
+    .orderBy("bsuid")
+    .execute();
+  const kept = rows.map(({ bsuid: of, evidence }) => [of, Object.keys(evidence as object).sort()]);
+  assert.deepEqual(Object.fromEntries(kept), {
+    [bsuid]: ["chat_number_id", "message_id", "reply_id", "text"],
+    [parent]: ["chat_number_id", "reply_id"],
+  });
+});
+
 test("START from the number under which WhatsApp knows a phone ends what STOP from it ended, also when it answers no message", async () => {
   const [phone, wa_id] = [`9198${newDigits()}`, `4477${newDigits()}`];
   await api.app.db.query

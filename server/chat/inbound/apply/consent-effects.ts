@@ -4,7 +4,11 @@ import { liftSuppressions } from "../../../audience/suppressions/lift-suppressio
 import { copyOptOuts } from "../../../audience/suppressions/link-bsuids.ts";
 import { findPersonKey, type Person } from "../../../audience/suppressions/person-key.ts";
 import { suppress } from "../../../audience/suppressions/suppress.ts";
-import type { Evidence, Scope } from "../../../audience/suppressions/suppression-schema.ts";
+import {
+  withoutWords,
+  type Evidence,
+  type Scope,
+} from "../../../audience/suppressions/suppression-schema.ts";
 import type { WebhookPerson } from "../../../drivers/chat/driver.ts";
 import { recordEvent } from "../../../engine/record-event.ts";
 import { statement, type DB } from "../../../lib/database/database.ts";
@@ -30,6 +34,7 @@ export async function optOutByReply(context: EffectContext, reply: ReplyEvent): 
     .where("account_id", "=", account_id)
     .executeTakeFirstOrThrow();
   const people = await peopleOf(context, reply, recorded);
+  const evidence = evidenceOf(recorded);
   for (const person of await inLockOrder(context, people))
     await suppress(
       tx,
@@ -40,7 +45,7 @@ export async function optOutByReply(context: EffectContext, reply: ReplyEvent): 
         scope: scope as Scope,
         source: "reply",
         reason: "The customer replied with a stop word",
-        evidence: evidenceOf(recorded),
+        evidence: person === people[0] ? evidence : withoutWords(evidence),
         occurred_at: reply.at,
         expires_at: null,
         created_by: null,
