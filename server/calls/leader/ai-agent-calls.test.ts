@@ -506,7 +506,7 @@ test("fails a recipient whose prompt cannot be synthesized while others can, wit
   assert.equal(await recordsForLeads(), 1);
 });
 
-test("fails a recipient for whom a text of a scripted AI agent cannot be synthesized while others can, and calls the others", async () => {
+test("fails a recipient whose text a scripted AI agent cannot say although it can say others, and calls the others", async () => {
   const repair = refuseText("Hello poison");
   const scripted = talk({ driver: "scripted", greeting: "Hello {{word}}" });
   const campaign = await launch(scripted, [phone()], {}, { word: "poison" });
