@@ -14,7 +14,7 @@ import { cloneDatabase, type TestDatabase } from "../../../../test/support/datab
 import { openDatabase, type Database } from "../../../lib/database/database.ts";
 import { openLog } from "../../../lib/log.ts";
 import { addAttempt } from "../../controls/add-attempt.ts";
-import type { Call, Line } from "../../state-machine/call.ts";
+import { playbackName, type Call, type Line } from "../../state-machine/call.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { CallEvent } from "../../state-machine/events-and-commands.ts";
 import { answerRequest, transition } from "../../state-machine/transition.ts";
@@ -337,7 +337,8 @@ test("queues an attempt on the last one's node if active, else on another active
   assert.equal(await retry(call), "no_node");
 });
 
-test("an incoming call that is lost is reported as missed with its numbers, unless an agent was connected", async () => {
+/** Runs an incoming call of a new account to its end; returns it and the calls that are reported as missed. */
+async function runIncoming(...events: CallEvent[]) {
   const { account_id } = await makeCallingAccount({ db, clock });
   const { node_id, trunk_id } = await makeSandboxTrunk({ db, clock });
   const bye = { type: "hang_up", prompt: null } as const;
@@ -348,26 +349,41 @@ test("an incoming call that is lost is reported as missed with its numbers, unle
   const numbers = { called: "918000000001", phone: "919812345678" };
   const of = { account_id, node_id, trunk_id, fence: 0, ...numbers, channel: "c1", content };
   let call = await beginIncomingCall(db.pool, of, noon);
-  const lost = { outcome: "lost", cause: null, sip_status: null, by: "far_end" } as const;
-  const events: CallEvent[] = [
-    { type: "answered", leg: 1, at: noon },
-    { type: "ended", leg: 1, ending: lost, at: later(1) },
-  ];
   for (const event of events) {
-    const next = transition(call, line, event)!;
+    const named = event.type === "played" ? { ...event, playback: playbackName(call, 1) } : event;
+    const next = transition(call, line, named)!;
     await storeTransition(db, 0, { before: call, line, next }, noon);
     call = next.call;
   }
-  assert.deepEqual([call.stage, call.ended_reason], ["ended", "node_lost"]);
   const missed = await db.query
     .selectFrom("events")
     .select("data")
     .where("account_id", "=", account_id)
     .where("type", "=", "call.missed")
     .execute();
-  assert.deepEqual(missed, [
-    { data: { phone_number: numbers.phone, called_number: numbers.called, trunk_id } },
-  ]);
+  const expected = { phone_number: numbers.phone, called_number: numbers.called, trunk_id };
+  return { call, missed: missed.map(({ data }) => data), expected };
+}
+
+const far_end = { cause: null, sip_status: null, by: "far_end" } as const;
+
+test("an incoming call that is lost is reported as missed with its numbers, unless an agent was connected", async () => {
+  const { call, missed, expected } = await runIncoming(
+    { type: "answered", leg: 1, at: noon },
+    { type: "ended", leg: 1, ending: { ...far_end, outcome: "lost" }, at: later(1) },
+  );
+  assert.deepEqual([call.stage, call.ended_reason], ["ended", "node_lost"]);
+  assert.deepEqual(missed, [expected]);
   const bridged: Call = { ...call, position: { ...call.position!, doing: "bridged" } };
   assert.equal(hasSideEffects(bridged, bridged), false);
+});
+
+test("an incoming call whose menu cannot be played is reported as missed", async () => {
+  const { call, missed, expected } = await runIncoming(
+    { type: "answered", leg: 1, at: noon },
+    { type: "played", leg: 1, playback: "", ok: false, at: noon },
+    { type: "ended", leg: 1, ending: { ...far_end, outcome: "hung_up" }, at: later(1) },
+  );
+  assert.deepEqual([call.stage, call.ended_reason], ["ended", "playback_failed"]);
+  assert.deepEqual(missed, [expected]);
 });

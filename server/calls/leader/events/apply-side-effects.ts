@@ -84,12 +84,12 @@ async function queueRecord(tx: Tx, call: Call, now: Date): Promise<void> {
 }
 
 /**
- * Whether an inbound call ended before it was answered, or while its caller waited for an agent. A lost one may have
- * ended so, unless an agent was connected.
+ * Whether an inbound call ended before it was answered, while its caller waited for an agent, or because the menu could
+ * not be played. A lost one may have ended so, unless an agent was connected.
  */
 function isMissed({ answered_at, abandoned, ended_reason, position }: Call): boolean {
   const isLost = ended_reason === "node_lost" && position?.doing !== "bridged";
-  return answered_at === null || abandoned || isLost;
+  return answered_at === null || abandoned || ended_reason === "playback_failed" || isLost;
 }
 
 function recordMissed(tx: Tx, call: Call, now: Date): Promise<void> {

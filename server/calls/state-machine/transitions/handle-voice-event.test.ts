@@ -227,6 +227,58 @@ test("fails a recipient whose prompt could not be played, and allows a retry", (
   assert.deepEqual([after.state, after.otherwise, after.due_at], ["waiting", "failed", at(301)]);
 });
 
+test("fails a recipient as soon as a prompt of the menu could not be played, the first or a later one, and allows a retry", () => {
+  const thanks: MenuNode = { type: "hang_up", prompt: say("your balance") };
+  const record = { type: "record", prompt: say("speak"), max_seconds: 9, silence_seconds: 2 };
+  const first: MenuNode[] = [
+    question(),
+    { type: "play", prompt: say("welcome"), next: "bye" },
+    { ...record, next: "bye" } as MenuNode,
+    thanks,
+    { type: "callback", prompt: say("later"), delay_minutes: 5 },
+  ];
+  const runs = first.map((main) => answer({ ...menu({ main }), attempts_max: 2 }));
+  const asking = question({ keys: { "1": "thanks" } });
+  const later = answer({ ...menu({ main: asking, thanks }), attempts_max: 2 });
+  played(later);
+  press(later, "1");
+  for (const run of [...runs, later]) {
+    played(run, false);
+    assert.deepEqual(done(run), ["hang_up", "end_bridge"]);
+    take(run, { type: "ended", leg: 1, ending: hung_up });
+    const { status, disposition, ended_reason } = run.call;
+    assert.deepEqual([status, disposition, ended_reason], ["failed", "failed", "playback_failed"]);
+    const { state, otherwise } = recipientOutcome(run.call)!;
+    assert.deepEqual([state, otherwise], ["waiting", "failed"]);
+  }
+});
+
+test("an opt-out counts although its confirmation could not be played", () => {
+  const stop: MenuNode = { type: "opt_out", prompt: say("goodbye") };
+  const run = answer({
+    ...menu({ main: question({ keys: { "9": "stop" } }), stop }),
+    attempts_max: 2,
+  });
+  press(run, "9");
+  played(run, false);
+  take(run, { type: "ended", leg: 1, ending: hung_up });
+  assert.deepEqual([run.call.opted_out, recipientOutcome(run.call)!.state], [true, "failed"]);
+});
+
+test("transfers a caller although the announcement of the transfer could not be played", () => {
+  const to = { extension: "101" };
+  const run = answer(
+    menu({ main: { type: "transfer", prompt: say("one moment"), to, otherwise: "bye" } }),
+  );
+  played(run, false);
+  assert.deepEqual(done(run), ["ringback", "find_agent"]);
+  take(run, { type: "agent_found", to: null });
+  press(run, "1");
+  played(run, false);
+  assert.equal(run.call.ended_reason, "playback_failed", "the confirmation of a callback");
+  assert.ok(run.call.callback_at);
+});
+
 test("does not redial a recipient at once: with retry_after 0, a minute passes", () => {
   const run: Run = {
     call: dialed({ attempts_max: 2, retry_after_minutes: 0 }),
@@ -918,6 +970,7 @@ const anyVoice: fc.Arbitrary<Partial<VoiceCallPlan>> = fc.record({
 const anyKind = fc.oneof(
   fc.constantFrom(
     "played",
+    "not_played",
     "timeout",
     "message",
     "recorded",
@@ -940,11 +993,12 @@ function takeAny(run: Run, kind: string, leg: number): void {
   const visit = position?.visit ?? 0;
   switch (kind) {
     case "played":
+    case "not_played":
       return void take(run, {
         type: "played",
         leg: 1,
         playback: playbackName(run.call, visit),
-        ok: true,
+        ok: kind === "played",
       });
     case "timeout":
       return void take(run, { type: "timeout", visit });

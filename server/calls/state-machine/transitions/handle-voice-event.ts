@@ -165,13 +165,19 @@ function handlePlayed(call: Call, playback: string, ok: boolean, at: Date): Tran
   const { visit, doing, then_end } = positionOf(call);
   const isPlaying = doing === "playing" || doing === "asking" || doing === "apologizing";
   if (!isPlaying || playback !== playbackName(call, visit)) return null;
-  if (then_end !== null) return endAnsweredCall(call, at, then_end);
   if (doing === "apologizing") return afterApology(call, ok, at);
+  if (!ok) return afterFailedPrompt(call, at);
+  if (then_end !== null) return endAnsweredCall(call, at, then_end);
   if (menuOf(call)) return afterPrompt(call, at);
-  if (ok && listensForKey(call)) return listen(call);
+  if (listensForKey(call)) return listen(call);
   const isMachine = call.answered_by === "machine";
-  if (ok)
-    return endAnsweredCall(call, at, "played", isMachine ? { disposition: "voicemail_left" } : {});
+  return endAnsweredCall(call, at, "played", isMachine ? { disposition: "voicemail_left" } : {});
+}
+
+/** Fails the call instead of going on in silence; a transfer goes on, because ringback follows. */
+function afterFailedPrompt(call: Call, at: Date): Transition {
+  const to = positionOf(call).then_end === null ? transferTarget(call) : null;
+  if (to) return requestTransferAgent(call, to);
   return endAnsweredCall(call, at, "playback_failed", { status: "failed", disposition: "failed" });
 }
 
