@@ -5,7 +5,7 @@ import { callName, type Call } from "../../state-machine/call.ts";
 import type { CallEvent, Transition } from "../../state-machine/events-and-commands.ts";
 import { resumeCommands } from "../../state-machine/resume.ts";
 import { transition } from "../../state-machine/transition.ts";
-import { answer_missed, wasSilent } from "../../state-machine/call-outcomes.ts";
+import { answer_missed, losesSilentAgent, wasSilent } from "../../state-machine/call-outcomes.ts";
 import { answerRequests } from "./answer-request.ts";
 import { blockerBeforeCustomer } from "../dialer/call-blockers.ts";
 import { holdFailingCampaign } from "../dialer/hold-failing-campaign.ts";
@@ -73,9 +73,13 @@ async function applyEvent(
 ): Promise<Transition | null> {
   const next = transition(live.call, live.line, await withBlocker(leader, live, event));
   if (!next) return null;
-  return leader.serializeAgentChoice(next, async () =>
+  const stored = await leader.serializeAgentChoice(next, async () =>
     store(leader, live, await answerRequests(leader, live, next)),
   );
+  // The call goes on with a person. Others are counted at their end.
+  if (stored.call.stage === "talking" && losesSilentAgent(live.call, event))
+    await recordSilence(leader, live.call);
+  return stored;
 }
 
 /** Adds the call's current blocker to the agent's answer or key, because the customer is dialed next. */
@@ -112,11 +116,15 @@ async function checkCircuit(leader: Leader, call: Call): Promise<void> {
   const { app, breaker } = leader;
   // The loss of a node or of its leader says nothing about the campaign's other calls.
   if (isNodeLost(leader) || call.ended_reason === answer_missed) return;
-  if (wasSilent(call))
-    await recordContentFailure(leader, call, "answered", "the AI agent was lost before it spoke");
+  if (wasSilent(call)) await recordSilence(leader, call);
   const detail = breaker.record(call);
   if (detail === null) return;
   await retryUntilStored(leader, () => holdFailingCampaign(app.db, call, detail, app.clock.now()));
+}
+
+async function recordSilence(leader: Leader, call: Call): Promise<void> {
+  if (isNodeLost(leader)) return;
+  await recordContentFailure(leader, call, "answered", "the AI agent did not say a word");
 }
 
 /** Stops handling the call in this process: ends its timers, its conversation and its dials. */

@@ -75,7 +75,7 @@ function finish(call: Call, ended_at: Date, retry_at: Date | null): Transition {
   return { call: ended, events: [completedEvent(ended, ended_at)], commands: [] };
 }
 
-/** Whether the call is not charged: it is inbound, or its AI agent was lost before its first word. */
+/** Whether the call is not charged: it is inbound, or its AI agent has not said a word. */
 function isFree(call: Call): boolean {
   if (call.direction === "inbound") return true;
   return call.ended_reason === "ai_agent_unavailable" || wasSilent(call);
@@ -169,6 +169,18 @@ export function outcomeOfMissedAnswer({ cause, sip_status }: Ending): Outcome {
     status: "failed",
     disposition: "failed",
     ended_reason: answer_missed,
+    ended_by: "customer",
+    hangup_cause: cause,
+    sip_status,
+  };
+}
+
+/** Returns the outcome of a caller who hung up on an AI agent that had not said a word. */
+export function outcomeOfSilence({ cause, sip_status }: Ending): Outcome {
+  return {
+    status: "failed",
+    disposition: "failed",
+    ended_reason: "agent_lost",
     ended_by: "customer",
     hangup_cause: cause,
     sip_status,

@@ -8,8 +8,10 @@ import {
   outcomeOfBlocker,
   outcomeOfCustomer,
   outcomeOfMissedAnswer,
+  outcomeOfSilence,
   type Outcome,
 } from "./end-call.ts";
+import { lacksFirstWord } from "../call-outcomes.ts";
 import type { CallEvent, Transition } from "../events-and-commands.ts";
 import { dialCustomer } from "./dial-legs.ts";
 import { findLeg, hangUpLeg, liveLegs, patchLeg, shownStatus } from "../legs.ts";
@@ -135,13 +137,16 @@ function afterCustomerEnded(
     const again = dialCustomer(call, line, at);
     return { call: again.call, events: [], commands: again.commands };
   }
+  return endCall(call, at, outcomeAtCustomerEnd(call, leg, ending, at));
+}
+
+function outcomeAtCustomerEnd(call: Call, leg: Leg, ending: Ending, at: Date): Outcome {
+  if (leg.blocker) return outcomeOfBlocker(leg.blocker);
+  if (ending.outcome === "lost") return outcomeOfCustomer(leg, ending);
   const isMissed = call.stage === "customer" && leg.answered_at !== null;
-  const outcome = leg.blocker
-    ? outcomeOfBlocker(leg.blocker)
-    : isMissed && ending.outcome !== "lost"
-      ? outcomeOfMissedAnswer(ending)
-      : outcomeOfCustomer(leg, ending);
-  return endCall(call, at, outcome);
+  if (isMissed) return outcomeOfMissedAnswer(ending);
+  const isSilence = lacksFirstWord(call, at) && !call.opted_out;
+  return isSilence ? outcomeOfSilence(ending) : outcomeOfCustomer(leg, ending);
 }
 
 function handleAgentEnded(call: Call, leg: Leg, ending: Ending, at: Date): Transition {

@@ -855,6 +855,33 @@ test("fails and does not charge a call whose AI agent is lost before its first w
   assert.deepEqual(lose(true), ["completed", "agent_lost", 1, 60, "answered"]);
 });
 
+test("fails and does not charge a call whose caller hangs up after the AI agent was silent for more than three seconds", () => {
+  const hangUp = (seconds: number, ...events: Untimed[]) => {
+    const run = answer({ ...ai, attempts_max: 2 });
+    for (const event of events) take(run, event, 3);
+    take(run, { type: "ended", leg: 1, ending: hung_up }, 1 + seconds);
+    take(run, { type: "recorded", ok: true }, 9);
+    const { disposition, ended_reason, ended_by, cost } = run.call;
+    return [disposition, ended_reason, ended_by, cost, recipientOutcome(run.call)!.state];
+  };
+  const answered = ["answered", "hung_up", "customer", 1, "answered"];
+  assert.deepEqual(hangUp(4), ["failed", "agent_lost", "customer", 0, "waiting"]);
+  assert.deepEqual(hangUp(1), answered, "a caller who hangs up at once");
+  assert.deepEqual(hangUp(8, { type: "audible" }), answered);
+  assert.deepEqual(hangUp(8, { type: "tool", tool: { name: "opt_out" } }), answered);
+});
+
+test("an AI agent's silence begins when it may speak, not while an answering machine is detected", () => {
+  const run = answer({ ...ai, answering_machine: "hang_up" });
+  take(run, { type: "detected", leg: 1, answered_by: "human" }, 8);
+  const { conversing_since_ms: _unknown, ...position } = run.call.position!;
+  const earlier: Run = { ...run, call: { ...run.call, position } };
+  take(run, { type: "ended", leg: 1, ending: hung_up }, 9);
+  assert.equal(run.call.ended_reason, "hung_up");
+  take(earlier, { type: "ended", leg: 1, ending: hung_up }, 60);
+  assert.equal(earlier.call.ended_reason, "hung_up", "a call of an earlier version");
+});
+
 test("hangs up when the AI agent is lost before the answer, and counts the attempt only if the phone rang", () => {
   const lose = (rings: boolean) => {
     const run: Run = { call: dialed(ai), commands: [], menu: [] };

@@ -2,6 +2,7 @@
 import type { AiAgentEndReason, AiAgentTool } from "../../../drivers/ai-agent/driver.ts";
 import { playbackName, type Call, type Leg } from "../call.ts";
 import { afterApology, endApology, handleApologyKey } from "./apologize.ts";
+import { awaitsFirstWord } from "../call-outcomes.ts";
 import { endCall, outcomeOfBlocker } from "./end-call.ts";
 import type { CallBlocker } from "../call-blocker.ts";
 import type { CallEvent, Command, Transition } from "../events-and-commands.ts";
@@ -128,7 +129,8 @@ function startContent(call: Call, at: Date): Transition {
       return enterNode(call, content.menu.start, at);
     case "ai_bot": {
       const { recorded } = call.settings;
-      const conversing = moveTo(call, { doing: "conversing" });
+      const since = { conversing_since_ms: at.getTime() };
+      const conversing = moveTo(call, { doing: "conversing", ...since });
       return {
         call: { ...conversing, recording_state: recorded ? "recording" : "none" },
         events: [],
@@ -262,8 +264,7 @@ function markAudible(call: Call): Transition {
 function endConversation(call: Call, reason: AiAgentEndReason | "lost", at: Date): Transition {
   if (call.opted_out) return endAnsweredCall(call, at, "opted_out");
   if (reason === "silence" || reason === "too_long") return endAnsweredCall(call, at, reason);
-  const isUnheard = positionOf(call).is_audible === false;
-  const more = isUnheard ? ({ status: "failed", disposition: "failed" } as const) : {};
+  const more = awaitsFirstWord(call) ? ({ status: "failed", disposition: "failed" } as const) : {};
   return transferTarget(call)
     ? transferOrEnd(call, at, "agent_lost")
     : endAnsweredCall(call, at, "agent_lost", more);

@@ -44,6 +44,8 @@ export type Position = {
   readonly legs_before?: number;
   /** Whether audio of the AI agent was played; missing on calls of earlier versions. */
   readonly is_audible?: boolean;
+  /** While conversing, since when, in milliseconds since 1970; missing on calls of earlier versions. */
+  readonly conversing_since_ms?: number;
 };
 
 /** The position before the answer. */
