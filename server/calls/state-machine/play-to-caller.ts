@@ -89,6 +89,7 @@ export function endAnsweredCall(
 
 /** Until an agent answers, the caller counts as abandoned. */
 function awaitTransfer(call: Call): Transition {
-  const waiting = { ...moveTo(call, { doing: "transferring" }), abandoned: true };
+  const over = { doing: "transferring", is_content_over: true } as const;
+  const waiting = { ...moveTo(call, over), abandoned: true };
   return { call: waiting, events: [], commands: [{ type: "ringback", leg: callerOf(call) }] };
 }

@@ -445,6 +445,22 @@ test("a caller who is being transferred waits with ringback once the message or 
   assert.equal(opted_out.call.stage, "ending");
 });
 
+test("an unanswered transfer ends the call of an AI agent that has ended the talk, although the plan has a transfer target", () => {
+  const run = answer(ai);
+  take(run, { type: "audible" });
+  take(run, { type: "transfer_requested", by: "api", to: agent("102") });
+  take(run, { type: "tool", tool: { name: "end_call" } });
+  assert.deepEqual(done(run), ["end_conversation", "ringback"]);
+  assert.deepEqual(resumeCommands(run.call), [{ type: "ringback", leg: 1 }]);
+  const { is_content_over: _unknown, ...position } = run.call.position!;
+  const earlier: Run = { ...run, call: { ...run.call, position } };
+  take(run, { type: "ended", leg: 2, ending: no_answer });
+  assert.deepEqual(done(run), ["hang_up", "end_bridge"]);
+  assert.equal(run.call.ended_reason, "transfer_not_answered");
+  take(earlier, { type: "ended", leg: 2, ending: no_answer });
+  assert.deepEqual(done(earlier), ["find_agent"], "a call of an earlier version");
+});
+
 test("rings one agent after the other for a caller, and continues with the menu when none answers", () => {
   const transfer: MenuNode = {
     type: "transfer",

@@ -23,8 +23,12 @@ export function tryNextAgent(call: Call): Transition {
   return { call, events: [], commands: isPending ? [{ type: "find_agent", to }] : [] };
 }
 
-/** Returns the transfer target of the menu's current node or of the AI agent's plan; or null. */
+/**
+ * Returns the transfer target of the menu's current node or of the AI agent's plan; null without one, and once the content
+ * is over.
+ */
 export function transferTarget(call: Call): TransferTarget | null {
+  if (positionOf(call).is_content_over) return null;
   const content = call.voice?.content;
   if (content?.call_type === "ai_bot") return content.transfer_to;
   const name = positionOf(call).node;

@@ -42,6 +42,8 @@ export type Position = {
   readonly then_end: "opted_out" | "menu_ended" | "callback_requested" | null;
   /** While transferring, how many legs the call had before; missing on calls of earlier versions. */
   readonly legs_before?: number;
+  /** While transferring, whether the content is over; missing on calls of earlier versions. */
+  readonly is_content_over?: boolean;
   /** Whether audio of the AI agent was played; missing on calls of earlier versions. */
   readonly is_audible?: boolean;
   /** While conversing, since when, in milliseconds since 1970; missing on calls of earlier versions. */
