@@ -87,6 +87,7 @@ test("a launch returns 201 with exactly success, id and campaignId; the campaign
     voice_file_id: voice.voice_file_id,
     group_id: null,
     caller_id: "0",
+    launch_drivers: ["sandbox"],
     is_test: false,
     plan: rest.plan,
     state: "running",

@@ -145,7 +145,7 @@ const impersonal: Columns = {
   users: "extension",
   voice_ai_agents: "name plan rehearsals transfer_to",
   voice_audio: "name",
-  voice_campaigns: "call_type caller_id plan send_to state time_zones",
+  voice_campaigns: "call_type caller_id launch_drivers plan send_to state time_zones",
   voice_files:
     "answering_machine audio_name format language opt_out_key reason script status text upload",
   voice_holds: "detail reason",

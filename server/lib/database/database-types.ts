@@ -1110,6 +1110,7 @@ export interface VoiceCampaigns {
   group_id: number | null;
   id: number;
   is_test: Generated<boolean>;
+  launch_drivers: string[] | null;
   max_retry: Generated<number>;
   name: string;
   plan: unknown;

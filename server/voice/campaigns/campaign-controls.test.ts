@@ -14,6 +14,7 @@ import {
 import {
   makeVoiceCall,
   makeVoiceCampaign,
+  makeVoiceFile,
   type RecipientToMake,
   type TestVoiceCampaign,
 } from "../../../test/support/voice-factory.ts";
@@ -572,7 +573,7 @@ test("an open campaign whose trunk is deactivated or without a node in contact m
   ]);
 });
 
-test("a campaign that paused because of its trunk continues, when a user resumes it, over that trunk if it can be used again, and otherwise over another", async () => {
+test("a campaign that paused because of its trunk continues, when a user resumes it, over that trunk if it can be used again, and otherwise over another; without any, the resume is refused", async () => {
   const { app } = api;
   const account = await newAccount();
   const make = async () => {
@@ -585,16 +586,20 @@ test("a campaign that paused because of its trunk continues, when a user resumes
   const other = await make();
   await moveStrandedCampaigns(app);
   const stuck = await ask(account, "POST", `${other.id}/resume`);
-  assert.equal(stuck.body.trunk_id, other.trunk_id);
-  await moveStrandedCampaigns(app);
-  assert.equal((await ask(account, "GET", String(other.id))).body.paused_reason, "trunk");
+  assert.equal(stuck.status, 409, stuck.text);
+  assert.equal(
+    stuck.body.detail,
+    `The campaign cannot be resumed: the trunk ${await trunkName(other.trunk_id)} was deactivated, and no other trunk can be used`,
+  );
+  const { body } = await ask(account, "GET", String(other.id));
+  assert.deepEqual([body.paused_reason, body.trunk_id], ["trunk", other.trunk_id]);
   await updateTrunk(again.trunk_id, { active: true });
   for (const { id } of [again, other]) {
     const resumed = await ask(account, "POST", `${id}/resume`);
     assert.deepEqual([resumed.body.status, resumed.body.trunk_id], ["running", again.trunk_id]);
   }
   assert.ok(notifications.includes(String(again.trunk_id)));
-  const types = ["paused", "paused", "resumed", "paused", "resumed", "trunk_changed", "resumed"];
+  const types = ["paused", "paused", "resumed", "trunk_changed", "resumed"];
   assert.deepEqual(await eventTypes(account), types);
 });
 
@@ -619,20 +624,62 @@ test("a campaign never moves between the sandbox and Asterisk, neither when a us
   const campaigns = [simulated, named, uncalled, called];
   const resumeAll = async () => {
     await moveStrandedCampaigns(app);
+    const statuses: number[] = [];
     for (const { id } of campaigns)
-      assert.equal((await ask(account, "POST", `${id}/resume`)).status, 200);
+      statuses.push((await ask(account, "POST", `${id}/resume`)).status);
     await moveStrandedCampaigns(app);
-    const lines = campaigns.map(({ id }) => lineOf(account, id));
-    return (await Promise.all(lines)).map(({ trunk_id }) => trunk_id);
+    const lines = await Promise.all(campaigns.map(({ id }) => lineOf(account, id)));
+    return { statuses, trunks: lines.map(({ trunk_id }) => trunk_id) };
   };
-  assert.deepEqual(
-    await resumeAll(),
-    campaigns.map(({ trunk_id }) => trunk_id),
-  );
+  assert.deepEqual(await resumeAll(), {
+    statuses: [409, 409, 409, 409],
+    trunks: campaigns.map(({ trunk_id }) => trunk_id),
+  });
   for (const { id } of campaigns)
     assert.equal((await ask(account, "GET", String(id))).body.paused_reason, "trunk");
   const other = (await makeSandboxTrunk(app, account)).trunk_id;
-  assert.deepEqual(await resumeAll(), [other, other, uncalled.trunk_id, other]);
+  assert.deepEqual(await resumeAll(), {
+    statuses: [200, 200, 409, 200],
+    trunks: [other, other, uncalled.trunk_id, other],
+  });
+});
+
+test("a campaign that has not called continues over a trunk of the driver of its launch after its trunk and node were deleted", async () => {
+  const { app } = api;
+  const account = await newAccount();
+  const asterisk = await makeNode(app, { driver: "asterisk", connected: true });
+  const only_account_id = account.account_id;
+  const file = await makeVoiceFile(app, account, { script: "Hello", language: "en" });
+  const first = await makeSandboxTrunk(app, account);
+  const json = {
+    campaign_name: "Spring",
+    voice_file_id: file,
+    call_type: "obd_smartvoice",
+    sendTo: "Numbers",
+    number: "9876543210",
+  };
+  const launch = async (more: object) => {
+    const options = { token: account.token, json: { ...json, ...more } };
+    const { status, text, body } = await api.send("POST", "/api/v1/voice/voiceCampaign", options);
+    assert.equal(status, 201, text);
+    return body.campaignId as number;
+  };
+  const campaigns = [await launch({}), await launch({ schedulled_at: "2099-01-31T09:30:00Z" })];
+  await makeTrunk(app, [asterisk], { only_account_id });
+  const { query } = app.db;
+  await query.deleteFrom("trunks").where("id", "=", first.trunk_id).execute();
+  await query.deleteFrom("voice_nodes").where("id", "=", first.node_id).execute();
+  await moveStrandedCampaigns(app);
+  for (const id of campaigns) {
+    const refused = await ask(account, "POST", `${id}/resume`);
+    assert.equal(refused.status, 409, refused.text);
+    assert.match(refused.body.detail, /the trunk was deleted, and no other trunk can be used$/);
+  }
+  const { trunk_id } = await makeSandboxTrunk(app, account);
+  for (const id of campaigns) {
+    const resumed = await ask(account, "POST", `${id}/resume`);
+    assert.deepEqual([resumed.status, resumed.body.trunk_id], [200, trunk_id], resumed.text);
+  }
 });
 
 async function locksCampaignFirst(control: "pause" | "resume" | "cancel"): Promise<void> {

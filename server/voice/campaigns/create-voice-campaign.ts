@@ -22,7 +22,7 @@ import {
 } from "./intake/recipient-format.ts";
 import { findTimeZones, insertRecipients, insertRejects } from "./intake/store-recipients.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
-import { requireTrunk } from "./internal/require-trunk.ts";
+import { requireTrunk, type ChosenTrunk } from "./internal/require-trunk.ts";
 import { recordCampaignEvents, type NewCampaignEvent } from "./internal/record-campaign-event.ts";
 import type { NewVoiceCampaign, VoiceCampaignResponse } from "./voice-campaign-schema.ts";
 import {
@@ -91,7 +91,7 @@ export async function launchCampaign(
   { campaign, recipients, now }: Launch,
 ): Promise<VoiceCampaignResponse> {
   const { account_id } = actor;
-  const { trunk_id, caller_id } = await requireTrunk(app.db.query, account_id, app.random());
+  const trunk = await requireTrunk(app.db.query, account_id, app.random());
   const terms: RecipientTerms = {
     account_id,
     campaign_id: await nextCampaignId(app),
@@ -105,17 +105,16 @@ export async function launchCampaign(
     insert: (tx, few) => insertRecipients(tx, terms, few),
   };
   const answer = await writeWithRecipients(writes, recipients, target, (tx, store) =>
-    writeCampaign(tx, actor, { campaign, terms, trunk_id, caller_id, now }, store, app.secrets),
+    writeCampaign(tx, actor, { campaign, terms, trunk, now }, store, app.secrets),
   );
-  if (!campaign.scheduled_at) app.notifications.send("voice_work", String(trunk_id));
+  if (!campaign.scheduled_at) app.notifications.send("voice_work", String(trunk.trunk_id));
   return answer;
 }
 
 type PreparedCampaign = {
   readonly campaign: Campaign;
   readonly terms: RecipientTerms;
-  readonly trunk_id: number;
-  readonly caller_id: string;
+  readonly trunk: ChosenTrunk;
   readonly now: Date;
 };
 
@@ -197,7 +196,7 @@ async function nextCampaignId({ db }: Pick<App, "db">): Promise<number> {
 async function insertCampaign(
   tx: Tx,
   actor: CampaignOwner["actor"],
-  { campaign, terms, trunk_id, caller_id, now }: PreparedCampaign,
+  { campaign, terms, trunk, now }: PreparedCampaign,
   { valid, invalid, duplicate }: IntakeSummary,
 ): Promise<string> {
   const { plan, source, scheduled_at, ...fields } = campaign;
@@ -212,8 +211,9 @@ async function insertCampaign(
       call_type: plan.content.call_type,
       send_to: source.send_to,
       group_id: source.send_to === "Group" ? source.group_id : null,
-      trunk_id,
-      caller_id,
+      trunk_id: trunk.trunk_id,
+      caller_id: trunk.caller_id,
+      launch_drivers: [...new Set(trunk.shares.map(({ driver }) => driver))],
       state: scheduled_at ? "scheduled" : "running",
       scheduled_at,
       time_zones,

@@ -1,7 +1,13 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
+import { Refusal } from "../../lib/errors.ts";
 import { chooseTrunk } from "../../telephony/trunks/choose-trunk.ts";
-import { changeTrunk, findSubstitutes, findTrunkProblem } from "./internal/change-trunk.ts";
+import {
+  changeTrunk,
+  findSubstitutes,
+  findTrunkProblem,
+  problemText,
+} from "./internal/change-trunk.ts";
 import { liftHolds } from "./holds.ts";
 import { lockOpenVoiceCampaign, type OpenCampaign } from "./lock-open-voice-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
@@ -10,7 +16,8 @@ import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
  * Removes every hold of a campaign. A cause that persists, such as missing credit, sets its hold again. A
  * campaign that was paused because of its trunk continues over it if it can be used again, and otherwise over
  * another trunk of the same driver, which an event reports. A campaign without holds does not change. Send the
- * notification `voice_work` with its trunk after the commit. Refuses: not-found; conflict when the campaign has ended.
+ * notification `voice_work` with its trunk after the commit. Refuses: not-found; conflict when the campaign has ended,
+ * or no trunk can be used, except while it waits for the nodes of its own.
  */
 export async function resumeVoiceCampaign(
   tx: Tx,
@@ -41,7 +48,7 @@ export async function resumeVoiceCampaign(
   return { ...campaign, trunk_id };
 }
 
-/** Moves a campaign whose trunk cannot be used, if another can; returns the trunk that it has then. */
+/** Moves a campaign whose trunk cannot be used; returns the trunk that it has then. Refuses: conflict without any. */
 async function replaceTrunk(
   tx: Tx,
   account_id: number,
@@ -56,7 +63,11 @@ async function replaceTrunk(
   const own = usable.filter((one) => one.trunk_id === trunk_id);
   const first = [own, preferred, usable].find((some) => some.length > 0);
   const chosen = first && chooseTrunk(first, 0);
-  if (!chosen) return trunk_id;
+  if (!chosen)
+    throw new Refusal(
+      "conflict",
+      `The campaign cannot be resumed: ${problemText(stranded)}, and no other trunk can be used`,
+    );
   await changeTrunk(tx, stranded, chosen.trunk_id, now);
   return chosen.trunk_id;
 }

@@ -25,13 +25,15 @@ export type StrandedCampaign = {
   /** Null if the trunk was deleted. */
   readonly trunk: string | null;
   readonly fallback_trunk_id: number | null;
+  /** The drivers of its trunk at the launch; null if a version without this column launched it. */
+  readonly launch_drivers: readonly VoiceDriverName[] | null;
 };
 
 /** Selects open campaigns whose trunk or caller ID cannot be used, and that `more` matches. */
 export const strandedCampaigns = (more: string) => `
   select * from (
-    select v.account_id, v.id, v.public_id, v.name, v.trunk_id, v.caller_id, t.name as trunk,
-      t.fallback_trunk_id,
+    select v.account_id, v.id, v.public_id, v.name, v.trunk_id, v.caller_id, v.launch_drivers,
+      t.name as trunk, t.fallback_trunk_id,
       case
         when t.id is null then 'deleted'
         when not t.active then 'inactive'
@@ -90,15 +92,17 @@ const findLastDriver = statement<Driver>(`
 
 /**
  * Finds the trunks over which the campaign may continue. None of another driver: the sandbox would only simulate real
- * calls, and calls of a campaign on the sandbox would ring real phones. None if no trunk or call shows the driver.
+ * calls, and calls of a campaign on the sandbox would ring real phones. None if trunk, calls and launch show no driver.
  */
 export async function findSubstitutes(
   tx: Tx,
-  { account_id, id, trunk_id }: Pick<StrandedCampaign, "account_id" | "id" | "trunk_id">,
+  { account_id, id, trunk_id, launch_drivers }: StrandedCampaign,
 ): Promise<readonly TrunkOnNode[]> {
   const ofTrunk = await findTrunkDrivers(tx, [trunk_id]);
-  const known = ofTrunk.length > 0 ? ofTrunk : await findLastDriver(tx, [account_id, id]);
-  const drivers = new Set(known.map(({ driver }) => driver));
+  const shown = ofTrunk.length > 0 ? ofTrunk : await findLastDriver(tx, [account_id, id]);
+  // Last, because the operator may have given the trunk other nodes since the launch.
+  const known = shown.length > 0 ? shown.map(({ driver }) => driver) : (launch_drivers ?? []);
+  const drivers = new Set(known);
   const usable = await findTrunks(tx, [account_id, null]);
   // A trunk may have nodes of both drivers, and dials over each of them.
   const others = usable.filter(({ driver }) => !drivers.has(driver));

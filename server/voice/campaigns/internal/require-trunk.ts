@@ -11,6 +11,13 @@ import { Refusal } from "../../../lib/errors.ts";
 /** The caller ID of a campaign whose carrier sets one. */
 export const carriers_own = "0";
 
+/** The trunk of a new campaign, its share on each node, and the caller ID. */
+export type ChosenTrunk = {
+  readonly trunk_id: number;
+  readonly caller_id: string;
+  readonly shares: readonly TrunkOnNode[];
+};
+
 /**
  * Chooses the trunk and caller ID of a new campaign and returns the trunk's share on each node; `random` is in
  * [0, 1). Refuses: unavailable.
@@ -19,11 +26,7 @@ export async function requireTrunk(
   db: Kysely<DB>,
   accountId: number,
   random: number,
-): Promise<{
-  readonly trunk_id: number;
-  readonly caller_id: string;
-  readonly shares: readonly TrunkOnNode[];
-}> {
+): Promise<ChosenTrunk> {
   const trunks = await findTrunks(db, [accountId, null]);
   const chosen = chooseTrunk(trunks, random);
   if (!chosen)
