@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import iconv from "iconv-lite";
-import { setCalling } from "../support/telephony-factory.ts";
+import { makeSandboxTrunk, setCalling } from "../support/telephony-factory.ts";
 import { makeSuppression } from "../support/chat-factory.ts";
 import { makeContact } from "../support/crm-factory.ts";
-import { makeAccount, unique } from "../support/account-factory.ts";
-import { test_agent, test_menu } from "../support/voice-file-factory.ts";
+import { makeAccount, makeCredits, unique } from "../support/account-factory.ts";
+import { assertProblem } from "./lead-api.ts";
+import { makeFullVoiceFile, test_agent, test_menu } from "../support/voice-file-factory.ts";
 import {
   assertLaunched,
   assertRefused,
@@ -563,4 +564,22 @@ test("a test call is a campaign of one number with the given variables and has t
   assertRefused(await call(suppressed), "number", "variables.name");
   assertRefused(await call({ voice_file_id: 0, variables: { name: "" } }), "voice_file_id");
   assertRefused(await call({ number: "12", x: 1 }), "x", "number");
+});
+
+test("a test call without call credit is refused as insufficient-credit and creates nothing", async () => {
+  const { app } = voice.api;
+  const account = await makeAccount(app);
+  const { account_id, token } = account;
+  const voice_file_id = await makeFullVoiceFile(app, account);
+  const json = { voice_file_id, call_type: "obd_voice_call", number: "9876543210" };
+  const call = () => voice.api.send("POST", test_call_path, { token, json });
+  await makeSandboxTrunk(app, account);
+  await makeCredits(app, account, { chat: 1 });
+  const refused = await call();
+  assertProblem(refused, 409, "insufficient-credit");
+  assert.equal(refused.body.detail, "Insufficient call credit: the call needs 1");
+  const campaigns = app.db.query.selectFrom("call_campaigns").select("id");
+  assert.deepEqual(await campaigns.where("account_id", "=", account_id).execute(), []);
+  await makeCredits(app, account, { call: 1 });
+  assertLaunched(await call());
 });

@@ -95,7 +95,7 @@ export function synthesizerOf({ speech }: Pick<App, "speech">, account_id: numbe
 
 /**
  * Purges synthesized audio that was not used for 30 days, a batch per account; returns how many. Keeps
- * the audio of voice files and all audio that an unfinished campaign may use.
+ * the audio of voice files and all audio that an unfinished campaign may use, unless it is a test call.
  */
 export async function purgeUnusedAudio(app: Pick<App, "db" | "clock">): Promise<number> {
   const before = new Date(app.clock.now().getTime() - unused_ms);
@@ -205,14 +205,15 @@ const findUnused = statement<{ account_id: number }>(`
     select from voice_audio k where k.account_id = a.account_id and k.synthesized and k.used_at < $1)
   order by a.account_id`);
 
-// A campaign's audio was used after its creation, or on the day before (useAudio).
+// A campaign's audio was used after its creation, or on the day before (useAudio). A test call whose audio is so old was
+// paused weeks ago, and no list shows it to a user who would resume or cancel it.
 const deleteUnused = statement<{ name: string }>(`
   with unused as materialized (
     select k.name from voice_audio k
     where k.account_id = $1 and k.synthesized and k.used_at < $2
       and not exists (select from voice_files f where f.account_id = $1 and f.audio_name = k.name)
       and not exists (
-        select from voice_campaigns v where v.account_id = $1 and v.finished_at is null
+        select from voice_campaigns v where v.account_id = $1 and v.finished_at is null and not v.is_test
           and v.created_at - interval '1 day' <= k.used_at)
     order by k.used_at limit $3
     for update skip locked

@@ -3,8 +3,9 @@ import type { SourceRow } from "../../audience/intake/open-intake.ts";
 import { openBatchSource } from "../../audience/recipients/recipient-source.ts";
 import type { CampaignWrites } from "../../audience/recipients/write-with-recipients.ts";
 import { call_outreach, isSuppressed } from "../../audience/suppressions/suppressions.ts";
+import { availableCredits } from "../../credits/credits.ts";
 import type { App } from "../../engine/app.ts";
-import { invalid, type FieldError } from "../../lib/errors.ts";
+import { invalid, Refusal, type FieldError } from "../../lib/errors.ts";
 import { launchCampaign, type CampaignOwner } from "./create-voice-campaign.ts";
 import { voice_format, type VoiceRecipient } from "./intake/recipient-format.ts";
 import { findReadyFile, buildVoicePlan } from "./internal/build-voice-plan.ts";
@@ -13,7 +14,8 @@ import type { NewTestCall, VoiceCampaignResponse } from "./voice-campaign-schema
 
 /**
  * Launches a test call. Refuses, with nothing created: validation-failed, with all violations at once,
- * including a suppressed number and a variable without a value; unavailable when no trunk is usable.
+ * including a suppressed number and a variable without a value; insufficient-credit; unavailable when no
+ * trunk is usable.
  */
 export async function createTestCall(
   app: App,
@@ -40,6 +42,7 @@ export async function createTestCall(
     if (required && !(Object.hasOwn(variables, name) && variables[name]!.trim()))
       violations.push({ field: `variables.${name}`, reason: "is required" });
   if (violations.length > 0 || typeof plan === "string") throw invalid(violations);
+  await requireCredit(app, account.id);
   const campaign = {
     plan,
     source: { send_to: "Numbers", list: number, count: 1 },
@@ -57,6 +60,12 @@ export async function createTestCall(
     onlyRow({ row: 1, value: number, recipient }),
   );
   return launchCampaign(app, owner, writes, { campaign, recipients, now });
+}
+
+/** Refuses insufficient-credit, because lists hide test calls: a paused one would stay open. */
+async function requireCredit({ db }: Pick<App, "db">, accountId: number): Promise<void> {
+  if ((await availableCredits(db.query, accountId, "call")) > 0) return;
+  throw new Refusal("insufficient-credit", "Insufficient call credit: the call needs 1");
 }
 
 async function* onlyRow(row: SourceRow<VoiceRecipient>) {

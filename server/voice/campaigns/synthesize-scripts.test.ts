@@ -189,7 +189,7 @@ test("the texts of accounts that wait alternate, and each account has its own li
     assert.ok(error instanceof Refusal && error.type === "unavailable");
 });
 
-test("deletes synthesized audio that was not requested for 30 days, unless a voice file or an open campaign may use it", async () => {
+test("deletes synthesized audio that was not requested for 30 days, unless a voice file or an open campaign may use it; an open test call does not keep it", async () => {
   const { app, clock } = api;
   const { account_id } = account;
   const day_ms = 86_400_000;
@@ -202,6 +202,7 @@ test("deletes synthesized audio that was not requested for 30 days, unless a voi
   ];
   const stored = await storeAudio(app.db.query, account_id, tone(60), start);
   await makeVoiceFile(app, account, { audio_name: used.name, duration_ms: used.duration_ms });
+  await makeVoiceCampaign(app, account, { campaign: { is_test: true }, recipients: [] });
   clock.advance(25 * day_ms);
   await synthesizeAudio(app, account_id, en("requested"));
   // An open campaign may use it.
