@@ -15,6 +15,8 @@ import {
   makeChatTemplate,
   makeSuppression,
 } from "../../test/support/chat-factory.ts";
+import { liftSuppressions } from "../audience/suppressions/lift-suppressions.ts";
+import { suppress } from "../audience/suppressions/suppress.ts";
 import { setCalling } from "../../test/support/telephony-factory.ts";
 
 let api: TestApi;
@@ -230,6 +232,54 @@ test("another account's people are neither on a timeline nor found", async () =>
   assert.deepEqual(body, { data: [], next_cursor: null });
   for (const q of ["8100000005", "Ada"]) {
     assert.deepEqual((await get(`/people?q=${q}`, other.token)).body, { data: [] });
+  }
+});
+
+/** Applies a STOP or START that the person wrote this many seconds after the test's clock. */
+function writeWord(phone: string, word: "STOP" | "START", seconds: number) {
+  const now = api.clock.now();
+  const request = {
+    account_id: account.account_id,
+    person: { phone },
+    channel: "chat",
+    source: "reply",
+    occurred_at: new Date(now.getTime() + seconds * 1_000),
+  } as const;
+  const stop = { scope: "all", reason: word, evidence: null, expires_at: null } as const;
+  return api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      word === "START"
+        ? liftSuppressions(tx, request, now)
+        : suppress(tx, { ...request, ...stop, created_by: null }, now),
+    );
+}
+
+const consentOf = async (phone10: string) =>
+  lines((await get(`/people/timeline?phone_number=${phone10}&kinds=suppression`)).body);
+
+test("a START without an earlier STOP adds no opt-out to a person's timeline, however often it is written", async () => {
+  await writeWord("918100000011", "START", 0);
+  assert.deepEqual(await consentOf("8100000011"), []);
+  await writeWord("918100000011", "START", 60);
+  assert.deepEqual(await consentOf("8100000011"), []);
+  await writeWord("918100000011", "STOP", 120);
+  assert.deepEqual(await consentOf("8100000011"), ["suppression suppressed"]);
+  await writeWord("918100000011", "START", 180);
+  assert.deepEqual(await consentOf("8100000011"), ["suppression lifted", "suppression suppressed"]);
+});
+
+test("a person's timeline has a STOP that a user removed, also if the provider's clock is ahead", async () => {
+  for (const [phone10, seconds] of [
+    ["8100000012", 0],
+    ["8100000013", 30],
+  ] as const) {
+    await writeWord(`91${phone10}`, "STOP", seconds);
+    const { body } = await get(`/suppressions?phone_number=${phone10}`);
+    const path = `/api/v1/suppressions/${body.data[0].id}`;
+    assert.equal((await api.send("DELETE", path, { token: account.token })).status, 204);
+    const found = await consentOf(phone10);
+    assert.deepEqual(found.toSorted(), ["suppression lifted", "suppression suppressed"]);
   }
 });
 

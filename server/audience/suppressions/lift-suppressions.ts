@@ -12,12 +12,15 @@ export type Lifting = {
   readonly occurred_at: Date;
 };
 
+/** The reason of a row that only records a lifting: nothing was suppressed. No other lifted row has it. */
+export const only_lifted_reason = "lifted before it was requested";
+
 // Also without a suppression: the older request may still arrive.
 const insertLifted = statement(`
   insert into suppressions (account_id, person_key, channel, source, phone, bsuid, occurred_at, expires_at,
     lifted_at, scope, reason, created_at)
   select $1::bigint, $2, $3, $4, $5, $6, $7::timestamptz, least($7::timestamptz, $8::timestamptz),
-    $7::timestamptz, scope, 'lifted before it was requested', $8::timestamptz
+    $7::timestamptz, scope, '${only_lifted_reason}', $8::timestamptz
   from unnest('{all,marketing}'::text[]) scope
   on conflict (account_id, person_key, channel, scope, source) do nothing`);
 

@@ -1,6 +1,7 @@
 // The sources of a person's timeline. Each returns its entries before a position, newest first, by an index on
 // the number: what it reads depends on the page and not on the account.
 import { CompiledQuery, type Kysely } from "kysely";
+import { only_lifted_reason } from "../../audience/suppressions/lift-suppressions.ts";
 import { shownState, type RecipientState } from "../../chat/recipients/recipient-states.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { Part } from "../people-access.ts";
@@ -207,16 +208,19 @@ const calls = source(
   order by c.queued_at desc, c.id desc limit $5`,
 );
 
-// A row is two lines once it was lifted, so its id is doubled.
+// A row is two lines once it was lifted, so its id is doubled. Rows that only record a lifting are none: times do not
+// distinguish them, because our clock may be behind the provider's.
 const suppressions = source(
   "suppression",
   "suppressions",
-  `with lines as (
-    select s.*, s.occurred_at as at, 'suppressed' as event, s.id * 2 as line from suppressions s
+  `with known as (
+    select s.* from suppressions s
     where s.account_id = $1 and s.person_key = phone_key($2)
+      and (s.lifted_at is null or s.reason <> '${only_lifted_reason}')
+  ), lines as (
+    select k.*, k.occurred_at as at, 'suppressed' as event, k.id * 2 as line from known k
     union all
-    select s.*, s.lifted_at, 'lifted', s.id * 2 + 1 from suppressions s
-    where s.account_id = $1 and s.person_key = phone_key($2) and s.lifted_at is not null
+    select k.*, k.lifted_at, 'lifted', k.id * 2 + 1 from known k where k.lifted_at is not null
   )
   select l.line as id, l.at, ${microseconds("l.at")}, l.event, json_build_object('suppression_id', l.id,
     'channel', l.channel, 'scope', l.scope, 'source', l.source, 'reason', l.reason,
