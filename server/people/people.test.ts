@@ -17,7 +17,9 @@ import {
 } from "../../test/support/chat-factory.ts";
 import { liftSuppressions } from "../audience/suppressions/lift-suppressions.ts";
 import { suppress } from "../audience/suppressions/suppress.ts";
+import { rowsRead } from "../../test/support/rows-read.ts";
 import { setCalling } from "../../test/support/telephony-factory.ts";
+import { readPersonTimeline } from "./person-timeline.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -70,7 +72,7 @@ async function makeMessage(phone: string, state: string, of: TestAccount = accou
   return { campaign_id, chat_number_id: number.id };
 }
 
-const makeReply = (phone: string, chat_number_id: number) =>
+const makeReply = (phone: string | null, chat_number_id: number, more: { bsuid?: string } = {}) =>
   api.app.db.query
     .insertInto("chat_replies")
     .values({
@@ -78,6 +80,7 @@ const makeReply = (phone: string, chat_number_id: number) =>
       chat_number_id,
       provider_message_id: unique("wamid"),
       phone,
+      ...more,
       type: "text",
       text: "Call me",
       opted_out: false,
@@ -233,6 +236,73 @@ test("another account's people are neither on a timeline nor found", async () =>
   for (const q of ["8100000005", "Ada"]) {
     assert.deepEqual((await get(`/people?q=${q}`, other.token)).body, { data: [] });
   }
+});
+
+/** Stores replies of the person that are this many minutes old, in the order in which their webhooks arrive. */
+async function makeReplies(
+  minutes: readonly number[],
+  from: { phone: string | null; bsuid?: string },
+) {
+  const { id } = await makeChatNumber(api.app, account);
+  const now = api.clock.now();
+  const { phone, ...more } = from;
+  for (const age of minutes) {
+    api.clock.set(new Date(now.getTime() - age * 60_000));
+    await makeReply(phone, id, more);
+  }
+  api.clock.set(now);
+}
+
+/** Returns the ages, in minutes, of all entries of the kinds, read in pages of one. */
+async function agesOf(phone10: string, kinds: string) {
+  const ages: number[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const more: string = cursor ? `&cursor=${cursor}` : "";
+    const path = `/people/timeline?phone_number=${phone10}&kinds=${kinds}&limit=1${more}`;
+    const { body } = await get(path);
+    for (const { at } of body.data)
+      ages.push((api.clock.now().getTime() - Date.parse(at)) / 60_000);
+    cursor = body.next_cursor;
+  }
+  return ages;
+}
+
+async function assertNewestFirst(phone10: string, bsuid?: string) {
+  if (bsuid !== undefined)
+    await api.app.db.query
+      .insertInto("person_bsuids")
+      .values({ account_id: account.account_id, bsuid, phone_key: `91${phone10}` })
+      .execute();
+  for (let i = 0; i < 60; i++) pass();
+  const to_phone = `91${phone10}`;
+  const queued_at = new Date(api.clock.now().getTime() - 5 * 60_000);
+  await makeCall(api.app, account, { call: { to_number: phone10, to_phone, queued_at } });
+  await makeReplies(
+    [3, 1, 30, 2, 20],
+    bsuid === undefined ? { phone: to_phone } : { phone: null, bsuid },
+  );
+  assert.deepEqual(await agesOf(phone10, "reply,call"), [1, 2, 3, 5, 20, 30]);
+}
+
+test("a reply whose webhook is late hides no newer entry of the person's timeline", () =>
+  assertNewestFirst("8100000021"));
+
+test("a late reply of a WhatsApp user ID hides no newer entry of the person's timeline", () =>
+  assertNewestFirst("8100000022", "IN.8100000022"));
+
+test("a page of a person's timeline reads only its replies, however many the person wrote", async () => {
+  const person = { account_id: account.account_id, phone: "918100000023" };
+  await makeReplies(
+    Array.from({ length: 300 }, (_, i) => i),
+    { phone: person.phone },
+  );
+  await api.app.db.pool.query("analyze chat_replies");
+  const visible = { parts: new Set(["messages"] as const), kinds: new Set(["reply"] as const) };
+  const read = await rowsRead(api.app, (app) =>
+    readPersonTimeline(app, person, visible, { limit: 10 }),
+  );
+  assert.ok(read > 0 && read < 30, `read ${read} rows`);
 });
 
 /** Applies a STOP or START that the person wrote this many seconds after the test's clock. */

@@ -144,22 +144,23 @@ const replies = source(
   `with from_phone as (
     select r.* from unnest(phone_spellings($2)) s (phone)
     cross join lateral (
-      select r.* from chat_replies r where r.account_id = $1 and r.phone = s.phone and r.id < $4
-      order by r.id desc limit $5) r
+      select r.* from chat_replies r
+      where r.account_id = $1 and r.phone = s.phone and (r.received_at, r.id) < (${before_at}, $4)
+      order by r.received_at desc, r.id desc limit $5) r
   ), from_bsuid as (
     select r.* from person_bsuids b
     cross join lateral (
       select r.* from chat_replies r
-      where r.account_id = $1 and r.bsuid = b.bsuid and r.phone is null and r.id < $4
-      order by r.id desc limit $5) r
+      where r.account_id = $1 and r.bsuid = b.bsuid and r.phone is null
+        and (r.received_at, r.id) < (${before_at}, $4)
+      order by r.received_at desc, r.id desc limit $5) r
     where b.account_id = $1 and b.phone_key = phone_key($2)
   )
   select r.id, r.received_at as at, ${microseconds("r.received_at")}, r.type as event, json_build_object(
     'reply_id', r.id, 'chat_number_id', r.chat_number_id, 'text', r.text, 'payload', r.payload,
     'campaign_id', r.campaign_id, 'opted_out', r.opted_out) as data
   from (select * from from_phone union all select * from from_bsuid) r
-  where $3::bigint is not null
-  order by r.id desc limit $5`,
+  order by r.received_at desc, r.id desc limit $5`,
 );
 
 const answers = source(
