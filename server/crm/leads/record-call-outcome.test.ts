@@ -186,6 +186,18 @@ for (const [country_code, phone] of [
     assert.deepEqual(kinds, ["created", "call"]);
   });
 
+test("never records a call on the lead of another country's number with the same ten digits", async () => {
+  const fixture = await openChatFixture([{ number: "9876543210", phone: "449876543210" }]);
+  const indian = await fixture.create({ phone: "9876543210", name: "Ada" });
+  await setCalling(api.app, fixture.account, { country_code: "44" });
+  const call_id = await fixture.call();
+  await fixture.record(call_id);
+  assert.notEqual(await fixture.leadOf(call_id), indian);
+  assert.equal((await fixture.leads()).length, 2);
+  const kinds = (await fixture.timeline(indian)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["created"]);
+});
+
 test("drops a call whose phone is invalid for a lead, or whose workspace is inactive", async () => {
   const fixture = await openChatFixture([{ number: "+12025550123", phone: "12025550123" }, {}]);
   const { account, call, record } = fixture;

@@ -6,7 +6,7 @@ import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
-import { tenDigitsOfPhone } from "../../lib/phone-numbers.ts";
+import { e164, tenDigitsOfPhone } from "../../lib/phone-numbers.ts";
 import { customValue } from "./read-cell.ts";
 import { validateLead } from "./validate-lead.ts";
 import { createLeads } from "./lead-intake.ts";
@@ -56,7 +56,7 @@ async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string
   const creator = { user_id: call.created_by, country_code: call.country_code };
   const fields = fitFields(schema, call.lead_fields as Readonly<Record<string, string>>);
   const lead_id =
-    (await findLead(tx, outcome, phone)) ??
+    (await findLead(tx, outcome, { phone, phone_e164: e164(phone, call.country_code) })) ??
     (await createLead(tx, outcome, { schema, creator, phone, values: fields.fit }, now));
   const place = { account_id, workspace_id, lead_id };
   // Without a timeline entry if the lead was just created with these values.
@@ -105,10 +105,11 @@ async function holdWorkspace(
   return readWorkspaceSchema(tx, account_id, workspace_id);
 }
 
+/** Not by the ten digits alone: a lead from before a change of the account's country code is another person's. */
 async function findLead(
   tx: Tx,
   { account_id, workspace_id }: Outcome,
-  phone: string,
+  { phone, phone_e164 }: { readonly phone: string; readonly phone_e164: string },
 ): Promise<number | null> {
   const lead = await tx
     .selectFrom("leads")
@@ -116,6 +117,7 @@ async function findLead(
     .where("account_id", "=", account_id)
     .where("workspace_id", "=", workspace_id)
     .where("phone", "=", phone)
+    .where("phone_e164", "=", phone_e164)
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();
@@ -153,7 +155,7 @@ async function createLead(
     .where("phone", "=", phone)
     .forNoKeyUpdate()
     .execute();
-  const known = await findLead(tx, outcome, phone);
+  const known = await findLead(tx, outcome, row);
   if (known !== null) return known;
   const [verdict] = await createLeads(tx, account_id, [row], now);
   if (verdict?.lead_id == null) throw new Error(`could not create the lead: ${verdict?.verdict}`);

@@ -100,6 +100,23 @@ test("a missed call from the other spelling of a lead's phone is on the lead's t
   );
 });
 
+test("a missed call is not on the timeline of another country's number with the same ten digits", async () => {
+  const moved = await makeAccount(api.app);
+  const { token, account_id, workspace_id } = moved;
+  const leads = `/api/v1/crm/workspaces/${workspace_id}/leads`;
+  const create = { token, json: { phone: "9876543210", name: "Ada" } };
+  const { id } = (await api.send("POST", `${leads}/create`, create)).body;
+  await setCalling(api.app, moved, { country_code: "44" });
+  const at = api.clock.now().toISOString();
+  const payload = { phone: "449876543210", called_number: "8000000001", at };
+  await recordMissedCall(api.app, { account_id, payload });
+  const timeline = (await api.send("GET", `${leads}/${id}/timeline`, { token })).body.data;
+  assert.deepEqual(
+    timeline.map(({ kind }: { kind: string }) => kind),
+    ["created"],
+  );
+});
+
 test("a call without a number, or over an endpoint of several accounts, is refused too, and reveals no person", async () => {
   const before_count = (await missedCalls()).length;
   await called("own", "anonymous");

@@ -2,7 +2,7 @@
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { statement } from "../../lib/database/database.ts";
-import { tenDigitsOfPhone } from "../../lib/phone-numbers.ts";
+import { e164, tenDigitsOfPhone } from "../../lib/phone-numbers.ts";
 import { addTimelineEntry } from "./internal/record-lead-change.ts";
 
 type MissedCall = { readonly phone: string; readonly called_number: string; readonly at: string };
@@ -13,7 +13,7 @@ const findLeads = statement<{ workspace_id: number; lead_id: number }>(`
   from workspaces w
   cross join lateral (
     select l.id from leads l
-    where l.account_id = $1 and l.workspace_id = w.id and l.phone = $2
+    where l.account_id = $1 and l.workspace_id = w.id and l.phone = $2 and l.phone_e164 = $4
     order by l.id desc limit 1) l
   where w.account_id = $1 and w.active and not exists (
     select from lead_timeline t
@@ -33,9 +33,11 @@ export async function recordMissedCall(
 ): Promise<void> {
   const { phone, called_number, at } = payload as MissedCall;
   const [account] = await findCountryCode(app.db.pool, [account_id]);
-  const digits = account ? tenDigitsOfPhone(phone, account.country_code) : null;
+  if (!account) return;
+  const { country_code } = account;
+  const digits = tenDigitsOfPhone(phone, country_code);
   if (digits === null) return;
-  const leads = await findLeads(app.db.pool, [account_id, digits, at]);
+  const leads = await findLeads(app.db.pool, [account_id, digits, at, e164(digits, country_code)]);
   await app.db.query.transaction().execute(async (tx) => {
     for (const lead of leads) {
       // Not the phone: an erasure would not find it on a lead that has another one now.
