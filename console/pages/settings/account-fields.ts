@@ -35,7 +35,7 @@ export const setting_sections: readonly SettingSection[] = [
         name: "country_code",
         label: "Country code",
         kind: "text",
-        note: "Begins numbers of ten digits, such as 91.",
+        note: "Begins numbers of ten digits, such as 91. It cannot be changed while there are contacts.",
       },
     ],
   },

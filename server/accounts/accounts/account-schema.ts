@@ -17,7 +17,8 @@ export const shownName = (description: string) =>
 
 const country_code = Type.String({
   pattern: "^[1-9][0-9]{0,2}$",
-  description: "Country code that is prefixed to ten-digit numbers, without a plus",
+  description:
+    "Country code that is prefixed to ten-digit numbers, without a plus; cannot be changed while the account has contacts",
   "x-reason": "must be 1 to 3 digits and not begin with 0",
 });
 const time_zone = Type.String({

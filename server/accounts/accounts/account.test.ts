@@ -113,6 +113,25 @@ test("changed settings apply to the next request and are audited without their v
   assert.deepEqual(audit.body.data[0].detail, { changed: ["name", "country_code", "time_zone"] });
 });
 
+test("refuses another country code while the account has contacts, and nothing else", async () => {
+  const own = await makeAccount(api.app);
+  assert.equal((await patch({ country_code: "44" }, own.token)).status, 200);
+  await api.send("POST", `/api/v1/crm/workspaces/${own.workspace_id}/leads/create`, {
+    token: own.token,
+    json: { phone: "9876543210" },
+  });
+  const refused = await patch({ name: "Renamed", country_code: "91" }, own.token);
+  assert.equal(refused.status, 422);
+  assert.deepEqual(refused.body.errors, [
+    {
+      field: "country_code",
+      reason: "must stay 44 while the account has contacts, whose ten digits are numbers of +44",
+    },
+  ]);
+  const { status, body } = await patch({ name: "Renamed", country_code: "44" }, own.token);
+  assert.deepEqual([status, body.name, body.country_code], [200, "Renamed", "44"]);
+});
+
 test("a campaign or file that is being written does not delay a change of the settings", async () => {
   const { account_id, token } = await makeAccount(api.app);
   await api.app.db.query.transaction().execute(async (tx) => {

@@ -10,7 +10,7 @@ import { recordAudit, type Actor } from "../audit/record-audit.ts";
 
 /**
  * Changes the actor's account and returns it. The caller validates that the chat notification's number and
- * template exist. Throws validation-failed (time_zone, chat, the operator's bounds), not-found.
+ * template exist. Throws validation-failed (time_zone, chat, the operator's bounds, country_code), not-found.
  */
 export async function updateAccount(
   tx: Tx,
@@ -24,6 +24,7 @@ export async function updateAccount(
   const former = await lockAccount(tx, actor.account_id);
   const beyond = violationsOfBounds(former, patch);
   if (beyond.length > 0) throw invalid(beyond);
+  await refuseOtherCountry(tx, former, patch);
   const bound = validateBound(former, patch);
   await tx
     .updateTable("accounts")
@@ -75,6 +76,24 @@ function validateBound(
       `must be one of the countries that the operator allows, ${bound.join(", ") || "none"}`,
     );
   return country_code === undefined ? {} : { call_destinations_allowed: bound };
+}
+
+/** Contacts are found by their ten digits, which mean another person's number under another country code. */
+async function refuseOtherCountry(
+  tx: Tx,
+  { id, country_code: former }: AccountResponse,
+  { country_code }: AccountPatch,
+): Promise<void> {
+  if (country_code === undefined || country_code === former) return;
+  const contact = await tx
+    .selectFrom("contacts")
+    .select("id")
+    .where("account_id", "=", id)
+    .limit(1)
+    .executeTakeFirst();
+  if (!contact) return;
+  const reason = `must stay ${former} while the account has contacts, whose ten digits are numbers of +${former}`;
+  throw invalidField("country_code", reason);
 }
 
 function changesQuietTime({ time_zone, chat = {} }: AccountPatch): boolean {
