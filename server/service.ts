@@ -1,6 +1,6 @@
 // The composition of the service: schema, secrets, drivers, demo, server and worker.
 import { saveLastUses } from "./accounts/tokens/save-last-uses.ts";
-import { openApiApp } from "./api/api-app.ts";
+import { openApiApp, type ApiApp } from "./api/api-app.ts";
 import { buildHttpServer } from "./api/http-server.ts";
 import { proxyProblem } from "./api/proxy-problem.ts";
 import { openWaitingServer, type WaitingServer } from "./api/waiting-server.ts";
@@ -110,9 +110,10 @@ export async function runService(process: Process, database_url: string): Promis
     (await seedDemo(db, config.data_dir, config.public_url, app.clock.now())) !== null;
   // Start the server first: compiling its validators blocks the event loop for seconds, which would
   // time out the worker's connections.
-  if (config.roles.includes("api")) await serve(process, app);
+  // A worker beside the API counts into its metrics.
+  const running = config.roles.includes("api") ? await serve(process, app) : app;
   if (config.roles.includes("worker")) {
-    const work = startWorkerOnceConfirmed(app, workerSettings(config));
+    const work = startWorkerOnceConfirmed(running, workerSettings(config));
     stop.ends.push(() => work.stop());
   }
   if (config.roles.includes("api")) await welcome(config, app, seeded);
@@ -143,7 +144,7 @@ async function migrateWhenAvailable({ config, log, stop }: Process, url: string)
   await (await waiting)?.close();
 }
 
-async function serve({ config, stop }: Process, app: App): Promise<void> {
+async function serve({ config, stop }: Process, app: App): Promise<ApiApp> {
   const { metrics_token, public_url, smtp, oidc, trusted_proxies } = config;
   const problem = proxyProblem(config);
   if (problem !== null) app.log.warn(problem);
@@ -162,6 +163,7 @@ async function serve({ config, stop }: Process, app: App): Promise<void> {
   const server = await buildHttpServer(api, { console, trusted_proxies });
   stop.ends.push(() => server.close());
   await server.listen({ host: config.host, port: config.port });
+  return api;
 }
 
 function openReplica(

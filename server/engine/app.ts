@@ -5,6 +5,7 @@ import type { SpeechDriver } from "../drivers/speech/driver.ts";
 import type { VoiceDrivers } from "../drivers/voice/driver.ts";
 import type { Database } from "../lib/database/database.ts";
 import type { Log } from "../lib/log.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import type { OutgoingHttp } from "../lib/outgoing/outgoing-http.ts";
 import type { Secrets } from "../lib/secrets/secrets.ts";
 import type { Random } from "../lib/random.ts";
@@ -23,4 +24,6 @@ export type App = {
   readonly speech: SpeechDriver;
   readonly outgoing: OutgoingHttp;
   readonly secrets: Secrets;
+  /** Only in processes that expose metrics. */
+  readonly metrics?: Metrics;
 };

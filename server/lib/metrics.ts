@@ -52,7 +52,7 @@ export function openMetrics(): Metrics {
     }),
     leadsCreated: new Counter({
       name: "trunkline_leads_created_total",
-      help: "Leads created",
+      help: "Leads that this process created: by requests, imports and calls",
       registers,
     }),
     leadsWaiting: new Gauge({

@@ -3,6 +3,8 @@ import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { startService } from "../../../test/support/service-process.ts";
 import { freezeAccount, unfreezeAccount } from "../../accounts/accounts/freeze-account.ts";
 import { runLeadImports } from "./run-lead-imports.ts";
 
@@ -15,10 +17,10 @@ after(() => api.close());
 const path = (of: TestAccount) => `/api/v1/crm/workspaces/${of.workspace_id}/leads/import`;
 const runIteration = () => runLeadImports(api.app, new AbortController().signal);
 
-async function upload(of: TestAccount): Promise<number> {
+async function upload(of: TestAccount, file = "phone\n9876543210\n"): Promise<number> {
   const raw = new FormData();
   raw.append("columnMap", '{"phone":"phone"}');
-  raw.append("file", new Blob(["phone\n9876543210\n"]), "leads.csv");
+  raw.append("file", new Blob([file]), "leads.csv");
   const { status, body } = await api.send("POST", path(of), { token: of.token, raw });
   assert.equal(status, 202);
   return body.id;
@@ -118,4 +120,29 @@ test("an import into an inactive workspace drops its rows in ranges and is not c
   assert.equal(await countOf("leads"), 0);
   const failed = (await api.send("GET", `${path(of)}s/${id}`, of)).body;
   assert.deepEqual([failed.state, failed.failure], ["failed", "The workspace is not active"]);
+});
+
+test("counts the leads of an import, without the rows that it rejects", async () => {
+  const created = async () => (await api.app.metrics.leadsCreated.get()).values[0]!.value;
+  const owner = await makeAccount(api.app);
+  const before_count = await created();
+  const id = await upload(owner, "phone\n9876543210\n9876543211\nnone\n");
+  await runIteration();
+  assert.equal(await stateOf(owner, id), "completed");
+  assert.equal(await created(), before_count + 2);
+});
+
+test("the metrics of a service that runs both roles count the leads of its imports", async () => {
+  const owner = await makeAccount(api.app);
+  const service = await startService({ DATABASE_URL: api.database_url, TRUNKLINE_SEED: "none" });
+  try {
+    const id = await upload(owner);
+    await eventually(async () => (await stateOf(owner, id)) === "completed");
+    await eventually(async () => {
+      const { text } = await service.send("GET", "/metrics");
+      return Number(/^trunkline_leads_created_total (\d+)$/m.exec(text)?.[1]) >= 1;
+    });
+  } finally {
+    await service.dispose();
+  }
 });

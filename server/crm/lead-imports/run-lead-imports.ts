@@ -101,8 +101,8 @@ const readBatch = statement<Row>(`
  */
 async function workBatch(app: App, accountId: number, importId: number): Promise<boolean> {
   const now = app.clock.now();
-  return app.db.query.transaction().execute(async (tx) => {
-    if (!(await lockIfUnfrozen(tx, accountId))) return false;
+  const created_count = await app.db.query.transaction().execute(async (tx) => {
+    if (!(await lockIfUnfrozen(tx, accountId))) return null;
     const found = await tx
       .selectFrom("lead_imports")
       .selectAll()
@@ -112,18 +112,24 @@ async function workBatch(app: App, accountId: number, importId: number): Promise
       .forNoKeyUpdate()
       .skipLocked()
       .executeTakeFirst();
-    if (!found) return false;
+    if (!found) return null;
     if (found.failure !== null) {
       await drop(tx, found, found.failure, now);
-      return true;
+      return 0;
     }
     const values = [accountId, importId, found.next_row, found.next_row + batch_rows];
     const rows = await readBatch(tx, [...values, batch_bytes_max]);
     const rejects = await createLeadsOf(tx, found, rows, now);
-    if (rejects === "inactive") await drop(tx, found, "The workspace is not active", now);
-    else await advance(tx, found, rows, rejects, now);
-    return true;
+    if (rejects === "inactive") {
+      await drop(tx, found, "The workspace is not active", now);
+      return 0;
+    }
+    await advance(tx, found, rows, rejects, now);
+    return rows.length - rejects.length;
   });
+  if (created_count === null) return false;
+  app.metrics?.leadsCreated.inc(created_count);
+  return true;
 }
 
 /** Creates the leads of these rows and returns the rejects. */

@@ -103,6 +103,22 @@ async function hangingCalls(expected: number): Promise<void> {
   await eventually(async () => (await countOf(count, [])) === expected);
 }
 
+test("counts each lead that a request creates once, with and without an Idempotency-Key", async () => {
+  const created = async () => (await api.app.metrics.leadsCreated.get()).values[0]!.value;
+  const before_count = await created();
+  const post = (headers: Record<string, string> = {}) =>
+    api.send("POST", `/api/v1/crm/workspaces/${account.workspace_id}/leads/create`, {
+      token: account.token,
+      headers,
+      json: { phone: "9876500001" },
+    });
+  assert.equal((await post()).status, 201);
+  assert.equal(await created(), before_count + 1);
+  for (const _ of ["first", "repeated"])
+    assert.equal((await post({ "idempotency-key": "counted" })).status, 201);
+  assert.equal(await created(), before_count + 2);
+});
+
 test("a lead on an idle server does not wait for a timer", async (t) => {
   await create(await makeRow(account));
   const row = await makeRow(account);

@@ -198,6 +198,16 @@ test("never records a call on the lead of another country's number with the same
   assert.deepEqual(kinds, ["created"]);
 });
 
+test("counts a lead that a call creates, and none for a lead that exists", async () => {
+  const created = async () => (await api.app.metrics.leadsCreated.get()).values[0]!.value;
+  const { call, record } = await openChatFixture();
+  const before_count = await created();
+  await record(await call());
+  assert.equal(await created(), before_count + 1);
+  await record(await call());
+  assert.equal(await created(), before_count + 1);
+});
+
 test("drops a call whose phone is invalid for a lead, or whose workspace is inactive", async () => {
   const fixture = await openChatFixture([{ number: "+12025550123", phone: "12025550123" }, {}]);
   const { account, call, record } = fixture;

@@ -36,28 +36,36 @@ export async function recordCallOutcome(
 ): Promise<void> {
   const { call_id, workspace_id } = payload as Omit<Outcome, "account_id">;
   const outcome = { account_id, call_id, workspace_id };
-  const dropped = await app.db.query
+  const { dropped, created_count } = await app.db.query
     .transaction()
     .execute((tx) => writeOutcome(tx, outcome, app.clock.now()));
+  app.metrics?.leadsCreated.inc(created_count);
   if (dropped)
     app.log.warn({ ...outcome, reason: dropped }, "call outcome not recorded in the CRM");
 }
 
-/** Returns the reason why nothing was written, or null. */
-async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string | null> {
+type Written = {
+  /** Why nothing was written; null if it was. */
+  readonly dropped: string | null;
+  readonly created_count: number;
+};
+
+async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<Written> {
   const { account_id, call_id, workspace_id } = outcome;
   const call = await lockCall(tx, outcome);
-  if (!call) return "the call has been purged";
-  if (call.lead_id !== null) return null;
+  if (!call) return dropped("the call has been purged");
+  if (call.lead_id !== null) return { dropped: null, created_count: 0 };
   const schema = await holdWorkspace(tx, outcome);
-  if (!schema) return "the workspace is not active";
+  if (!schema) return dropped("the workspace is not active");
   const phone = tenDigitsOfPhone(call.to_phone, call.country_code);
-  if (phone === null) return "the phone is not valid for a lead";
+  if (phone === null) return dropped("the phone is not valid for a lead");
   const creator = { user_id: call.created_by, country_code: call.country_code };
   const fields = fitFields(schema, call.lead_fields as Readonly<Record<string, string>>);
-  const lead_id =
-    (await findLead(tx, outcome, { phone, phone_e164: e164(phone, call.country_code) })) ??
-    (await createLead(tx, outcome, { schema, creator, phone, values: fields.fit }, now));
+  const known = await findLead(tx, outcome, { phone, phone_e164: e164(phone, call.country_code) });
+  const { lead_id, created_count } =
+    known === null
+      ? await createLead(tx, outcome, { schema, creator, phone, values: fields.fit }, now)
+      : { lead_id: known, created_count: 0 };
   const place = { account_id, workspace_id, lead_id };
   // Without a timeline entry if the lead was just created with these values.
   if (Object.keys(fields.fit).length > 0)
@@ -71,8 +79,10 @@ async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<string
     .where("account_id", "=", account_id)
     .where("id", "=", call_id)
     .execute();
-  return null;
+  return { dropped: null, created_count };
 }
+
+const dropped = (reason: string): Written => ({ dropped: reason, created_count: 0 });
 
 /** Locks the call: a concurrent run of the same job waits, and then finds the call's lead. */
 function lockCall(tx: Tx, { account_id, call_id }: Outcome) {
@@ -137,7 +147,7 @@ async function createLead(
   outcome: Outcome,
   { schema, creator, phone, values }: NewLead,
   now: Date,
-): Promise<number> {
+): Promise<{ readonly lead_id: number; readonly created_count: number }> {
   const { account_id, workspace_id } = outcome;
   // A required field without a value stays empty, so that the outcome is not lost.
   const row = leadRow(schema, creator, { phone, customFields: values });
@@ -156,10 +166,10 @@ async function createLead(
     .forNoKeyUpdate()
     .execute();
   const known = await findLead(tx, outcome, row);
-  if (known !== null) return known;
+  if (known !== null) return { lead_id: known, created_count: 0 };
   const [verdict] = await createLeads(tx, account_id, [row], now);
   if (verdict?.lead_id == null) throw new Error(`could not create the lead: ${verdict?.verdict}`);
-  return verdict.lead_id;
+  return { lead_id: verdict.lead_id, created_count: 1 };
 }
 
 /** Splits the collected values into those that the workspace's fields accept, and violations of the others. */

@@ -24,16 +24,20 @@ export const leadRoutes = [
     // createLead validates a lead of the right shape.
     explain: ({ app, caller, params, body }) =>
       validateWithSchema(app.workspaceSchemas, caller.account.id, params.workspaceId, body),
-    handle: ({ app, caller, params, body, keyed, write }) => {
+    handle: async ({ app, caller, params, body, keyed, write }) => {
       const create = (writeLead: typeof app.leadIntake.create) =>
         createLead(app.workspaceSchemas, writeLead, caller, params.workspaceId, body);
       if (!keyed) return create(app.leadIntake.create);
-      return write((tx) =>
-        create(
-          async (accountId, lead) =>
-            (await createLeads(tx, accountId, [lead], app.clock.now()))[0]!,
-        ),
-      );
+      // Not for a repeated key, which gets the stored response.
+      let created = 0;
+      const lead = await write((tx) => {
+        created = 1;
+        return create(
+          async (accountId, row) => (await createLeads(tx, accountId, [row], app.clock.now()))[0]!,
+        );
+      });
+      app.metrics.leadsCreated.inc(created);
+      return lead;
     },
   }),
 ];
