@@ -1,4 +1,4 @@
-// Opt-outs to an AI agent that cannot be stored, or are not understood, before the node leader ends.
+// Opt-outs that cannot be stored, or that an AI agent does not understand, before the node leader ends.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { talking_agent } from "../../../test/support/ai-agent-plan.ts";
@@ -15,15 +15,17 @@ import { makeCallingAccount, makeSandboxTrunk } from "../../../test/support/tele
 import { makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 import { openRealtimeDriver } from "../../drivers/ai-agent/realtime/open-realtime-driver.ts";
 import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
-import type { VoiceSession } from "../../drivers/voice/driver.ts";
+import type { VoiceEvent, VoiceSession } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
+import { legName } from "../state-machine/call.ts";
+import type { VoiceContent } from "../state-machine/voice-plan.ts";
 import { openLog, type Log } from "../../lib/log.ts";
 import { default_settings } from "../../worker.ts";
 
 const sandbox = openSandboxVoiceDriver({ pace: 10 });
 const silent = openLog("silent", { readable: false });
-let logged: string[] = [];
-const note = (_fields: unknown, text: string) => void logged.push(text);
+let onLogged = (_text: string) => {};
+const note = (_fields: unknown, text: string) => onLogged(text);
 const log: Log = Object.assign(Object.create(silent) as Log, { warn: note, error: note });
 
 let database: TestDatabase;
@@ -34,6 +36,7 @@ let app: App;
 let client: CallClient;
 let trunk_id: number;
 let session: VoiceSession;
+let report: (event: VoiceEvent) => void;
 let leaders: { stop(): Promise<void> };
 
 before(async () => {
@@ -47,7 +50,13 @@ before(async () => {
   api = await startApi({
     databaseUrl: url.href,
     voiceDrivers: {
-      sandbox: { ...sandbox, open: (...parts) => (session = sandbox.open(...parts)) },
+      sandbox: {
+        ...sandbox,
+        open(...parts) {
+          [, report] = parts;
+          return (session = sandbox.open(...parts));
+        },
+      },
     },
     aiAgentDrivers: {
       realtime: openRealtimeDriver({ url: stub.url, api_key: null, ...model, log: silent }),
@@ -66,10 +75,17 @@ after(async () => {
   await database.drop();
 });
 
-async function launch(phone: string): Promise<{ id: number }> {
-  const content = { call_type: "ai_bot", agent: talking_agent, transfer_to: null };
-  const plan = JSON.stringify({ content, opt_out_key: null, answering_machine: "off" });
-  const campaign = { trunk_id, call_type: "ai_bot" as const, plan, max_retry: 0 };
+const short_leases = { lease_ms: 4_000, renew_ms: 500, margin_ms: 2_000 };
+
+const ai_bot = { call_type: "ai_bot", agent: talking_agent, transfer_to: null } as const;
+
+async function launch(
+  phone: string,
+  content: VoiceContent = ai_bot,
+  opt_out_key: string | null = null,
+): Promise<{ id: number }> {
+  const plan = JSON.stringify({ content, opt_out_key, answering_machine: "off" });
+  const campaign = { trunk_id, call_type: content.call_type, plan, max_retry: 0 };
   const made = await makeVoiceCampaign(app, client.account, {
     campaign,
     recipients: [{ number: phone, phone: `91${phone}` }],
@@ -80,6 +96,18 @@ async function launch(phone: string): Promise<{ id: number }> {
 
 const callOf = ({ id }: { id: number }) =>
   app.db.query.selectFrom("calls").selectAll().where("campaign_id", "=", id).executeTakeFirst();
+
+/** Cuts the database until this is logged; resolves then. */
+function cutUntil(text: string): Promise<void> {
+  proxy.cut();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  onLogged = (logged) => {
+    if (logged !== text) return;
+    proxy.restore();
+    resolve();
+  };
+  return promise;
+}
 
 /** Calls the phone and waits until the AI agent has greeted it. */
 async function talk(phone: string): Promise<{ id: number }> {
@@ -97,19 +125,88 @@ async function recipientState({ id }: { id: number }): Promise<string> {
 
 test("never again calls a caller who opts out to an AI agent while the database is unavailable for longer than a lease", async () => {
   const phone = "9001777900";
-  const leases = { lease_ms: 4_000, renew_ms: 500, margin_ms: 2_000 };
-  leaders = leadNodes(app, default_settings.leaders, leases);
+  leaders = leadNodes(app, default_settings.leaders, short_leases);
   await talk(phone);
-  proxy.cut();
-  logged = [];
+  const restored = cutUntil("could not record an opt-out; retrying");
   stub.last().say({ call: { name: "opt_out", args: {} } });
-  await eventually(() => logged.some((text) => text.startsWith("could not record an opt-out")));
-  proxy.restore();
+  await restored;
   const isSuppressed = () =>
     app.db.query.selectFrom("suppressions").select("id").where("source", "=", "ai_call").execute();
   await eventually(async () => (await isSuppressed()).length === 1);
   const again = await launch(phone);
   await eventually(async () => (await recipientState(again)) === "suppressed");
+});
+
+const hello = { say: "Hello", language: "en" } as const;
+const ask = { type: "menu", prompt: hello, invalid_prompt: null } as const;
+const otherwise = { timeout_seconds: 20, tries: 3, otherwise: "bye" } as const;
+
+/** A menu that opts out by the keys 1 and 2. */
+const opt_out_menu: VoiceContent = {
+  call_type: "obd_ivr",
+  menu: {
+    start: "main",
+    nodes: {
+      main: { ...ask, ...otherwise, keys: { "1": "sure" } },
+      sure: { ...ask, ...otherwise, keys: { "2": "out" } },
+      out: { type: "opt_out", prompt: null },
+      bye: { type: "hang_up", prompt: null },
+    },
+  },
+};
+
+type CallIds = { readonly account_id: number; readonly id: number };
+
+/** Waits until the campaign's recipient has answered; returns the call. */
+async function answered(campaign: { id: number }): Promise<CallIds> {
+  await eventually(async () => (await callOf(campaign))?.stage === "talking");
+  return (await callOf(campaign))!;
+}
+
+/** Presses the keys on the recipient's phone, one right after the other. */
+function press(call: CallIds, keys: string): void {
+  const leg = legName(call, { id: 1 });
+  for (const digit of keys) report({ type: "digit", leg, digit, at: new Date() });
+}
+
+/** Waits until the call's opt-out by this key is stored. */
+async function awaitOptOut(phone: string, { id: call_id }: CallIds, key: string): Promise<void> {
+  const { db } = app;
+  const suppressions = db.query.selectFrom("suppressions").where("phone", "=", `91${phone}`);
+  const stored = suppressions.select(["source", "evidence"]);
+  await eventually(async () => (await stored.execute()).length > 0);
+  assert.deepEqual(await stored.execute(), [{ source: "dtmf", evidence: { call_id, key } }]);
+  const call = db.query.selectFrom("calls").select("opted_out").where("id", "=", call_id);
+  assert.equal((await call.executeTakeFirstOrThrow()).opted_out, true);
+  const again = await launch(phone);
+  await eventually(async () => (await recipientState(again)) === "suppressed");
+}
+
+test("never again calls recipients who opt out by a key while the database is unavailable for longer than a lease", async () => {
+  leaders = leadNodes(app, default_settings.leaders, short_leases);
+  const [plain, in_menu] = ["9003777900", "9004777900"];
+  const of_menu = await answered(await launch(in_menu, opt_out_menu));
+  // Last, because it listens for a few seconds only.
+  const message: VoiceContent = { call_type: "obd_voice_call", prompt: hello };
+  const of_plain = await answered(await launch(plain, message, "9"));
+  // It is back between the keys of the menu, before the lease has expired.
+  const restored = cutUntil("could not handle a call's event");
+  press(of_menu, "12");
+  press(of_plain, "9");
+  await restored;
+  await awaitOptOut(plain, of_plain, "9");
+  await awaitOptOut(in_menu, of_menu, "2");
+});
+
+test("a stop records an opt-out by a key that waits behind another one", async () => {
+  leaders = leadNodes(app, default_settings.leaders, short_leases);
+  const phone = "9005777900";
+  const call = await answered(await launch(phone, opt_out_menu));
+  const restored = cutUntil("could not handle a call's event");
+  press(call, "12");
+  await Promise.all([leaders.stop(), restored]);
+  leaders = leadNodes(app);
+  await awaitOptOut(phone, call, "2");
 });
 
 test("a stop waits until the last words of a caller who has hung up are understood, without the node's lease", async () => {

@@ -92,16 +92,12 @@ function isOptOut(event: AiAgentEvent): boolean {
 function optOut(leader: Leader, live: LiveCall): void {
   const { app } = leader;
   leader.dispatch(live, { type: "tool", tool: { name: "opt_out" }, at: app.clock.now() });
-  const recorded = recordIfLate(leader, live, live.pending).catch((err: unknown) => {
-    const { account_id, id: call_id } = live.call;
-    app.log.error({ err, account_id, call_id }, "could not record an opt-out");
-  });
-  leader.lastWords.add(recorded);
+  leader.lastWords.add(recordIfLate(leader, live, live.pending));
 }
 
 async function recordIfLate(leader: Leader, live: LiveCall, handled: Promise<void>): Promise<void> {
   await handled;
-  if (!live.call.opted_out) await recordLateOptOut(leader, live.call);
+  if (!live.call.opted_out) await recordLateOptOut(leader, live.call, null);
 }
 
 /** Opens the media, and records the conversation if the account wants that. */

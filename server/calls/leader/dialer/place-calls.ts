@@ -115,6 +115,7 @@ export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCal
   if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
   const live: LiveCall = {
     call,
+    unstored: null,
     line: resolveLine(call, trunk),
     trunk,
     // The IDs of legs are 1, 2, ….

@@ -17,10 +17,7 @@ export function hasSideEffects(before: Call, call: Call): boolean {
 /** Applies a transition's side effects. Call it after the transition is written, in the same transaction. */
 export async function applySideEffects(tx: Tx, before: Call, call: Call, now: Date): Promise<void> {
   if (sendsMessage(before, call)) await queueMessage(tx, call, now);
-  if (call.voice && optsOut(before, call)) {
-    const key = call.dtmf === before.dtmf ? null : call.dtmf.slice(-1);
-    await suppressCaller(tx, call, key, now);
-  }
+  if (call.voice && optsOut(before, call)) await suppressCaller(tx, call, keyOf(before, call), now);
   if (call.stage !== "ended") return;
   if (call.direction === "inbound" && isMissed(call)) await recordMissed(tx, call, now);
   else if (call.voice) await queueRecord(tx, call, now);
@@ -64,8 +61,14 @@ async function queueMessage(
   await addJob(tx, { account_id, kind: "chat.notify_call", subject, run_at: now, payload }, now);
 }
 
-function optsOut(before: Call, call: Call): boolean {
+/** Whether the caller opts out by the transition from `before` to `call`. */
+export function optsOut(before: Call, call: Call): boolean {
   return call.opted_out && !before.opted_out;
+}
+
+/** Returns the key that led from `before` to `call`; null if it was another event. */
+export function keyOf(before: Call, call: Call): string | null {
+  return call.dtmf === before.dtmf ? null : call.dtmf.slice(-1);
 }
 
 /** Returns the workspace whose lead shows the campaign's call; null without one, or if no phone can have rung. */

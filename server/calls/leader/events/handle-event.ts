@@ -16,6 +16,7 @@ import { callSpan } from "../node/call-span.ts";
 import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
 import { retryUntilStored } from "../node/retry-until-stored.ts";
 import { limitDuration } from "./limit-duration.ts";
+import { keepOptOut } from "./record-late-opt-out.ts";
 import { scheduleReservation } from "./schedule-reservation.ts";
 import { hasSideEffects } from "./apply-side-effects.ts";
 import { storeTransition } from "./store-transition.ts";
@@ -23,10 +24,11 @@ import { watchRecording } from "./watch-recording.ts";
 
 /**
  * Handles one event of a call. Commands are executed only after the transition is stored; while the database
- * is unavailable, the call waits. Releases a call that another node leader has taken over.
+ * is unavailable, the call waits. Releases a call that another node leader takes over; of its further events, only an
+ * opt-out has an effect.
  */
 export async function handleEvent(leader: Leader, live: LiveCall, event: CallEvent): Promise<void> {
-  if (leader.calls.get(callName(live.call)) !== live) return;
+  if (leader.calls.get(callName(live.call)) !== live) return keepOptOut(leader, live, event);
   await traced("call event", callSpan(live.call, event.type), () => handleNow(leader, live, event));
 }
 
@@ -39,8 +41,12 @@ async function handleNow(leader: Leader, live: LiveCall, event: CallEvent): Prom
     await executeCommands(leader, live, next.commands);
     watchCall(leader, live);
   } catch (error) {
+    if (isLeaseLost(error) || leader.lease.lost.aborted) {
+      // The database may be back for the next event, which must not be stored without this one.
+      releaseCall(leader, live);
+      keepOptOut(leader, live, event);
+    }
     if (!isLeaseLost(error)) throw error;
-    releaseCall(leader, live);
   }
 }
 

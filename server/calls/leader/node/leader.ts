@@ -30,6 +30,8 @@ export type LeaderTimes = {
 export type LiveCall = {
   /** As last stored. */
   call: Call;
+  /** After the events that this node leader could not store; null if there is none. */
+  unstored: Call | null;
   readonly line: Line;
   readonly trunk: NodeTrunk;
   /** The highest ID of the legs that were taken over: the previous node leader may have died before it dialed them. */
