@@ -1,7 +1,9 @@
 // Incoming calls: answered if the called number has a route, else refused as busy and recorded as missed.
+import { setTimeout as delay } from "node:timers/promises";
 import type { IncomingCall } from "../../../drivers/voice/driver.ts";
 import { readPersonPhone } from "../../../audience/intake/read-person-phone.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
+import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { traced } from "../../../lib/tracing/tracing.ts";
 import { callName } from "../../state-machine/call.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
@@ -23,24 +25,31 @@ import { recordMissedCall } from "./record-missed-call.ts";
 /** How soon a failed refusal is repeated, by a snapshot. */
 const reconcile_ms = 500;
 
+/** While the database is unavailable, a call waits, unanswered, for at most this long. */
+const retry_for_ms = 20_000;
+const retry_ms = 500;
+
 /** The number that was called, and the trunk of its account over which the call came. */
 type Called = CalledNumber & { readonly trunk: NodeTrunk };
 
-/** Answers the call, or records it as missed, once, and refuses it, also if recording fails. */
+/**
+ * Answers the call, or records it as missed, once, and refuses it, also if recording fails. While the database is
+ * unavailable, the call waits up to 20 s; the next node leader gets it if this one ends.
+ */
 export async function handleIncomingCall(leader: Leader, incoming: IncomingCall): Promise<void> {
   if (!leader.lease.mayProceed()) return;
   const { app, node_id } = leader;
   const { channel } = incoming;
   let account_id: number | null = null;
   try {
-    const called = await findCalled(leader, incoming);
-    if (called && (await answer(leader, incoming, called))) return;
-    if (leader.lease.mayProceed()) account_id = await recordRefused(leader, incoming, called);
+    const placed = await retryWhileUnavailable(leader, () => place(leader, incoming));
+    if (placed === "answered") return;
+    account_id = placed;
   } catch (err) {
     app.log.error({ err }, "could not answer or record an incoming call");
   }
   try {
-    if (!leader.lease.mayProceed()) return;
+    if (!leader.lease.mayProceed() || leader.over.aborted) return;
     await leader.session.refuse(channel);
   } catch (err) {
     app.log.warn({ err }, "could not refuse an incoming call; refusing it again");
@@ -51,6 +60,30 @@ export async function handleIncomingCall(leader: Leader, incoming: IncomingCall)
   await removeRefusedCall(app.db.pool, { account_id, node_id, channel }, app.clock.now()).catch(
     () => {},
   );
+}
+
+/** Answers the call, or records it as missed and returns the account; null without one. */
+async function place(leader: Leader, incoming: IncomingCall): Promise<"answered" | number | null> {
+  const called = await findCalled(leader, incoming);
+  if (called && (await answer(leader, incoming, called))) return "answered";
+  return leader.lease.mayProceed() ? recordRefused(leader, incoming, called) : null;
+}
+
+async function retryWhileUnavailable<Answer>(
+  { app, lease, over }: Leader,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const until_ms = performance.now() + retry_for_ms;
+  for (;;) {
+    try {
+      return await work();
+    } catch (err) {
+      if (!isDatabaseUnavailable(err) || performance.now() >= until_ms) throw err;
+      app.log.warn({ err }, "could not answer or record an incoming call; retrying");
+      await delay(retry_ms, null, { signal: over }).catch(() => {});
+      if (over.aborted || !lease.mayProceed()) throw err;
+    }
+  }
 }
 
 /**

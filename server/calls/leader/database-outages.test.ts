@@ -1,0 +1,94 @@
+// Calls that go on while the database is unavailable for less than a lease.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { leadNodes, openCallClient, type CallClient } from "../../../test/support/call-client.ts";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import {
+  openInterruptibleProxy,
+  type InterruptibleProxy,
+} from "../../../test/support/interruptible-proxy.ts";
+import {
+  makeAgentGroup,
+  makeCallingAccount,
+  makePhoneNumber,
+  makeSandboxTrunk,
+} from "../../../test/support/telephony-factory.ts";
+import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
+import type { App } from "../../engine/app.ts";
+import { openLog, type Log } from "../../lib/log.ts";
+
+const sandbox = openSandboxVoiceDriver({ pace: 10 });
+const silent = openLog("silent", { readable: false });
+let onLogged = (_text: string) => {};
+const note = (_fields: unknown, text: string) => onLogged(text);
+const log: Log = Object.assign(Object.create(silent) as Log, { warn: note, error: note });
+
+let database: TestDatabase;
+let proxy: InterruptibleProxy;
+let api: TestApi;
+let app: App;
+let client: CallClient;
+let node_id: number;
+let leaders: { stop(): Promise<void> };
+
+before(async () => {
+  database = await cloneDatabase();
+  const url = new URL(database.url);
+  proxy = await openInterruptibleProxy(Number(url.port));
+  Object.assign(url, { hostname: "127.0.0.1", port: String(proxy.port) });
+  api = await startApi({ databaseUrl: url.href, voiceDrivers: { sandbox } });
+  app = { ...api.app, log };
+  client = await openCallClient(api, await makeCallingAccount(app));
+  ({ node_id } = await makeSandboxTrunk(app));
+  leaders = leadNodes(app);
+  const nodes = app.db.query.selectFrom("voice_nodes").where("id", "=", node_id);
+  const isConnected = nodes.where("connected_at", "is not", null).select("id");
+  await eventually(async () => (await isConnected.execute()).length === 1);
+});
+after(async () => {
+  await leaders.stop();
+  await sandbox.close();
+  await api.close();
+  await proxy.close();
+  await database.drop();
+});
+
+/** Cuts the database until this is logged so many times; resolves then. */
+function cutUntil(text: string, times: number): Promise<void> {
+  proxy.cut();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let count = 0;
+  onLogged = (logged) => {
+    if (logged.startsWith(text)) count++;
+    if (count < times) return;
+    proxy.restore();
+    resolve();
+  };
+  return promise;
+}
+
+test("answers an incoming call, or reports it as missed, after a short outage of the database", async () => {
+  const [answered, missed] = ["918000000101", "918000000102"];
+  for (const number of [answered, missed]) await makePhoneNumber(app, client.account, number);
+  const agent_group_id = await makeAgentGroup(app, client.account, ["201"]);
+  await client.ask("PATCH", `/api/v1/phone-numbers/${answered}`, { agent_group_id });
+  const node = { id: node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+  const callIn = (to: string) =>
+    sandbox.receiveCall(node, { endpoint: "sandbox", from: "+919812345678", to });
+  const restored = cutUntil("could not answer or record an incoming call", 2);
+  const over = Promise.all([callIn(answered), callIn(missed)]);
+  await restored;
+  await over;
+  const records = async () =>
+    (await client.ask("GET", `/api/v1/calls?number=%2B${answered}`)).body.data;
+  await eventually(async () => (await records())[0]?.ended_at);
+  assert.equal((await records())[0].disposition, "answered");
+  const events = app.db.query.selectFrom("events").select("data").where("type", "=", "call.missed");
+  const reported = (await events.execute()).map(({ data }) => data as { called_number: string });
+  assert.deepEqual(
+    reported.map(({ called_number }) => called_number),
+    [missed],
+  );
+});
