@@ -16,6 +16,7 @@ import {
   makeSandboxTrunk,
 } from "../../../test/support/telephony-factory.ts";
 import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
+import type { VoiceDriver, VoiceEvent } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { openLog, type Log } from "../../lib/log.ts";
 
@@ -31,6 +32,10 @@ let api: TestApi;
 let app: App;
 let client: CallClient;
 let node_id: number;
+let report: (event: VoiceEvent) => void;
+let onSwitchEvent = (event: VoiceEvent) => report(event);
+/** The names of the legs that were dialed. */
+const dialed: string[] = [];
 let leaders: { stop(): Promise<void> };
 
 before(async () => {
@@ -38,7 +43,21 @@ before(async () => {
   const url = new URL(database.url);
   proxy = await openInterruptibleProxy(Number(url.port));
   Object.assign(url, { hostname: "127.0.0.1", port: String(proxy.port) });
-  api = await startApi({ databaseUrl: url.href, voiceDrivers: { sandbox } });
+  const voiceDriver: VoiceDriver = {
+    ...sandbox,
+    open(node, onEvent, maySend) {
+      report = onEvent;
+      const session = sandbox.open(node, (event) => onSwitchEvent(event), maySend);
+      return {
+        ...session,
+        dial(dial) {
+          dialed.push(dial.leg);
+          return session.dial(dial);
+        },
+      };
+    },
+  };
+  api = await startApi({ databaseUrl: url.href, voiceDrivers: { sandbox: voiceDriver } });
   app = { ...api.app, log };
   client = await openCallClient(api, await makeCallingAccount(app));
   ({ node_id } = await makeSandboxTrunk(app));
@@ -91,4 +110,22 @@ test("answers an incoming call, or reports it as missed, after a short outage of
     reported.map(({ called_number }) => called_number),
     [missed],
   );
+});
+
+test("does not dial the customer of an agent who hung up while the database was unavailable", async () => {
+  const restored = Promise.withResolvers<void>();
+  onSwitchEvent = (event) => {
+    const isAnswer = event.type === "answered";
+    if (isAnswer) restored.resolve(cutUntil("could not store a call's transition", 2));
+    report(event);
+    if (!isAnswer) return;
+    const { leg, at } = event;
+    const ending = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
+    report({ type: "ended", leg, at, ending, answered_at: at });
+  };
+  dialed.length = 0;
+  const campaign = await client.call({ from_number: "301", to_number: "9812777900" });
+  await restored.promise;
+  const call = await client.awaitCall(campaign, "completed", "failed", "canceled", "no-answer");
+  assert.deepEqual([call.ended_by, dialed.length], ["agent", 1]);
 });

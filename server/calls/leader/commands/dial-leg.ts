@@ -165,9 +165,12 @@ function dialOf({ call }: LiveCall, { leg, to, caller_id, ring_seconds }: DialCo
   return { leg: legName(call, { id: leg }), call: callName(call), to, caller_id, ring_seconds };
 }
 
-/** The waiting agent may have hung up while the switch was disconnected. */
-function isAgentMissing({ call, missing }: LiveCall): boolean {
-  return liveLegs(call).some(({ role, id }) => role === "agent" && missing.has(id));
+/** The waiting agent may have hung up while the switch was disconnected, or the database unavailable. */
+function isAgentMissing({ call, missing, ended }: LiveCall): boolean {
+  return liveLegs(call).some(
+    ({ role, id, state }) =>
+      role === "agent" && (missing.has(id) || (state === "answered" && ended.has(id))),
+  );
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -123,6 +123,7 @@ export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCal
     pending: Promise.resolve(),
     dialing: new Map(),
     missing: new Map(),
+    ended: new Set(),
     needs_resume: false,
     credit_timer: null,
     ending_timer: null,

@@ -142,6 +142,7 @@ async function openLeader(
 }
 
 function dispatch(leader: Leader, live: LiveCall, event: CallEvent): void {
+  if (event.type === "ended") live.ended.add(event.leg);
   live.pending = live.pending
     .then(() => handleEvent(leader, live, event))
     .catch((err: unknown) => {

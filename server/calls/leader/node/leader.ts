@@ -48,6 +48,8 @@ export type LiveCall = {
    * latest.
    */
   readonly missing: Map<number, { readonly since_ms: number; readonly gone_at: Date }>;
+  /** Legs whose end was reported; the call may not have handled it yet. */
+  readonly ended: Set<number>;
   /** A command failed: resumeCommands follow the next reconciliation. */
   needs_resume: boolean;
   credit_timer: NodeJS.Timeout | null;
