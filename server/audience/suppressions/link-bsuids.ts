@@ -3,7 +3,7 @@ import { statement, type DB, type Executor, type Tx } from "../../lib/database/d
 import { phoneKey } from "../../lib/phone-key.ts";
 import { bsuidKey, type Person } from "./person-key.ts";
 import { liftSuppressions } from "./lift-suppressions.ts";
-import { isLateSource, withoutWords, type Evidence } from "./suppression-schema.ts";
+import { isLateSource, withoutWords } from "./suppression-schema.ts";
 import { suppress, type Suppression } from "./suppress.ts";
 
 /** A phone (E.164 digits) and the BSUID that a webhook reports with it. */
@@ -95,7 +95,7 @@ export async function copyOptOuts(
   now: Date,
 ): Promise<void> {
   for (const row of await findOptOuts(tx, [account_id, person_key, now])) {
-    const evidence = row.evidence && withoutWords(row.evidence as Evidence);
+    const evidence = row.evidence && withoutWords(row.evidence);
     await suppress(tx, { ...row, person, evidence } as unknown as Suppression, now);
   }
 }

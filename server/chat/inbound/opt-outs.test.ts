@@ -242,7 +242,10 @@ test("the words of a stop, and the ID of its message, are stored under one of th
     .where("bsuid", "in", [bsuid, parent])
     .orderBy("bsuid")
     .execute();
-  const kept = rows.map(({ bsuid: of, evidence }) => [of, Object.keys(evidence as object).sort()]);
+  const kept = rows.map(({ bsuid: of, evidence }) => [
+    of,
+    Object.keys(evidence as object).toSorted(),
+  ]);
   assert.deepEqual(Object.fromEntries(kept), {
     [bsuid]: ["chat_number_id", "message_id", "reply_id", "text"],
     [parent]: ["chat_number_id", "reply_id"],
