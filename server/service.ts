@@ -42,8 +42,8 @@ export type Stop = {
   readonly closes: (() => Promise<unknown>)[];
 };
 
-/** The process that the service is. */
-export type Process = {
+/** The process that the service runs in. */
+export type Host = {
   readonly config: Config;
   readonly log: Log;
   readonly stop: Stop;
@@ -56,10 +56,10 @@ const restored_advice =
   'placed until an operator runs "trunkline restored" (docs/guides/operation.md)';
 
 /** Migrates the database and runs the process's roles on it. Adds to `stop` what it opens, also when it throws. */
-export async function runService(process: Process, database_url: string): Promise<void> {
-  const { config, log, stop } = process;
-  await migrateWhenAvailable(process, database_url);
-  const check = openIdentityCheck(process.onChangedDatabase);
+export async function runService(host: Host, database_url: string): Promise<void> {
+  const { config, log, stop } = host;
+  await migrateWhenAvailable(host, database_url);
+  const check = openIdentityCheck(host.onChangedDatabase);
   const db = openDatabase(database_url, log, { check });
   stop.closes.unshift(() => db.close());
   const secrets = openSecrets(keyReader(secretKeySource(config)));
@@ -111,7 +111,7 @@ export async function runService(process: Process, database_url: string): Promis
   // Start the server first: compiling its validators blocks the event loop for seconds, which would
   // time out the worker's connections.
   // A worker beside the API counts into its metrics.
-  const running = config.roles.includes("api") ? await serve(process, app) : app;
+  const running = config.roles.includes("api") ? await serve(host, app) : app;
   if (config.roles.includes("worker")) {
     const work = startWorkerOnceConfirmed(running, workerSettings(config));
     stop.ends.push(() => work.stop());
@@ -126,7 +126,7 @@ async function welcome(config: Config, { db, clock }: App, seeded: boolean): Pro
 }
 
 /** Waits for the database and long migrations; an API process reports meanwhile that it is not ready. */
-async function migrateWhenAvailable({ config, log, stop }: Process, url: string): Promise<void> {
+async function migrateWhenAvailable({ config, log, stop }: Host, url: string): Promise<void> {
   let waiting: Promise<WaitingServer> | undefined;
   const answerMeanwhile = async () => {
     if (!config.roles.includes("api")) return;
@@ -144,7 +144,7 @@ async function migrateWhenAvailable({ config, log, stop }: Process, url: string)
   await (await waiting)?.close();
 }
 
-async function serve({ config, stop }: Process, app: App): Promise<ApiApp> {
+async function serve({ config, stop }: Host, app: App): Promise<ApiApp> {
   const { metrics_token, public_url, smtp, oidc, trusted_proxies } = config;
   const problem = proxyProblem(config);
   if (problem !== null) app.log.warn(problem);
