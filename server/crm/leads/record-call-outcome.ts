@@ -53,12 +53,12 @@ type Written = {
 async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<Written> {
   const { account_id, call_id, workspace_id } = outcome;
   const call = await lockCall(tx, outcome);
-  if (!call) return dropped("the call has been purged");
+  if (!call) return notWritten("the call has been purged");
   if (call.lead_id !== null) return { dropped: null, created_count: 0 };
   const schema = await holdWorkspace(tx, outcome);
-  if (!schema) return dropped("the workspace is not active");
+  if (!schema) return notWritten("the workspace is not active");
   const phone = tenDigitsOfPhone(call.to_phone, call.country_code);
-  if (phone === null) return dropped("the phone is not valid for a lead");
+  if (phone === null) return notWritten("the phone is not valid for a lead");
   const creator = { user_id: call.created_by, country_code: call.country_code };
   const fields = fitFields(schema, call.lead_fields as Readonly<Record<string, string>>);
   const known = await findLead(tx, outcome, { phone, phone_e164: e164(phone, call.country_code) });
@@ -82,7 +82,7 @@ async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<Writte
   return { dropped: null, created_count };
 }
 
-const dropped = (reason: string): Written => ({ dropped: reason, created_count: 0 });
+const notWritten = (reason: string): Written => ({ dropped: reason, created_count: 0 });
 
 /** Locks the call: a concurrent run of the same job waits, and then finds the call's lead. */
 function lockCall(tx: Tx, { account_id, call_id }: Outcome) {
