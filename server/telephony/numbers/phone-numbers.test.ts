@@ -129,6 +129,26 @@ test("a restricted trunk shows only numbers that belong to the call's account; w
   await app.db.query.updateTable("trunks").set({ active: true }).execute();
 });
 
+test("a trunk may list its caller IDs in any spelling, and calls show a number as it is spelled there", async () => {
+  const { app, account } = fixture;
+  await makePhoneNumber(app, account, "919000000050");
+  await app.db.query.updateTable("trunks").set({ active: false }).execute();
+  const trunk_id = await trunkOf({ caller_ids: ["9000000050"], caller_ids_only: true });
+  const of = { trunk_id, caller_id: "9000000050" };
+  const campaign = await makeVoiceCampaign(app, account, { campaign: of });
+  const respelled = { caller_ids: ["919000000050"] };
+  await app.db.query.updateTable("trunks").set(respelled).where("id", "=", trunk_id).execute();
+  const id = await callAs(fixture, "9000000050");
+  const calls = app.db.query.selectFrom("calls").select("id").where("campaign_id", "=", Number(id));
+  const call = await calls.executeTakeFirstOrThrow();
+  const { caller_id } = await storedCall(app, account.account_id, call.id);
+  assert.equal(caller_id, "919000000050");
+  await moveStrandedCampaigns(app);
+  const { body } = await fixture.ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
+  assert.deepEqual([body.status, body.caller_id], ["running", "9000000050"]);
+  await app.db.query.updateTable("trunks").set({ active: true }).execute();
+});
+
 test("a campaign over a restricted trunk never shows a number that is not its account's", async () => {
   const { app, account } = fixture;
   await app.db.query.updateTable("trunks").set({ active: false }).execute();

@@ -21,9 +21,13 @@ export type TrunkOnNode = {
   readonly calls_per_second: number;
 };
 
+/** Whether trunk t lists the number as a caller ID; the last ten digits identify it. */
+export const listsCallerId = (number: string) =>
+  `right(${number}::text, 10) in (select right(c.number, 10) from unnest(t.caller_ids) c (number))`;
+
 /** The SQL function allows_caller_id of trunk t, which Citus does not run for the rows of an account; a test compares them. */
 export const allowsCallerId = (accountId: string, number: string) => `(
-  select (o.is_own or not o.is_assigned) and (not t.caller_ids_only or ${number}::text = any (t.caller_ids)
+  select (o.is_own or not o.is_assigned) and (not t.caller_ids_only or ${listsCallerId(number)}
     and (o.is_own or coalesce(t.only_account_id = ${accountId}, false)))
   from (
     select coalesce(bool_or(n.account_id = ${accountId}), false) as is_own, count(*) > 0 as is_assigned

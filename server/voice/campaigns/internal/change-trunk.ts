@@ -5,6 +5,7 @@ import { statement, type Tx } from "../../../lib/database/database.ts";
 import {
   allowsCallerId,
   findTrunks,
+  listsCallerId,
   type TrunkOnNode,
 } from "../../../telephony/trunks/choose-trunk.ts";
 import { recordCampaignEvents } from "./record-campaign-event.ts";
@@ -38,7 +39,7 @@ export const strandedCampaigns = (more: string) => `
         when t.id is null then 'deleted'
         when not t.active then 'inactive'
         when t.only_account_id <> v.account_id then 'reserved'
-        when v.caller_id <> '${carriers_own}' and not (v.caller_id = any (t.caller_ids)
+        when v.caller_id <> '${carriers_own}' and not (${listsCallerId("v.caller_id")}
           and ${allowsCallerId("v.account_id", "v.caller_id")}) then 'caller_id'
         when not exists (
           select from trunk_nodes s
@@ -110,7 +111,7 @@ export async function findSubstitutes(
 }
 
 const findTrunk = statement<{ name: string; caller_id: string | null }>(`
-  select t.name, case when $3 = any (t.caller_ids) and allows_caller_id($1, row(t.*)::trunks, $3) then $3
+  select t.name, case when ${listsCallerId("$3")} and allows_caller_id($1, row(t.*)::trunks, $3) then $3
     else default_caller_id($1, row(t.*)::trunks) end as caller_id
   from trunks t where t.id = $2`);
 
