@@ -5,6 +5,7 @@ import {
   makeChatTemplate,
   makeSuppression,
 } from "../../../test/support/chat-factory.ts";
+import { testClock } from "../../../test/support/clock.ts";
 import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import {
@@ -154,7 +155,7 @@ test("sends nothing and completes the job without a template, number, variable v
   );
 });
 
-test("sends nothing to a suppressed customer, or while the account is held or in quiet time", async (t) => {
+test("sends nothing to a suppressed customer, or while the account is held", async (t) => {
   const suppressed = await noticing(t);
   await makeSuppression(suppressed.app, suppressed.account, phone, { channel: "all" });
   await assertNothingSent(suppressed);
@@ -166,14 +167,34 @@ test("sends nothing to a suppressed customer, or while the account is held or in
     .transaction()
     .execute((tx) => hold(tx, { account_id, ...manual }, held.app.clock.now()));
   await assertNothingSent(held);
+});
 
-  const quiet = await noticing(t);
-  await quiet.app.db.query
+test("a message that is due in a quiet time is sent once it is over", async (t) => {
+  const fixture = await noticing(t);
+  const { account_id } = fixture.account;
+  await fixture.app.db.query
     .updateTable("accounts")
-    .set({ time_zone: "UTC", chat_quiet_from: "00:00", chat_quiet_to: "23:59:59.999999" })
-    .where("account_id", "=", quiet.account.account_id)
+    .set({ time_zone: "UTC", chat_quiet_from: "20:00", chat_quiet_to: "08:30" })
+    .where("account_id", "=", account_id)
     .execute();
-  await assertNothingSent(quiet);
+  const clock = testClock();
+  const app = { ...fixture.app, clock };
+  clock.set("2026-12-05T20:10:00Z");
+  const now = clock.now();
+  const payload = { phone, campaign_id: 7 };
+  const subject = "call_campaign:7";
+  const job = { account_id, kind: "chat.notify_call", subject, run_at: now, payload } as const;
+  await addJob(app.db.query, job, now);
+  const work = async () => {
+    await workJobs(app, { "chat.notify_call": notifyCall }, going);
+    const jobs = app.db.query.selectFrom("jobs").select("run_at");
+    return jobs.where("account_id", "=", account_id).execute();
+  };
+  assert.deepEqual(await work(), [{ run_at: new Date("2026-12-06T08:30:00Z") }]);
+  assert.equal(fixture.provider.sent.length, 0);
+  clock.set("2026-12-06T08:30:00Z");
+  assert.deepEqual(await work(), []);
+  assert.equal(fixture.provider.sent.length, 1);
 });
 
 test("sends nothing while the account lacks the feature bulk_chat", async (t) => {

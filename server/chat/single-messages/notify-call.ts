@@ -18,8 +18,8 @@ type Notice = { readonly phone: string; readonly campaign_id: number };
 
 /**
  * Runs the job chat.notify_call: sends the account's call template, with its default variables, to
- * the customer for one chat credit, at most once. A rejection reason is logged and the message is
- * dropped.
+ * the customer for one chat credit, at most once, after the account's quiet time. A rejection reason is logged and the
+ * message is dropped.
  */
 export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
   const { phone, campaign_id } = payload as Notice;
@@ -27,15 +27,16 @@ export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
     if (error instanceof Refusal) return error.message;
     throw error;
   });
+  if (done instanceof Date) return { again_at: done };
   app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
 };
 
-/** Returns the outcome. Errors: as validateCampaign and sendSingleMessage. */
+/** Returns the outcome, or the end of the quiet time that it waits for. Errors: as validateCampaign and sendSingleMessage. */
 async function sendNotice(
   app: App,
   accountId: Job["account_id"],
   { phone, campaign_id }: Notice,
-): Promise<string> {
+): Promise<string | Date> {
   const now = app.clock.now();
   const account = await readAccount(app, accountId);
   const { call_notice_chat_number_id: chat_number_id, call_notice_template_id: template_id } =
@@ -44,7 +45,8 @@ async function sendNotice(
   if (!account.features.includes("bulk_chat")) return "the account lacks the feature bulk_chat";
   if (chat_number_id === null || template_id === null)
     return "the account names no template for it";
-  if (quietUntil(account, now) !== null) return "the account is quiet";
+  const quiet = quietUntil(account, now);
+  if (quiet) return quiet;
   const head = { name: "Call", chat_number_id, template_id };
   const of = { id: accountId, time_zone: account.time_zone };
   const order = await validateCampaign(app.db.query, of, head, { has_recipients: true, now });
