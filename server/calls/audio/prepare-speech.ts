@@ -54,7 +54,7 @@ export async function isRejected(
 }
 
 /** Reports whether the driver synthesizes a simple text. */
-export async function canSynthesize(speech: SpeechDriver): Promise<boolean> {
+async function canSynthesize(speech: SpeechDriver): Promise<boolean> {
   try {
     await speech.synthesize({ text: "one", language: "en" });
     return true;

@@ -3,7 +3,7 @@ import { mayCallCustomerAt, type CallingWindow } from "../../accounts/accounts/c
 import { isStorageFull } from "../../accounts/accounts/storage.ts";
 import { fillText } from "../../calls/state-machine/script-text.ts";
 import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
-import { canSynthesize } from "../../calls/audio/prepare-speech.ts";
+import { isRejected } from "../../calls/audio/prepare-speech.ts";
 import type { VoicePlan } from "../../calls/state-machine/voice-plan.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { openAccountPlaces, type AccountPlaces } from "../../engine/account-places.ts";
@@ -165,7 +165,7 @@ async function synthesizeText(
     if (failed.size < failing_texts_max) failed.set(key, times);
     if (times < failures_max) return "unavailable";
     failed.delete(key);
-    return (await canSynthesize(app.speech)) ? { audio: null } : "unavailable";
+    return (await isRejected(app, account_id, utterance)) ? { audio: null } : "unavailable";
   }
 }
 

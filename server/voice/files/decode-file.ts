@@ -1,12 +1,12 @@
 import { synthesizeAudio, storeAudio } from "../../calls/audio/audio-files.ts";
-import { canSynthesize } from "../../calls/audio/prepare-speech.ts";
+import { isRejected } from "../../calls/audio/prepare-speech.ts";
 import { SpeechError } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { checkJob, type Job } from "../../engine/work-jobs.ts";
 import { AudioError } from "../../lib/audio/audio-error.ts";
 import { decodeAudio } from "../../lib/audio/decode-audio.ts";
 
-/** After this many failures that are not rejections, a file is rejected; a text only if others can be synthesized. */
+/** After this many failures that are not rejections, a file is rejected; a text only if it fails again when others do not. */
 const attempts_max = 5;
 
 /**
@@ -60,9 +60,10 @@ async function prepareAudio(
   { account_id, attempts }: Job,
   { upload, text, language }: { upload: Buffer | null; text: string | null; language: string },
 ): Promise<PreparedAudio> {
+  const utterance = { text: text ?? "", language };
   try {
     if (upload === null) {
-      const audio = await synthesizeAudio(app, account_id, { text: text ?? "", language });
+      const audio = await synthesizeAudio(app, account_id, utterance);
       return { status: "ready", audio_name: audio.name, duration_ms: audio.duration_ms };
     }
     const { samples, format } = await decodeAudio(upload);
@@ -73,8 +74,10 @@ async function prepareAudio(
       return { status: "rejected", reason: error.message };
     if (attempts < attempts_max) throw error;
     if (upload === null) {
-      const isRejected = error instanceof SpeechError && (await canSynthesize(app.speech));
-      if (!isRejected) throw error;
+      // The attempts may have failed only while TTS was unavailable.
+      const rejected =
+        error instanceof SpeechError && (await isRejected(app, account_id, utterance));
+      if (!rejected) throw error;
       return { status: "rejected", reason: "the text could not be synthesized" };
     }
     app.log.error({ err: error, account_id }, "could not decode a voice file");
