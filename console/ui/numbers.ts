@@ -4,6 +4,10 @@ const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFrac
 /** 48210 as "48,210". */
 export const formatCount = (count: number): string => whole.format(count);
 
+/** A count that ends at a maximum: 48210 as "48,210", the maximum 100000 as "100,000+". */
+export const formatUpTo = (count: number, max: number): string =>
+  `${formatCount(count)}${count < max ? "" : "+"}`;
+
 /** 1 as "1 lead", 48210 as "48,210 leads". */
 export const formatCountOf = (count: number, one: string, many: string): string =>
   `${formatCount(count)} ${count === 1 ? one : many}`;

@@ -1,8 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Overview } from "../../api/overview.ts";
-import { formatCount, formatShare } from "../../ui/numbers.ts";
+import { formatCount, formatShare, formatUpTo } from "../../ui/numbers.ts";
 import { Stat } from "../../ui/stat.tsx";
+
+/** At which the service stops to count replies and calls. */
+const counted_max = 100_000;
 
 /** Today's numbers, as far as the user may see them. */
 export function Today({ overview: { chat, calls, credits } }: { readonly overview: Overview }) {
@@ -38,7 +41,7 @@ function Messages({ sent, delivered, failed, replies }: NonNullable<Overview["ch
           </Link>
         }
       >
-        {formatCount(replies)}
+        {formatUpTo(replies, counted_max)}
       </Stat>
     </>
   );
@@ -51,11 +54,12 @@ function Calls({ calls, answered, ended, in_progress }: NonNullable<Overview["ca
       hint={
         <>
           {ended === 0 ? "None has ended yet" : `${formatShare(answered, ended)} answered`}
+          {calls >= counted_max && " of the newest"}
           {in_progress > 0 && `, ${formatCount(in_progress)} in progress`}
         </>
       }
     >
-      {formatCount(calls)}
+      {formatUpTo(calls, counted_max)}
     </Stat>
   );
 }

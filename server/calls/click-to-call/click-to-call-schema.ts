@@ -93,7 +93,7 @@ export const NewClickToCall = closed(
       "1",
     ),
     from_group_id: groupId(
-      "The agent group of from_number: another member rings if from_number is busy",
+      "The agent group of from_number, which rings if it is a free member; otherwise the longest idle member rings",
     ),
     to_group_id: groupId("The customer's group"),
     auto_block_time: optional(

@@ -28,7 +28,7 @@ export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
     throw error;
   });
   if (done instanceof Date) return { again_at: done };
-  app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
+  return void app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
 };
 
 /** Returns the outcome, or the end of the quiet time that it waits for. Errors: as validateCampaign and sendSingleMessage. */
