@@ -51,7 +51,7 @@ test("a chosen trunk allows the caller IDs that the function allows_caller_id do
   const { pool } = app.db;
   const mine = await makeAccount(app);
   const other = await makeAccount(app);
-  const numbers = ["918000000001", "918000000002", "8000000003"];
+  const numbers = ["918000000001", "918000000002", "8000000003", "5550100"];
   await makePhoneNumber(app, mine, numbers[0]!);
   await makePhoneNumber(app, other, numbers[1]!);
   const node = await makeNode(app);
@@ -64,7 +64,7 @@ test("a chosen trunk allows the caller IDs that the function allows_caller_id do
   );
   const seen = new Set<boolean>();
   for (const { account_id } of [mine, other])
-    for (const number of [...numbers, "8000000001", "918000000003"]) {
+    for (const number of [...numbers, "8000000001", "918000000003", "15550100", "9195550100"]) {
       const allowed = new Map(
         (await askFunction(pool, [account_id, number])).map((one) => [one.id, one.allowed]),
       );
