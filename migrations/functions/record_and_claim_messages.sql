@@ -23,13 +23,7 @@ begin
   perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
 
   if p_aliases is not null then
-    insert into phone_aliases (account_id, phone_key, alias_key)
-    select distinct p_account_id, k.phone_key, k.alias_key
-    from json_to_recordset(p_aliases) a (phone text, wa_id text),
-      lateral (values (phone_key(a.phone), phone_key(a.wa_id)), (phone_key(a.wa_id), phone_key(a.phone)))
-        k (phone_key, alias_key)
-    order by k.phone_key, k.alias_key
-    on conflict do nothing;
+    perform record_phone_aliases(p_account_id, p_aliases);
   end if;
 
   if p_take > 0 then

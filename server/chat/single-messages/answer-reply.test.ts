@@ -254,6 +254,29 @@ test("an answer that the provider rejects is refunded once the database works ag
   await checkLedger(fixture.app.db.pool);
 });
 
+test("the other number under which WhatsApp knows a person is stored once the database works again", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await keep(fixture, 1);
+  const { proxy, other } = await behindProxy(t, fixture);
+  const wa_id = "447700900222";
+  fixture.provider.answer = async (outgoing) => {
+    proxy.cut();
+    return { ...(await takeMessage(outgoing)), wa_id };
+  };
+  const sent = await answer(other, id);
+  assert.deepEqual([sent.status, sent.body?.outcome], [200, "accepted"], sent.text);
+  proxy.restore();
+  const { account_id } = fixture.account;
+  await eventually(async () => {
+    const rows = await fixture.app.db.query
+      .selectFrom("phone_aliases")
+      .select("alias_key")
+      .where("account_id", "=", account_id)
+      .execute();
+    return rows.length === 2 && rows.some(({ alias_key }) => alias_key === wa_id);
+  });
+});
+
 test("another account's and erased replies are unknown, and an invalid text is 422", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const other = await openChatFixture(t, shared);

@@ -289,6 +289,18 @@ test("a customer who stopped marketing at the provider is suppressed by the prov
   await checkLedger(app.db.pool);
 });
 
+test("a customer who answers STOP from the other number under which WhatsApp knows their phone gets no further message", async (t) => {
+  const fixture = await noticing(t);
+  const { app, account, provider } = fixture;
+  const wa_id = "447700900111";
+  provider.answer = async (outgoing) => ({ ...(await takeMessage(outgoing)), wa_id });
+  await notify(fixture, 7);
+  await makeSuppression(app, account, wa_id, { channel: "chat" });
+  await notify(fixture, 8);
+  assert.equal(provider.sent.length, 1);
+  assert.equal(await credits(fixture), 99_999);
+});
+
 test("a refused token or a restriction holds the number, which sends no further message", async (t) => {
   for (const [code, reason] of [
     [190, "auth"],

@@ -1,12 +1,11 @@
 // Executes the requests of one sender: sends each marked message and produces its result.
 import { ChatSendError, type Outgoing } from "../../../drivers/chat/driver.ts";
-import { isBsuid } from "../../../lib/bsuid.ts";
-import { phoneKey } from "../../../lib/phone-key.ts";
 import { keepSpan, traced } from "../../../lib/tracing/tracing.ts";
 import { failureEffects } from "../../inbound/failure-effects.ts";
 import { begin_ms_max } from "../../messages/begin-limit.ts";
 import { decideAction } from "../../messages/error-actions.ts";
 import { makeMessageId } from "../../messages/message-id.ts";
+import { aliasOf } from "../../messages/phone-alias.ts";
 import { renderMessage } from "../../messages/render-message.ts";
 import { inFlightMax, type Sender } from "./sender.ts";
 import type { Marked, Result } from "./sender-statements.ts";
@@ -155,16 +154,11 @@ async function send(sender: Sender, marked: Marked, within: Within): Promise<Out
       within.giveUp,
     );
     const alias = aliasOf(marked.phone, wa_id);
-    return { state: "accepted", provider_message_id, at: app.clock.now(), ...alias };
+    const accepted = { state: "accepted", provider_message_id, at: app.clock.now() } as const;
+    return alias === null ? accepted : { ...accepted, alias };
   } catch (error) {
     return failureOf(sender, { marked, route }, error, within.pause);
   }
-}
-
-/** Returns the number that the provider names if it is not the recipient's own in another spelling. */
-function aliasOf(phone: string, wa_id: string | undefined): Pick<Outcome, "alias"> {
-  const isOther = wa_id !== undefined && !isBsuid(phone) && phoneKey(wa_id) !== phoneKey(phone);
-  return isOther ? { alias: { phone, wa_id } } : {};
 }
 
 function failureOf(

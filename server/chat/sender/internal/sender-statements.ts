@@ -2,6 +2,7 @@
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import type { MessagePlan } from "../../messages/message-plan.ts";
+import type { PhoneAlias } from "../../messages/phone-alias.ts";
 import type { RecipientState } from "../../recipients/recipient-states.ts";
 
 /** The result of a dispatch: a row of chat_move_recipients_json. */
@@ -18,7 +19,7 @@ export type Result = {
   readonly due_at?: Date;
   readonly at?: Date;
   /** The number under which the provider knows the recipient, where it is another one. */
-  readonly alias?: { readonly phone: string; readonly wa_id: string };
+  readonly alias?: PhoneAlias;
 };
 
 /** A recipient marked as dispatching: it is sent at once, or returned to the queue. */

@@ -1,4 +1,5 @@
-// Sends one message at once, outside of any campaign: only its credit and the effects of a failure are recorded here.
+// Sends one message at once, outside of any campaign: only its credit, the effects of a failure and the recipient's alias
+// are recorded here.
 // Delivery statuses of answers are kept with their reply; those of test messages and chat notifications are dropped.
 import { refundCredit, spendCredit } from "../../../credits/spend-credit.ts";
 import {
@@ -21,6 +22,7 @@ import {
 } from "../../inbound/failure-effects.ts";
 import { begin_ms_max } from "../../messages/begin-limit.ts";
 import { decideAction } from "../../messages/error-actions.ts";
+import { aliasOf, recordAliases, type PhoneAlias } from "../../messages/phone-alias.ts";
 import { holdsOf, type HoldReason } from "../../holds/holds.ts";
 import type { CampaignOrder } from "../../campaigns/validate-campaign.ts";
 import type { TestMessageResponse } from "../test-message-schema.ts";
@@ -69,7 +71,8 @@ export async function sendSingleMessage(
   const { reservation_id, checked_at } = await reserve(app, single);
   const route = order.mm_lite.used ? "marketing" : "standard";
   const giveUp = AbortSignal.timeout(send_ms_max);
-  const { answer, effects } = await send(app, sender, single, { route, checked_at, giveUp });
+  const sent = await send(app, sender, single, { route, checked_at, giveUp });
+  const { answer, effects, alias } = sent;
   const refund = () =>
     app.db.query.transaction().execute(async (tx) => {
       const now = app.clock.now();
@@ -78,6 +81,7 @@ export async function sendSingleMessage(
     });
   const about = { account_id, reservation_id, message_id: single.message_id };
   await Promise.all([
+    alias && storeOutcome(app, about, () => recordAliases(app.db.pool, account_id, [alias])),
     answer.outcome === "failed" && storeOutcome(app, about, refund),
     single.record && storeOutcome(app, about, () => single.record!(answer)),
   ]);
@@ -162,22 +166,26 @@ type Attempt = {
   readonly giveUp: AbortSignal;
 };
 
-/**
- * Sends it, also by the marketing route if the provider requires that. Returns the answer, and the effects of a failure
- * on others: holds and opt-outs.
- */
+type Sent = {
+  readonly answer: TestMessageResponse;
+  /** Effects of a failure on others: holds and opt-outs. */
+  readonly effects: readonly FailureEffect[];
+  readonly alias: PhoneAlias | null;
+};
+
+/** Sends it, also by the marketing route if the provider requires that. */
 async function send(
   app: App,
   sender: Sender,
   single: SingleMessage,
   attempt: Attempt,
-): Promise<{ answer: TestMessageResponse; effects: readonly FailureEffect[] }> {
+): Promise<Sent> {
   const { message_id } = single;
   const nothing = { provider_message_id: null, error: null, error_code: null };
   try {
-    const { provider_message_id } = await sendInTime(app, sender, single, attempt);
+    const { provider_message_id, wa_id } = await sendInTime(app, sender, single, attempt);
     const answer = { ...nothing, message_id, outcome: "accepted", provider_message_id } as const;
-    return { answer, effects: [] };
+    return { answer, effects: [], alias: aliasOf(single.to, wa_id) };
   } catch (error) {
     const isKnown = error instanceof ChatSendError;
     if (!isKnown)
@@ -199,7 +207,7 @@ async function send(
     } as const;
     const { chat_number_id, template_id } = single.order;
     const failed = { campaign_id: null, template_id, chat_number_id, phone: single.to, code };
-    return { answer, effects: failureEffects(failed, action, app.clock.now()) };
+    return { answer, effects: failureEffects(failed, action, app.clock.now()), alias: null };
   }
 }
 
