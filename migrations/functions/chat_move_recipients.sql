@@ -61,7 +61,10 @@ begin
       where r.account_id = p_account_id and r.campaign_id = m.campaign_id and r.id = m.id
       for no key update) old
     left join chat_transitions t on t.from_state = old.state and t.to_state = m.state
-      and (m.dispatches = old.dispatches or m.state in ('sent', 'delivered', 'read'))
+      and case when m.state in ('delivered', 'read') then true
+        -- Also of an earlier dispatch, whose automatic retry it ends, unless that failed and was retried on request.
+        when m.state = 'sent' then (m.dispatches <= old.failed_dispatch) is not true
+        else m.dispatches = old.dispatches end
     where t.to_state is not null
       -- The provider's answer came after the message's first status.
       or (old.provider_message_id is null and m.provider_message_id is not null and m.dispatches = old.dispatches

@@ -35,7 +35,9 @@ begin
   ), queued as (
     -- Dispatches are kept: the next message has an ID of its own.
     update chat_recipients r set state = 'queued', attempts = 0, due_at = null, provider_message_id = null,
-      error_code = null, error = null, retry_error = null, accepted_at = null, sent_at = null, ended_at = null
+      error_code = null, error = null, retry_error = null, accepted_at = null, sent_at = null, ended_at = null,
+      -- A repeated report that this message was sent must not end the retry.
+      failed_dispatch = case when f.state = 'undelivered' then r.dispatches else r.failed_dispatch end
     from failed f
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id and r.id = f.id
   ), reported as (

@@ -260,6 +260,50 @@ test("a late delivery of the failed message keeps a retried recipient from a sec
   assert.deepEqual(credits, { reserved: 2, captured: 2, released: 0, refunded: 1 });
 });
 
+test("a repeated or late report that the failed message was sent changes nothing of its retry", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { provider } = fixture;
+  const id = await fixture.campaign([{ phone: phone(0) }]);
+  await sendUntil(fixture, id, "completed");
+  const first = { state: "sent", dispatches: 1, provider_message_id: "wamid.first" } as const;
+  const failure = { state: "undelivered", error: "undeliverable", dispatches: 1 } as const;
+  await report(fixture, id, phone(0), first);
+  await report(fixture, id, phone(0), failure);
+  await retry(fixture, id);
+  await report(fixture, id, phone(0), first);
+  await sendUntil(fixture, id, "completed");
+  assert.equal(provider.sent.length, 2);
+  await report(fixture, id, phone(0), first);
+  const { counts, credits } = await detail(fixture, id);
+  assert.deepEqual([counts.accepted, counts.sent], [1, 0]);
+  assert.deepEqual(credits, { reserved: 2, captured: 2, released: 0, refunded: 1 });
+  await report(fixture, id, phone(0), { ...first, dispatches: 2 });
+  assert.equal((await detail(fixture, id)).counts.sent, 1);
+  await checkInvariants(fixture);
+});
+
+test("a late report that a message of unknown outcome was sent keeps its retry from a second one", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { provider } = fixture;
+  provider.answer = async () => {
+    throw new ChatSendError("unknown", "cut");
+  };
+  const id = await fixture.campaign([{ phone: phone(0) }]);
+  const senders = fixture.startSenders();
+  await eventually(async () => (await detail(fixture, id)).counts.unknown === 1);
+  await senders.stop();
+  const unresolved = { state: "unresolved", error: "outcome_unknown", dispatches: 1 } as const;
+  await report(fixture, id, phone(0), unresolved);
+  const consent = await retry(fixture, id, { may_duplicate: true });
+  assert.deepEqual([consent.status, consent.body.retried], [200, 1]);
+  const late = { state: "sent", dispatches: 1, provider_message_id: "wamid.late" } as const;
+  await report(fixture, id, phone(0), late);
+  await sendUntil(fixture, id, "completed");
+  assert.equal(provider.sent.length, 1);
+  assert.equal((await detail(fixture, id)).counts.sent, 1);
+  await checkInvariants(fixture);
+});
+
 test("a repeated report of the failed message does not give its ID to the message of the retry", async (t) => {
   const fixture = await openChatFixture(t, shared);
   const id = await fixture.campaign([{ phone: phone(0) }]);

@@ -245,6 +245,33 @@ test("statuses in any order, repeated and in any batches, lead to the furthest o
   await checkLedger(api.app.db.pool);
 });
 
+test("a failure of a retried message counts also beside a repeated report that the failed one was sent", async () => {
+  const [recipient] = (await makeRecipients(["accepted"])) as [Recipient];
+  const { campaign_id, id } = recipient;
+  const sent = statusOf(recipient, "sent");
+  await takeAndApply(statusHook(number, [sent, statusOf(recipient, "failed")]));
+  const retried = await api.send("POST", `/api/v1/chat/campaigns/${campaign_id}/retry`, {
+    token: account.token,
+    json: {},
+    headers: { "idempotency-key": unique("key") },
+  });
+  assert.deepEqual([retried.status, retried.body.retried], [200, 1], retried.text);
+  await takeAndApply(statusHook(number, [sent]));
+  assert.equal((await recipientOf(recipient)).state, "queued");
+  for (const [i, state] of ["dispatching", "accepted"].entries())
+    await api.app.db.pool.query("select from chat_move_recipients_json($1, 'sender', $2, $3)", [
+      account.account_id,
+      JSON.stringify([{ campaign_id, id, dispatches: i + 1, state }]),
+      api.clock.now(),
+    ]);
+  const second = { id: unique("wamid"), message_id: messageIdOf(recipient, 2) };
+  const failed = statusOf(recipient, "failed", second);
+  await takeAndApply(statusHook(number, [sent]), statusHook(number, [failed]));
+  const { state, charged } = await recipientOf(recipient);
+  assert.deepEqual([state, charged], ["undelivered", false]);
+  await checkCampaign(campaign_id);
+});
+
 test("each step has the provider's time, and a failure its code and our word", async () => {
   const [delivered, failed] = (await makeRecipients(["accepted", "accepted"])) as [
     Recipient,

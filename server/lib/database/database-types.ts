@@ -488,6 +488,7 @@ export interface ChatRecipients {
   ended_at: Date | null;
   error: string | null;
   error_code: number | null;
+  failed_dispatch: number | null;
   id: Generated<number>;
   phone: string | null;
   provider_message_id: string | null;

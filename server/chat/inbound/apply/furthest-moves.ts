@@ -44,8 +44,8 @@ export const status_ranks = { sent: 1, failed: 2, delivered: 3, read: 4 } as con
 export type Status = { readonly dispatch: Dispatch; readonly event: DeliveryStatus };
 
 /**
- * Returns the furthest move of each recipient. A failure counts only for the latest dispatch;
- * `failureOf` decides it, knowing whether the batch also reports the message as sent.
+ * Returns the furthest move of each recipient. Of several dispatches the latest counts, unless one was delivered;
+ * `failureOf` decides a failure, knowing whether the batch also reports the message as sent.
  */
 export function furthestMoves(
   statuses: readonly Status[],
@@ -72,15 +72,17 @@ export function recipientKey({ campaign_id, recipient_id }: Dispatch): string {
 }
 
 function goesFurther(status: Status, known: Status): boolean {
-  const isSame = status.dispatch.dispatches === known.dispatch.dispatches;
-  if (isSame) return status_ranks[status.event.status] > status_ranks[known.event.status];
-  const [bad, knownBad] = [isFailure(status), isFailure(known)];
-  // A failure of an earlier dispatch does not count, and a success of any dispatch outranks a
-  // failure.
-  if (bad !== knownBad) return knownBad;
-  return bad
-    ? status.dispatch.dispatches > known.dispatch.dispatches
-    : status_ranks[status.event.status] > status_ranks[known.event.status];
+  const [dispatch, known_dispatch] = [status.dispatch.dispatches, known.dispatch.dispatches];
+  // A receipt counts for any dispatch. Otherwise the later one counts: the earlier may have failed and been retried.
+  const by_receipt = receiptRank(status) - receiptRank(known);
+  if (by_receipt !== 0) return by_receipt > 0;
+  if (dispatch !== known_dispatch) return dispatch > known_dispatch;
+  return status_ranks[status.event.status] > status_ranks[known.event.status];
+}
+
+/** Returns the rank of a status that the recipient has the message; 0 for other statuses. */
+function receiptRank({ event: { status } }: Status): number {
+  return status === "delivered" || status === "read" ? status_ranks[status] : 0;
 }
 
 function isFailure({ event }: Status): boolean {
