@@ -30,6 +30,8 @@ export type TestStatus = {
   readonly message_id?: string;
   readonly at?: Date;
   readonly code?: number;
+  /** The recipient's number. */
+  readonly to?: string;
 };
 
 export type TestMessage = {
@@ -65,11 +67,11 @@ function metadataOf({ provider_phone_number_id }: TestChatNumber) {
 export function statusHook(number: TestChatNumber, statuses: readonly TestStatus[]): string {
   return changeHook(number, "messages", {
     ...metadataOf(number),
-    statuses: statuses.map(({ id, status, message_id, at, code }) => ({
+    statuses: statuses.map(({ id, status, message_id, at, code, to = "919812345678" }) => ({
       id,
       status,
       timestamp: seconds(at),
-      recipient_id: "919812345678",
+      recipient_id: to,
       ...(message_id === undefined ? {} : { biz_opaque_callback_data: message_id }),
       ...(code === undefined ? {} : { errors: [{ code, title: "It failed" }] }),
     })),

@@ -33,7 +33,7 @@ import { applyWebhooks } from "./apply-webhooks.ts";
 import { endExpiredRestriction } from "./end-restriction.ts";
 import { applyFailureEffect, failureEffects } from "./failure-effects.ts";
 import { decideAction } from "../messages/error-actions.ts";
-import { makeMessageId } from "../messages/message-id.ts";
+import { makeCallNoticeId, makeMessageId, makeTestId } from "../messages/message-id.ts";
 import { recipientStates, type RecipientState } from "../recipients/recipient-states.ts";
 
 let api: TestApi;
@@ -798,6 +798,39 @@ test("a failure because the customer opted out suppresses the phone", async () =
     { channel: "chat", scope: "marketing", source: "provider", expires_at: null },
   ]);
   assert.equal((await optOutsOf(recipient.phone)).length, 1);
+  assert.deepEqual(await inbox(), []);
+});
+
+test("a call notification or test message that failed because the customer opted out suppresses the phone, once", async () => {
+  for (const message_id of [
+    makeCallNoticeId(account.account_id, 7),
+    makeTestId(crypto.randomUUID()),
+  ]) {
+    const to = String(++phones);
+    const of = { id: unique("wamid"), message_id, to };
+    const failed = statusHook(number, [{ ...of, status: "failed", code: 131050 }]);
+    await takeAndApply(statusHook(number, [{ ...of, status: "sent" }]), failed);
+    await takeAndApply(failed);
+    assert.deepEqual(await suppressionsOf(to), [
+      { channel: "chat", scope: "marketing", source: "provider", expires_at: null },
+    ]);
+    assert.equal((await optOutsOf(to)).length, 1);
+    assert.deepEqual(await inbox(), []);
+  }
+});
+
+test("another failure, or another account's call notification, suppresses no phone", async () => {
+  const to = String(++phones);
+  const foreign = makeCallNoticeId(account.account_id + 1, 7);
+  const own = makeCallNoticeId(account.account_id, 8);
+  const failed = { id: unique("wamid"), status: "failed", to } as const;
+  await takeAndApply(
+    statusHook(number, [{ ...failed, message_id: foreign, code: 131050 }]),
+    statusHook(number, [{ ...failed, message_id: own, code: 131026 }]),
+  );
+  assert.deepEqual(await suppressionsOf(to), []);
+  api.clock.advance(700_000);
+  await apply();
   assert.deepEqual(await inbox(), []);
 });
 

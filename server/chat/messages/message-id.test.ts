@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { makeMessageId, readMessageId } from "./message-id.ts";
+import {
+  isNoticeOrTest,
+  makeCallNoticeId,
+  makeMessageId,
+  makeTestId,
+  readMessageId,
+} from "./message-id.ts";
 
 const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
@@ -41,4 +47,13 @@ test("an invalid message ID parses as null", () => {
   ];
   for (const text of strange) assert.equal(readMessageId(text), null, text);
   fc.assert(fc.property(fc.string(), (text) => assert.equal(readMessageId(text), null)));
+});
+
+test("the IDs of an account's call notifications and of test messages are recognized, others are not", () => {
+  const uuid = crypto.randomUUID();
+  const ours = [makeCallNoticeId(7, 12), makeTestId(uuid)];
+  const message = makeMessageId({ account_id: 7, campaign_id: 1, recipient_id: 1, dispatches: 1 });
+  const others = [makeCallNoticeId(8, 12), "call.7", "call.7.12.1", "test.", `test.${uuid}.1`];
+  for (const text of ours) assert.equal(isNoticeOrTest(7, text), true, text);
+  for (const text of [message, ...others]) assert.equal(isNoticeOrTest(7, text), false, text);
 });

@@ -1,4 +1,4 @@
-// Our ID of one message: its recipient and dispatch. The provider returns it with every delivery status.
+// Our IDs of messages, but for answers to replies. The provider returns them with every delivery status.
 
 /** One dispatch to one recipient. */
 export type MessageId = {
@@ -25,4 +25,23 @@ export function readMessageId(text: string): MessageId | null {
   return ids.every(Number.isSafeInteger)
     ? { account_id, campaign_id, recipient_id, dispatches }
     : null;
+}
+
+/** Formats the ID of the chat notification of a call: `call.<account>.<campaign>`. */
+export function makeCallNoticeId(accountId: number, campaignId: number): string {
+  return `call.${accountId}.${campaignId}`;
+}
+
+/** Formats the ID of a test message: `test.<uuid>`. */
+export function makeTestId(uuid: string): string {
+  return `test.${uuid}`;
+}
+
+const call_notice = /^call\.([1-9]\d{0,15})\.[1-9]\d{0,15}$/;
+const test_message = /^test\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Reports whether the ID is of a call notification of the account, or of a test message, whose ID names no account. */
+export function isNoticeOrTest(accountId: number, text: string): boolean {
+  const [, account_id] = call_notice.exec(text) ?? [];
+  return account_id === String(accountId) || test_message.test(text);
 }

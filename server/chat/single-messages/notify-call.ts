@@ -7,6 +7,7 @@ import type { Executor } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { hold_reasons, type HoldReason } from "../holds/holds.ts";
 import { validateCampaign } from "../campaigns/validate-campaign.ts";
+import { makeCallNoticeId } from "../messages/message-id.ts";
 import { categoryOf } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
@@ -54,7 +55,7 @@ async function sendNotice(
   const isStopped = (db: Executor) =>
     isSuppressed(db, accountId, outreach, { phone }, app.clock.now());
   if (await isStopped(app.db.query)) return "the customer is suppressed";
-  const message_id = `call.${accountId}.${campaign_id}`;
+  const message_id = makeCallNoticeId(accountId, campaign_id);
   const rendered = renderMessage(order.plan, null, message_id);
   if (!("message" in rendered)) return `no value for ${rendered.missing.join(", ")}`;
   const { outcome } = await sendSingleMessage(app, {

@@ -11,6 +11,7 @@ import type { Executor } from "../../lib/database/database.ts";
 import { invalid, invalidField } from "../../lib/errors.ts";
 import type { HoldReason } from "../holds/holds.ts";
 import { validateCampaign, type CampaignOrder } from "../campaigns/validate-campaign.ts";
+import { makeTestId } from "../messages/message-id.ts";
 import { categoryOf } from "../messages/message-plan.ts";
 import { renderMessage } from "../messages/render-message.ts";
 import { sendSingleMessage } from "./internal/send-single-message.ts";
@@ -48,7 +49,7 @@ export async function sendTestMessage(
   const now = app.clock.now();
   const { order, to, isStopped } = await validateTest(app, account, input, now);
   const uuid = singleMessageUuid(account.id, key);
-  const message_id = `test.${uuid}`;
+  const message_id = makeTestId(uuid);
   const message = renderTest(order, input, message_id);
   const { chat_number_id, template_id, flow_id, automation_flow_id } = order;
   return sendSingleMessage(app, {

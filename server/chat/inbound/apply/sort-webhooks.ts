@@ -1,6 +1,6 @@
 // Decides how to apply a batch of webhooks, before anything is changed.
 import type { WebhookEvent } from "../../../drivers/chat/driver.ts";
-import { readMessageId } from "../../messages/message-id.ts";
+import { isNoticeOrTest, readMessageId } from "../../messages/message-id.ts";
 import { answerStatus, furthestAnswers, type AnswerStatus } from "./answer-statuses.ts";
 import {
   furthestMoves,
@@ -156,9 +156,14 @@ function sortOne(
   let unknown = 0;
   for (const event of events) {
     if (event.kind === "status") {
+      const { message_id, at, recipient } = event;
+      const isOptOut = event.status === "failed" && event.code === opted_out_code;
       const answer = answerStatus(known.account_id, event);
-      if (answer) {
-        answers.push(answer);
+      if (answer) answers.push(answer);
+      if (answer || (message_id !== null && isNoticeOrTest(known.account_id, message_id))) {
+        // No row has the recipient: the status names the person, as the webhook of their own choice does.
+        if (isOptOut && recipient)
+          side_effects.push({ kind: "preference", ...recipient, at, stop: true });
         continue;
       }
       const dispatch = dispatchOf(known, event);
@@ -167,8 +172,7 @@ function sortOne(
         continue;
       }
       statuses.push({ dispatch, event });
-      if (event.status === "failed" && event.code === opted_out_code)
-        side_effects.push({ kind: "refused_by_customer", dispatch, at: event.at });
+      if (isOptOut) side_effects.push({ kind: "refused_by_customer", dispatch, at });
     } else if (event.kind === "reply") {
       const consent = known.consentOf(event);
       if (consent === null) replies.push(event);

@@ -1,6 +1,7 @@
 // Sends one message at once, outside of any campaign: only its credit, the effects of a failure and the recipient's alias
 // are recorded here.
-// Delivery statuses of answers are kept with their reply; those of test messages and chat notifications are dropped.
+// Delivery statuses of answers are kept with their reply; those of test messages and chat notifications are dropped,
+// except for an opt-out.
 import { refundCredit, spendCredit } from "../../../credits/spend-credit.ts";
 import {
   ChatSendError,

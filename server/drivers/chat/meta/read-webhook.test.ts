@@ -60,6 +60,7 @@ test("reads a failed status with its code and our message ID", () => {
       status: "failed",
       at: new Date("2025-06-08T20:59:43Z"),
       code: 131_049,
+      recipient: { from: "16505551234", bsuid: null },
     },
   ]);
 });

@@ -1,6 +1,6 @@
 // Reads the events of Meta's webhooks. Meta adds fields and types without notice: unknown content is reported as
 // unread, and nothing throws. docs/decisions/2026-11-22-inbound-webhooks.md lists the sources.
-import type { WebhookEvent, WebhookEventBatch } from "../driver.ts";
+import type { WebhookEvent, WebhookEventBatch, WebhookPerson } from "../driver.ts";
 import { asCode, asId, asRecord, asRecords, asText, type JsonRecord } from "./json.ts";
 import { readAccountUpdate } from "./read-account-update.ts";
 import { readMessage } from "./read-message.ts";
@@ -135,11 +135,10 @@ function readStatus(status: JsonRecord): readonly WebhookEvent[] {
   if (unused_statuses.has(status["status"])) return [];
   if (provider_message_id === null || name === undefined || at === null)
     return [unread(`status ${asText(status["status"]) ?? ""}`)];
-  const { recipient_type, recipient_id, recipient_user_id, recipient_parent_user_id } = status;
+  const recipient = readRecipient(status);
+  const { from, bsuid, parent_bsuid } = recipient ?? {};
   return [
-    ...(recipient_type === "group"
-      ? []
-      : linksOf(recipient_id, recipient_user_id, recipient_parent_user_id)),
+    ...linksOf(from, bsuid, parent_bsuid),
     {
       kind: "status",
       provider_message_id,
@@ -147,8 +146,18 @@ function readStatus(status: JsonRecord): readonly WebhookEvent[] {
       status: name,
       at,
       code: asCode(asRecords(status["errors"])[0]?.["code"]),
+      ...(recipient === null ? {} : { recipient }),
     },
   ];
+}
+
+/** Returns the person to whom a message went; null if a status names none, or a group. */
+function readRecipient(status: JsonRecord): WebhookPerson | null {
+  const { recipient_type, recipient_id, recipient_user_id, recipient_parent_user_id } = status;
+  if (recipient_type === "group") return null;
+  const from = readNumber(recipient_id);
+  const bsuids = readBsuids(recipient_user_id, recipient_parent_user_id);
+  return (from ?? bsuids.bsuid) === null ? null : { from, ...bsuids };
 }
 
 function readPreference(preference: JsonRecord): readonly WebhookEvent[] {
