@@ -43,7 +43,16 @@ const findSuppressed = statement<{ person_key: string }>(`
   where account_id = $1 and person_key = any($2::text[]) and channel in ('all', $3)
     and ($4 or scope = 'all') and (expires_at is null or expires_at > $5)`);
 
-/** Returns which of the phones (E.164 digits) are suppressed at `now`, in any spelling. */
+type Alias = { readonly phone_key: string; readonly alias_key: string };
+
+const findAliases = statement<Alias>(
+  "select phone_key, alias_key from phone_aliases where account_id = $1 and phone_key = any($2::text[])",
+);
+
+/**
+ * Returns which of the phones (E.164 digits) are suppressed at `now`, in any spelling. As isSuppressed, messages follow
+ * WhatsApp's aliases.
+ */
 export async function suppressedAmong(
   db: Executor,
   accountId: number,
@@ -56,16 +65,18 @@ export async function suppressedAmong(
   for (let at = 0; at < phones.length; at += statement_phones_max) {
     const some = phones.slice(at, at + statement_phones_max);
     const keys = some.map(phoneKey);
-    const rows = await findSuppressed(db, [accountId, keys, channel, is_marketing, now]);
+    const aliases = channel === "chat" ? await findAliases(db, [accountId, keys]) : [];
+    const all = [...keys, ...aliases.map(({ alias_key }) => alias_key)];
+    const rows = await findSuppressed(db, [accountId, all, channel, is_marketing, now]);
     const suppressed = new Set(rows.map(({ person_key }) => person_key));
-    for (const [i, phone] of some.entries()) if (suppressed.has(keys[i]!)) found.add(phone);
+    const by_alias = new Set(
+      aliases.flatMap(({ phone_key, alias_key }) => (suppressed.has(alias_key) ? phone_key : [])),
+    );
+    for (const [i, phone] of some.entries())
+      if (suppressed.has(keys[i]!) || by_alias.has(keys[i]!)) found.add(phone);
   }
   return found;
 }
-
-const findAliases = statement<{ alias_key: string }>(
-  "select alias_key from phone_aliases where account_id = $1 and phone_key = $2",
-);
 
 /**
  * Reports whether the person is suppressed at `now`, under any of their identities that are known. WhatsApp's
@@ -80,7 +91,7 @@ export async function isSuppressed(
 ): Promise<boolean> {
   const key = await findPersonKey(db, accountId, person);
   const { channel, is_marketing } = outreach;
-  const aliases = channel === "chat" ? await findAliases(db, [accountId, key]) : [];
+  const aliases = channel === "chat" ? await findAliases(db, [accountId, [key]]) : [];
   const keys = [key, ...aliases.map(({ alias_key }) => alias_key)];
   const rows = await findSuppressed(db, [accountId, keys, channel, is_marketing, now]);
   return rows.length > 0;
@@ -105,7 +116,7 @@ export async function wasSuppressedSince(
   { since, now }: { readonly since: Date; readonly now: Date },
 ): Promise<boolean> {
   const key = await findPersonKey(db, accountId, person);
-  const aliases = await findAliases(db, [accountId, key]);
+  const aliases = await findAliases(db, [accountId, [key]]);
   const keys = [key, ...aliases.map(({ alias_key }) => alias_key)];
   return (await findLater(db, [accountId, keys, since, now])).length > 0;
 }

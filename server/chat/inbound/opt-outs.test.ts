@@ -271,6 +271,68 @@ test("START from the number under which WhatsApp knows a phone ends what STOP fr
   assert.deepEqual([await isReached(phone), await isReached(wa_id)], [true, true]);
 });
 
+/** Stores another number under which WhatsApp knows the phone. */
+const addAlias = (of: TestAccount, phone: string, wa_id: string) =>
+  api.app.db.query
+    .insertInto("phone_aliases")
+    .values([
+      { account_id: of.account_id, phone_key: phone, alias_key: wa_id },
+      { account_id: of.account_id, phone_key: wa_id, alias_key: phone },
+    ])
+    .execute();
+
+test("a campaign and its preview trim a phone whose other number in WhatsApp is suppressed, however many aliases are known", async () => {
+  const of = await makeAccount(api.app);
+  await makeCredits(api.app, of, { chat: 100 });
+  const from = await makeChatNumber(api.app, of, { driver: "whatsapp" });
+  const template_id = await makeChatTemplate(api.app, of, from, { driver: "whatsapp" });
+  const [phone, wa_id, third] = [`9198${newDigits()}`, `4477${newDigits()}`, `9198${newDigits()}`];
+  await addAlias(of, phone, wa_id);
+  await makeSuppression(api.app, of, wa_id);
+  const trimmedOf = async (phones: readonly string[], path = "") => {
+    const contacts = phones.map((phone_number) => ({ phone_number }));
+    const json = { name: unique("campaign"), template_id, chat_number_id: from.id, contacts };
+    const headers = { "idempotency-key": unique("key") };
+    const url = `/api/v1/chat/campaigns${path}`;
+    const { body, text } = await api.send("POST", url, { token: of.token, json, headers });
+    if (path === "/preview") return body.trimmed.blacklisted;
+    assert.ok(body.total_contacts > 0, text);
+    const { data } = (await api.send("GET", `${url}/${body.id}/recipients`, of)).body;
+    return phones.length - data.length;
+  };
+  const lists = [
+    [phone, other, third],
+    [phone, other],
+    [phone, other, wa_id],
+    [other, third],
+  ];
+  const expected = [1, 1, 2, 0];
+  for (const aliases of [1, 11]) {
+    for (let i = 1; i < aliases; i++)
+      await addAlias(of, `9198${newDigits()}`, `4477${newDigits()}`);
+    for (const [i, phones] of lists.entries()) {
+      assert.equal(await trimmedOf(phones, "/preview"), expected[i], `preview ${i}, ${aliases}`);
+      assert.equal(await trimmedOf(phones), expected[i], `campaign ${i}, ${aliases}`);
+    }
+  }
+});
+
+test("a campaign needs no credit for a phone whose other number in WhatsApp is suppressed", async () => {
+  const of = await makeAccount(api.app);
+  await makeCredits(api.app, of, { chat: 1 });
+  const from = await makeChatNumber(api.app, of, { driver: "whatsapp" });
+  const template_id = await makeChatTemplate(api.app, of, from, { driver: "whatsapp" });
+  const [phone, wa_id] = [`9198${newDigits()}`, `4477${newDigits()}`];
+  await addAlias(of, phone, wa_id);
+  await makeSuppression(api.app, of, wa_id);
+  const contacts = [phone, wa_id, other].map((phone_number) => ({ phone_number }));
+  const json = { name: "Campaign", template_id, chat_number_id: from.id, contacts };
+  const headers = { "idempotency-key": unique("key") };
+  const request = { token: of.token, json, headers };
+  const { status, body, text } = await api.send("POST", "/api/v1/chat/campaigns", request);
+  assert.deepEqual([status, body.total_contacts], [201, 1], text);
+});
+
 test("a stop from a user ID without a phone ends messages to the number that the person had, and to the one they move to", async () => {
   const [bsuid, moved] = [unique("IN."), unique("IN.")];
   const [from, wa_id] = [`9198${newDigits()}`, `9198${newDigits()}`];

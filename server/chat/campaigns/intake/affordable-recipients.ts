@@ -17,7 +17,10 @@ export async function affordableRecipients(
 ): Promise<number> {
   const available = await availableCredits(db, accountId, "chat");
   if (available >= most) return available;
-  return available + (await suppressedCount(db, accountId, most - available, now));
+  const suppressed = await suppressedCount(db, accountId, most - available, now);
+  if (suppressed === 0 || available + suppressed >= most) return available + suppressed;
+  // A suppression also removes the recipients whose alias it names.
+  return available + suppressed + (await aliasCount(db, accountId, most - available - suppressed));
 }
 
 /** Returns the error for insufficient credit. */
@@ -76,5 +79,13 @@ export async function suppressedCount(
       where account_id = ${accountId} and channel in ('all', 'chat')
         and (expires_at is null or expires_at > ${now})
       limit ${most}) s`.execute(db);
+  return rows[0]!.count;
+}
+
+/** Returns the number of aliases of phones, counted up to `most`. */
+export async function aliasCount(db: Kysely<DB>, accountId: number, most: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from phone_aliases where account_id = ${accountId} limit ${most}) a`.execute(db);
   return rows[0]!.count;
 }

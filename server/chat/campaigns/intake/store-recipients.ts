@@ -1,10 +1,10 @@
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import type { CampaignKey } from "../../../audience/recipients/campaign-key.ts";
 import type { Outreach } from "../../../audience/suppressions/suppressions.ts";
 import type { Recipient } from "../../../audience/intake/open-intake.ts";
 import { identityOf } from "../../../lib/bsuid.ts";
 import type { Tx } from "../../../lib/database/database.ts";
-import { suppressedCount } from "./affordable-recipients.ts";
+import { aliasCount, suppressedCount } from "./affordable-recipients.ts";
 
 /** Stores a few recipients, in order, in one statement. */
 export async function insertRecipients(
@@ -57,8 +57,8 @@ export async function removeLinkedDuplicates(
 }
 
 /**
- * Deletes suppressed recipients and returns how many of the `stored` ones were deleted; those known by a BSUID alone
- * are checked when they are sent. The planner
+ * Deletes recipients who are suppressed, also under an alias of their phone, and returns how many of the `stored` ones
+ * were deleted; those known by a BSUID alone are checked when they are sent. The planner
  * has no statistics of new rows and would choose a nested loop (24 s for 1,000 suppressions and
  * 100,000 recipients), so the join is fixed: a lookup per recipient where
  * the suppressions outnumber the recipients four times, otherwise one hash join.
@@ -72,10 +72,11 @@ export async function removeSuppressed(
   const pass_max = stored * suppressions_a_recipient;
   const suppressions = await suppressedCount(tx, account_id, pass_max + 1, now);
   if (suppressions === 0) return 0;
-  const isSuppressed = sql`
-    s.account_id = ${account_id} and s.person_key = phone_key(r.phone)
-    and s.channel in ('all', 'chat') and (s.scope = 'all' or ${is_marketing}::boolean) and (s.expires_at is null or s.expires_at > ${now})`;
+  const isInForce = sql`s.account_id = ${account_id} and s.channel in ('all', 'chat')
+    and (s.scope = 'all' or ${is_marketing}::boolean) and (s.expires_at is null or s.expires_at > ${now})`;
+  const isSuppressed = sql`${isInForce} and s.person_key = phone_key(r.phone)`;
   const isOurs = sql`r.account_id = ${account_id} and r.campaign_id = ${campaign_id}`;
+  const by_alias = await removeByAlias(tx, account_id, { stored, isInForce, isOurs });
   if (suppressions > pass_max) {
     // PostgreSQL never converts a scalar subquery into a join.
     const removed = await sql`
@@ -83,12 +84,48 @@ export async function removeSuppressed(
       where ${isOurs} and (select true from suppressions s where ${isSuppressed} limit 1)`.execute(
       tx,
     );
-    return Number(removed.numAffectedRows ?? 0);
+    return by_alias + Number(removed.numAffectedRows ?? 0);
   }
   await setJoins(tx, "off");
   const removed = await sql`
     delete from chat_recipients r using suppressions s
     where ${isOurs} and ${isSuppressed}`.execute(tx);
+  await setJoins(tx, "on");
+  return by_alias + Number(removed.numAffectedRows ?? 0);
+}
+
+/**
+ * Deletes the recipients who are suppressed under an alias of their phone, and returns how many. Looks up the suppression
+ * of each of the account's aliases, which are few, or the aliases of each recipient where those are fewer.
+ */
+async function removeByAlias(
+  tx: Tx,
+  accountId: number,
+  of: {
+    readonly stored: number;
+    readonly isInForce: RawBuilder<unknown>;
+    readonly isOurs: RawBuilder<unknown>;
+  },
+): Promise<number> {
+  const { stored, isInForce, isOurs } = of;
+  const aliases = await aliasCount(tx, accountId, stored + 1);
+  if (aliases === 0) return 0;
+  // PostgreSQL never converts a scalar subquery into a join.
+  const isSuppressed = sql`a.account_id = ${accountId} and (
+    select true from suppressions s where ${isInForce} and s.person_key = a.alias_key limit 1)`;
+  if (aliases > stored) {
+    const removed = await sql`
+      delete from chat_recipients r
+      where ${isOurs} and (
+        select true from phone_aliases a
+        where a.phone_key = phone_key(r.phone) and ${isSuppressed} limit 1)`.execute(tx);
+    return Number(removed.numAffectedRows ?? 0);
+  }
+  await setJoins(tx, "off");
+  const removed = await sql`
+    with suppressed as materialized (select a.phone_key from phone_aliases a where ${isSuppressed})
+    delete from chat_recipients r using suppressed
+    where ${isOurs} and phone_key(r.phone) = suppressed.phone_key`.execute(tx);
   await setJoins(tx, "on");
   return Number(removed.numAffectedRows ?? 0);
 }
