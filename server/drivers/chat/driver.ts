@@ -177,7 +177,6 @@ export type WebhookEvent =
       readonly status: "sent" | "delivered" | "read" | "failed";
       readonly at: Date;
       readonly code: number | null;
-      /** Absent where the provider names none. */
       readonly recipient?: WebhookPerson;
     }
   | (WebhookPerson & {

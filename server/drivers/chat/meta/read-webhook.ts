@@ -151,7 +151,7 @@ function readStatus(status: JsonRecord): readonly WebhookEvent[] {
   ];
 }
 
-/** Returns the person to whom a message went; null if a status names none, or a group. */
+/** Returns the recipient of a message; null if its status names none, or a group. */
 function readRecipient(status: JsonRecord): WebhookPerson | null {
   const { recipient_type, recipient_id, recipient_user_id, recipient_parent_user_id } = status;
   if (recipient_type === "group") return null;
