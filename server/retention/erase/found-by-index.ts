@@ -27,20 +27,24 @@ export const eraseGroupMembers = repeat(
      from (select group_id, count(*) as members from deleted group by group_id) d
      where g.account_id = $1 and g.id = d.group_id
    )
-   select 1 from deleted`,
+   select (select count(*)::int from found) as found, (select count(*)::int from deleted) as erased`,
   ({ keys }) => [keys],
 );
 
 /** The provider's ID of a message contains its sender's number, and is replaced by its hash: a webhook may be repeated. */
 export const eraseReplies = repeat(
   "replies",
-  `update chat_replies r set phone = '', bsuid = null, text = null, payload = null, content = null,
-     answers = '[]', provider_message_id = ${erasedMessageId("r.provider_message_id")}
-   where r.account_id = $1 and r.id = any (array(
+  `with found as materialized (
      select o.id from chat_replies o
      where o.account_id = $1 and (o.phone = any ($3::text[]) or o.bsuid = any ($4::text[]))
-     limit $2))
-   returning 1`,
+     limit $2
+   ), erased as (
+     update chat_replies r set phone = '', bsuid = null, text = null, payload = null, content = null,
+       answers = '[]', provider_message_id = ${erasedMessageId("r.provider_message_id")}
+     where r.account_id = $1 and r.id = any (array(select f.id from found f))
+     returning r.id
+   )
+   select (select count(*)::int from found) as found, (select count(*)::int from erased) as erased`,
   ({ spellings, bsuids }) => [spellings, bsuids],
 );
 
@@ -135,19 +139,14 @@ const eraseSuppressions = statement(`
     select from suppressions s
     where s.account_id = $1 and s.person_key = any ($2::text[]) and s.lifted_at is null)`);
 
-function repeat(
-  kind: ErasedKind | null,
-  text: string,
-  identities: (person: Person) => unknown[],
-): Part {
-  const eraseSome = statement(text);
+function repeat(kind: ErasedKind, text: string, identities: (person: Person) => unknown[]): Part {
+  const eraseSome = statement<{ found: number; erased: number }>(text);
   return ({ person, write }) =>
     write(async (tx) => {
       const values = [person.account_id, change_rows, ...identities(person)];
-      const { length } = await eraseSome(tx, values);
-      return {
-        at: length < change_rows ? null : "more",
-        counts: kind === null ? {} : { [kind]: length },
-      };
+      const [row] = await eraseSome(tx, values);
+      const { found, erased } = row!;
+      // Until none is found: others may delete some of a full batch, such as retention.
+      return { at: found === 0 ? null : "more", counts: { [kind]: erased } };
     });
 }

@@ -1,6 +1,7 @@
 // What is written about a person while the erasure passes, or again after it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { sql } from "kysely";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { relay } from "../../../test/support/callback-factory.ts";
@@ -209,6 +210,67 @@ test("an erasure waits for a running job that knows the number, and deletes it i
   api.clock.advance(3_000);
   assert.equal(await run(), "done");
   assert.deepEqual(await rows("select kind from jobs where account_id = $1"), []);
+});
+
+/** Runs the erasure while another transaction, which ends once the erasure waits for it, makes the change. */
+async function eraseBeside(change: string): Promise<string> {
+  const { query } = api.app.db;
+  const run = await erase();
+  const { running } = await query.transaction().execute(async (tx) => {
+    await sql.raw(change).execute(tx);
+    const waiting = run();
+    await awaitsLock(query);
+    return { running: waiting };
+  });
+  return running;
+}
+
+test("replies beyond a full batch are erased although retention deletes one of the batch at that moment", async () => {
+  await newOwner();
+  const { account_id } = owner;
+  await api.app.db.pool.query(
+    `insert into chat_replies (account_id, chat_number_id, provider_message_id, phone, type, text, opted_out, received_at)
+     select $1, 1, $2 || n, $3, 'text', 'I am Asha', false, $4 from generate_series(1, 501) n`,
+    [account_id, unique("wamid."), phone, api.clock.now()],
+  );
+  const first = `select min(id) from chat_replies where account_id = ${account_id}`;
+  assert.equal(
+    await eraseBeside(
+      `delete from chat_replies where account_id = ${account_id} and id = (${first})`,
+    ),
+    "done",
+  );
+  const left =
+    "select phone, text, count(*)::int from chat_replies where account_id = $1 group by 1, 2";
+  assert.deepEqual(await rows(left), [{ phone: "", text: null, count: 500 }]);
+});
+
+test("groups beyond a full batch lose the person although somebody removes them from one of the batch at that moment", async () => {
+  await newOwner();
+  const { account_id } = owner;
+  const values = [account_id, unique("group"), phone, api.clock.now()];
+  await api.app.db.pool.query(
+    `with made as (
+       insert into groups (account_id, name, members_count, created_at, updated_at)
+       select $1, $2 || n, 1, $4, $4 from generate_series(1, 501) n returning id
+     )
+     insert into group_members (account_id, group_id, phone_key, phone, name, created_at)
+     select $1, m.id, $3, $3, 'Asha', $4 from made m`,
+    values,
+  );
+  const first = `select min(id) from groups where account_id = ${account_id}`;
+  assert.equal(
+    await eraseBeside(
+      `with emptied as (
+         update groups set members_count = 0 where account_id = ${account_id} and id = (${first}) returning id
+       )
+       delete from group_members where account_id = ${account_id} and group_id = (select id from emptied)`,
+    ),
+    "done",
+  );
+  assert.deepEqual(await rows("select phone from group_members where account_id = $1"), []);
+  const counted = "select id from groups where account_id = $1 and members_count <> 0";
+  assert.deepEqual(await rows(counted), []);
 });
 
 /** Sends the person a message; returns its ID at the provider, and the number that sent it. */
