@@ -21,11 +21,12 @@ export async function freezeAccount(tx: Tx, actor: Actor, now: Date): Promise<Da
   return now;
 }
 
-/** Ends the freeze of an account. Returns false if it is not frozen. */
+/** Ends the freeze of an account, whose recordings are due for retention now. Returns false if it is not frozen. */
 export async function unfreezeAccount(tx: Tx, actor: Actor, now: Date): Promise<boolean> {
   const changed = await tx
     .updateTable("accounts")
-    .set({ frozen_at: null })
+    // Of an imported account, retention has kept the recordings until now.
+    .set({ frozen_at: null, recordings_due_at: now })
     .where("account_id", "=", actor.account_id)
     .where("frozen_at", "is not", null)
     .returning("account_id")

@@ -128,6 +128,7 @@ export async function importAccount(db: Database, given: Import): Promise<Import
     }
     await refuseMore(records);
     await requireFrozen(slowly, account_id);
+    await keepRecordings(slowly, account_id);
     await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets);
     await advanceIds(slowly, header);
     // Of the stored rows, not of the header, which may say something else.
@@ -226,6 +227,17 @@ async function requireFrozen(client: Client, account_id: number): Promise<void> 
     throw new ArchiveError(
       "The account is active in its row, but frozen in the header: export it again",
     );
+}
+
+/**
+ * Makes the account's recordings due for retention only once it is activated: until they are copied, its node does not
+ * have them, and they would be recorded as deleted.
+ */
+async function keepRecordings(client: Client, account_id: number): Promise<void> {
+  await client.query(
+    `update accounts set recordings_due_at = 'infinity', recordings_overdue_since = null where account_id = $1`,
+    [account_id],
+  );
 }
 
 /** Beyond what other accounts may draw between the two steps: the identity is never set back. */
