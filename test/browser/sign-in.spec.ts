@@ -391,7 +391,7 @@ test("a sign-out that fails says so, and the user stays signed in", async ({ ope
 });
 
 test("a link signs in once, and disappears from the address bar", async ({ page, service }) => {
-  const headers = { authorization: `Bearer ${service.demo.tokens["account"]}` };
+  const headers = { authorization: `Bearer ${service.demo.tokens["other_account"]}` };
   const me = await (await fetch(`${service.url}/api/v1/me`, { headers })).json();
   const made = await fetch(`${service.url}/api/v1/users/${me.user.id}/sign-in-link`, {
     method: "POST",

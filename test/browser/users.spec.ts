@@ -76,6 +76,34 @@ test("an invited person joins, sees the other session, ends it, and is deactivat
   await other.context().close();
 });
 
+test("one's own row creates no sign-in link, and asks for the password before the email address changes", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await page.setViewportSize({ width: 1_280, height: 6_000 });
+  await openPage("/settings/users");
+  const row = page.getByRole("row", { name: /\(you\)/ });
+  await row.getByRole("button").click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByLabel("Email")).toHaveValue(service.demo.console.email);
+  await expect(dialog.getByRole("button", { name: "Create a sign-in link" })).toHaveCount(0);
+  const password = dialog.getByLabel("Your password");
+  await expect(password).toHaveCount(0);
+  await dialog.getByLabel("Email").fill("olivia.elsewhere@demo.example");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog.getByText("Enter your password")).toBeVisible();
+  await password.fill("not the password");
+  await expect(dialog.getByRole("button", { name: "Show as curl" })).toHaveCount(0);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog.getByText("is not your current password")).toBeVisible();
+  await dialog.getByLabel("Email").fill(service.demo.console.email);
+  await expect(password).toHaveCount(0);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(row).toContainText(service.demo.console.email);
+});
+
 test("a user who is saved keeps the address that somebody else has changed, also without a change", async ({
   openPage,
   page,

@@ -1,4 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { api, body } from "../../api/client.ts";
@@ -18,11 +19,14 @@ import { LostApp } from "./lost-app.tsx";
 import { LostPasskeys } from "./lost-passkeys.tsx";
 import { readRole, roleOptions } from "./role-options.ts";
 
+const shell = getRouteApi("/shell");
+
 type Props = { readonly user: User; readonly roles: readonly Role[] };
 
 /** A user's name, which opens what can be changed. */
 export function UserDialog({ user, roles }: Props) {
   const [open, setOpen] = useState(false);
+  const { me } = shell.useRouteContext();
   return (
     <Dialog
       title={user.name}
@@ -36,7 +40,7 @@ export function UserDialog({ user, roles }: Props) {
       onOpenChange={setOpen}
     >
       <UserForm user={user} roles={roles} onDone={() => setOpen(false)} />
-      {user.active && <SignInLink user={user} />}
+      {user.active && user.id !== me.user.id && <SignInLink user={user} />}
       {user.active && user.has_totp && <LostApp user={user} />}
       {user.passkeys > 0 && <LostPasskeys user={user} />}
       {!user.is_owner && <Activity user={user} />}
@@ -44,35 +48,63 @@ export function UserDialog({ user, roles }: Props) {
   );
 }
 
-type Patch = { name?: string; email?: string; role_id?: number | null; active?: boolean };
+type Patch = {
+  name?: string;
+  email?: string;
+  role_id?: number | null;
+  active?: boolean;
+  current_password?: string;
+};
 
 async function updateUser(id: number, json: Patch): Promise<void> {
   await api.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body: json });
   await queryClient.invalidateQueries({ queryKey: ["users"] });
 }
 
-type Values = { name: string; email: string; role_id: string };
+type Values = { name: string; email: string; role_id: string; current_password: string };
+
+const patchOf = ({ is_owner }: User, { name, email, role_id }: Values): Patch => ({
+  name,
+  email,
+  ...(is_owner ? {} : { role_id: readRole(role_id) }),
+});
+
+function SaveButton({ busy }: { readonly busy: boolean }) {
+  return (
+    <Button kind="primary" type="submit" busy={busy}>
+      Save
+    </Button>
+  );
+}
 
 function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void }) {
   const { register, handleSubmit, setError, formState } = useForm<Values>({
-    defaultValues: { name: user.name, email: user.email, role_id: String(user.role_id ?? "") },
+    defaultValues: {
+      name: user.name,
+      email: user.email,
+      role_id: String(user.role_id ?? ""),
+      current_password: "",
+    },
   });
-  const { errors, defaultValues } = formState;
+  const { errors, defaultValues, dirtyFields } = formState;
+  const { me } = shell.useRouteContext();
+  // Of the own address: an open session must not be enough to have a new password mailed elsewhere.
+  const asks_password = user.id === me.user.id && me.has_password && dirtyFields.email === true;
   const [formError, setFormError] = useState<Error | null>(null);
   const save = useMutation({
     mutationFn: async (values: Values) => {
-      const json = ({ name, email, role_id }: Values) => ({
-        name,
-        email,
-        ...(user.is_owner ? {} : { role_id: readRole(role_id) }),
-      });
-      const changed = changedParts(json(defaultValues as Values), json(values));
-      if (Object.keys(changed).length > 0) await updateUser(user.id, changed);
+      const changed = changedParts(patchOf(user, defaultValues as Values), patchOf(user, values));
+      const { current_password } = values;
+      if (Object.keys(changed).length > 0)
+        await updateUser(user.id, { ...changed, ...(asks_password ? { current_password } : {}) });
     },
     onSuccess: onDone,
     onError: (error) =>
-      setFormError(showFieldErrors(error, ["name", "email", "role_id"], setError)),
+      setFormError(
+        showFieldErrors(error, ["name", "email", "role_id", "current_password"], setError),
+      ),
   });
+  const button = <SaveButton busy={save.isPending} />;
   return (
     <form
       className="flex flex-col gap-4"
@@ -81,6 +113,15 @@ function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void
     >
       <TextField label="Name" error={errors.name?.message} {...register("name")} />
       <TextField label="Email" type="email" error={errors.email?.message} {...register("email")} />
+      {asks_password && (
+        <TextField
+          label="Your password"
+          type="password"
+          autoComplete="current-password"
+          error={errors.current_password?.message}
+          {...register("current_password", { required: "Enter your password" })}
+        />
+      )}
       {!user.is_owner && (
         <SelectField
           label="Role"
@@ -92,11 +133,14 @@ function UserForm({ user, roles, onDone }: Props & { readonly onDone: () => void
       )}
       <UnsavedChanges isChanged={formState.isDirty} />
       <FormError error={formError} />
-      <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
-        <Button kind="primary" type="submit" busy={save.isPending}>
-          Save
-        </Button>
-      </FormActions>
+      {asks_password ? (
+        // Not as a command, which would show the password.
+        <div className="self-end">{button}</div>
+      ) : (
+        <FormActions submit={handleSubmit((values) => save.mutateAsync(values))}>
+          {button}
+        </FormActions>
+      )}
     </form>
   );
 }

@@ -5,6 +5,8 @@ import {
   makeAccount,
   makeAgentToken,
   makeCredits,
+  makeToken,
+  makeUser,
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
@@ -366,6 +368,40 @@ test("a user who signed in by a link alone sets the first password without anoth
   const again = await set("a new good password");
   assert.deepEqual([again.status, again.body.errors[0].field], [422, "current_password"]);
   assert.equal((await signIn({ email: json.email, password })).status, 200);
+});
+
+test("the own email address is changed with the current password alone, and other users' without", async () => {
+  const { id, cookie, email } = await makeSignedIn();
+  const { body: role } = await api.send("POST", "/api/v1/roles", {
+    token: account.token,
+    json: { name: unique("role"), permissions: ["users.manage"] },
+  });
+  const path = `/api/v1/users/${id}`;
+  const given = await api.send("PATCH", path, {
+    token: account.token,
+    json: { role_id: role.id },
+  });
+  assert.equal(given.status, 200, given.text);
+  const agent = await makeToken(api.app, account, { kind: "agent", user_id: id });
+  const moved = `${unique("moved")}@test.example`;
+  const asSession = (json: object, to = path) => browse("PATCH", to, cookie, { json });
+  const violation = [{ field: "current_password", reason: "is not your current password" }];
+  for (const refused of [
+    await asSession({ email: moved }),
+    await asSession({ email: moved, current_password: "wrong password" }),
+    await api.send("PATCH", path, { token: agent, json: { email: moved } }),
+  ]) {
+    assert.equal(refused.status, 422, refused.text);
+    assert.deepEqual(refused.body.errors, violation);
+  }
+  const same = await asSession({ email: email.toUpperCase(), name: "Asha B." });
+  assert.deepEqual([same.status, same.body.email], [200, email], same.text);
+  const changed = await asSession({ email: moved, current_password: password });
+  assert.deepEqual([changed.status, changed.body.email], [200, moved], changed.text);
+  const other = await makeUser(api.app, account);
+  const others = `${unique("other")}@test.example`;
+  const theirs = await asSession({ email: others }, `/api/v1/users/${other}`);
+  assert.deepEqual([theirs.status, theirs.body.email], [200, others], theirs.text);
 });
 
 test("sessions are not listed among tokens, and the database contains no password", async () => {

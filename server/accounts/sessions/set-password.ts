@@ -5,6 +5,7 @@ import { invalidField, type Refusal } from "../../lib/errors.ts";
 import { recordAudit, type UserActor } from "../audit/record-audit.ts";
 import { voidSignInLinks } from "../sign-in-emails.ts";
 import { accountTokensSubject } from "../tokens/token-directory.ts";
+import { findUser } from "../users/users.ts";
 import { endSessions } from "./end-sessions.ts";
 import { lockUser } from "./internal/lock-user.ts";
 import { requireSession } from "./internal/require-session.ts";
@@ -62,6 +63,26 @@ export async function requirePassword(
   if (!(await isPassword(password, stored, owner.address))) throw wrongPassword();
   await forgive(db, [subject]);
   return stored;
+}
+
+/**
+ * Throws as requirePassword does if the user is the actor and would get another email address, to which a new password
+ * can be mailed.
+ */
+export async function requirePasswordForEmail(
+  app: Pick<App, "db" | "clock">,
+  actor: UserActor,
+  change: {
+    readonly user_id: number;
+    readonly email: string | undefined;
+    readonly current_password: string | null;
+  },
+): Promise<void> {
+  const { account_id, user_id } = actor;
+  if (change.user_id !== user_id || change.email === undefined) return;
+  const { email } = await findUser(app.db.query, account_id, user_id);
+  if (change.email.toLowerCase() !== email)
+    await requirePassword(app, actor, change.current_password);
 }
 
 function wrongPassword(): Refusal {

@@ -7,6 +7,7 @@ import {
   makeAgentToken,
   makeToken,
   makeUser,
+  unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import { operatorOf } from "../roles/grantor.ts";
@@ -158,6 +159,41 @@ test("a link outlasts its creator's signing out, but not the end of all other se
   await useLink(await linkOf(manager.id, { token: account.token }), { password });
   await assertUnusable(before_reset, "the creator has a new password");
   assert.equal((await useLink(integration)).status, 200, "made with a token of the creator");
+});
+
+test("a user with a password or a passkey gets no link from the own session or token, but from others and the operator", async () => {
+  const manager = await makeManager();
+  const agent = await makeToken(api.app, account, { kind: "agent", user_id: manager.id });
+  for (const as of [manager, { token: agent }]) {
+    const refused = await createLink(manager.id, as);
+    assertProblem(refused, 403, "forbidden");
+    assert.match(refused.body.detail, /Change your own password in your profile/);
+  }
+  const now = api.clock.now();
+  const operator = operatorOf(account.account_id, "req_test");
+  const { path } = await api.app.db.query
+    .transaction()
+    .execute((tx) => createSignInLink(tx, operator, manager.id, now));
+  assert.equal((await useLink(linkIn(path))).status, 200);
+  assert.equal((await createLink(manager.id, { token: account.token })).status, 201);
+
+  const fresh = await makeUser(api.app, account, manager_permissions);
+  const token = await makeToken(api.app, account, { kind: "agent", user_id: fresh });
+  assert.equal((await createLink(fresh, { token })).status, 201, "without a password");
+  await api.app.db.query
+    .insertInto("user_passkeys")
+    .values({
+      account_id: account.account_id,
+      user_id: fresh,
+      credential_id: unique("credential"),
+      public_key: Buffer.from("key"),
+      counter: 0,
+      transports: [],
+      name: "Phone",
+      created_at: now,
+    })
+    .execute();
+  assertProblem(await createLink(fresh, { token }), 403, "forbidden");
 });
 
 test("a link of an earlier version, whose creator is unknown, signs no one in, unless it was mailed", async () => {

@@ -11,6 +11,7 @@ import { mayStillGrant } from "../tokens/recorded-grantor.ts";
 import { hashSecret, newSecret } from "../tokens/token-text.ts";
 import { voidSignInLinks } from "../sign-in-emails.ts";
 import { accountTokensSubject } from "../tokens/token-directory.ts";
+import { findUser } from "../users/users.ts";
 import { createSession } from "./create-session.ts";
 import { hashPassword } from "./passwords.ts";
 import { endSessions } from "./end-sessions.ts";
@@ -18,7 +19,7 @@ import { readLink, writeLink, type LinkParts } from "./link-text.ts";
 import { holdUser, lockUser } from "./internal/lock-user.ts";
 import { passSecondFactor } from "./internal/second-factor.ts";
 import { dropPasskeys } from "./remove-passkeys.ts";
-import { storePassword } from "./set-password.ts";
+import { hasPassword, storePassword } from "./set-password.ts";
 import { code_required, type SignInResult } from "./sign-in.ts";
 import { lookUpFrom } from "./throttle.ts";
 
@@ -45,7 +46,8 @@ export type SignInLink = {
 
 /**
  * Creates a link for an active user, which works only as long as the grantor could create it again. Throws not-found;
- * forbidden for a user with more permissions than the grantor.
+ * forbidden for a user with more permissions than the grantor, and for oneself if one can sign in without a link: a
+ * session that was left open must not be enough for a new password.
  */
 export async function createSignInLink(
   tx: Tx,
@@ -66,6 +68,11 @@ export async function createSignInLink(
     .where("u.active", "=", true)
     .executeTakeFirst();
   if (!user) throw notFound();
+  if (user_id === created_by && (await signsInWithoutLink(tx, account_id, user_id)))
+    throw new Refusal(
+      "forbidden",
+      "Change your own password in your profile. If you forgot it, ask for a mail or someone else who manages users",
+    );
   refuseBeyond(grantor, grantedPermissions(user));
   const expires_at = new Date(now.getTime() + hours * hour_ms);
   const origin: LinkOrigin =
@@ -78,6 +85,12 @@ export async function createSignInLink(
     detail: { expires_at },
   });
   return { path: `/sign-in#${link}`, expires_at: expires_at.toISOString() };
+}
+
+/** Returns whether the user has a password or a passkey. */
+async function signsInWithoutLink(tx: Tx, account_id: number, user_id: number): Promise<boolean> {
+  const { passkeys } = await findUser(tx, account_id, user_id);
+  return passkeys > 0 || (await hasPassword(tx, account_id, user_id));
 }
 
 /** Stores a link and returns what follows # in it. */

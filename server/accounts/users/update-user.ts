@@ -17,7 +17,7 @@ export async function updateUser(
   tx: Tx,
   grantor: Grantor,
   id: number,
-  patch: UserPatch,
+  patch: Omit<UserPatch, "current_password">,
   now: Date,
 ): Promise<UserResponse> {
   const { account_id } = grantor.actor;
@@ -78,7 +78,7 @@ async function permissionsOf(
   return grantedPermissions({ ...user, role_permissions: role?.permissions ?? null });
 }
 
-function ownerViolations(patch: UserPatch): FieldError[] {
+function ownerViolations(patch: Pick<UserPatch, "active" | "role_id">): FieldError[] {
   return [
     ...(patch.active === false
       ? [{ field: "active", reason: "must be true for the account's owner" }]

@@ -43,6 +43,12 @@ export const UserPatch = closed(
     extension: optional(extension),
     role_id: optional(role_id),
     active: Type.Optional(Type.Boolean()),
+    current_password: optional(
+      Type.String({
+        maxLength: 200,
+        description: "Required to change your own email address if you have a password",
+      }),
+    ),
   },
   {
     title: "UserPatch",

@@ -1,6 +1,7 @@
 import { createUser } from "../../../accounts/users/create-user.ts";
 import { grantorOf } from "../../../accounts/roles/grantor.ts";
 import { endSessionsOf } from "../../../accounts/sessions/end-sessions.ts";
+import { requirePasswordForEmail } from "../../../accounts/sessions/set-password.ts";
 import { accountTokensSubject } from "../../../accounts/tokens/token-directory.ts";
 import { updateUser } from "../../../accounts/users/update-user.ts";
 import { NewUser, UserResponse, UserPatch } from "../../../accounts/users/user-schema.ts";
@@ -59,9 +60,13 @@ export const userRoutes = [
     success: { 200: UserResponse },
     handle: async (context) => {
       const { app, caller, params, body } = context;
+      const { current_password = null, ...patch } = body;
+      const change = { user_id: params.id, email: patch.email, current_password };
+      // Before the transaction: hashing takes longer than a row should be locked.
+      await requirePasswordForEmail(app, context.actor, change);
       const user = await context.write(async (tx) => {
         const now = app.clock.now();
-        const updated = await updateUser(tx, grantorOf(context), params.id, body, now);
+        const updated = await updateUser(tx, grantorOf(context), params.id, patch, now);
         // They would go on if the user is activated again.
         if (!updated.active) await endSessionsOf(tx, context.actor, params.id, now);
         return updated;
