@@ -206,6 +206,58 @@ test("a wrong password is reported, and both fields keep what was typed", async 
   await expect(page.getByLabel("Email")).toHaveValue(service.demo.console.email);
 });
 
+test("after a refused sign-in, the number of the account can be entered", async ({
+  page,
+  service,
+}) => {
+  const { email, password } = service.demo.console;
+  const headers = { authorization: `Bearer ${service.demo.tokens["account"]}` };
+  const { account } = await (await fetch(`${service.url}/api/v1/me`, { headers })).json();
+  await page.goto(`${service.url}/sign-in`);
+  const number = page.getByLabel("Account number");
+  await expect(page.getByLabel("Email")).toBeVisible();
+  await expect(number).toHaveCount(0);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill("not the password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await number.fill("5x");
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByText("Enter digits only")).toBeVisible();
+  await number.fill("999999");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toHaveText("The email address or the password is wrong");
+  await expect(number).toHaveValue("999999");
+  await number.fill(String(account.id));
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.goto(`${service.url}/settings/profile`);
+  await expect(page.getByText(`account number ${account.id}`)).toBeVisible();
+});
+
+test("an account that is not among the choices is entered by its number", async ({
+  page,
+  service,
+}) => {
+  const { email, password } = service.demo.console;
+  const headers = { authorization: `Bearer ${service.demo.tokens["account"]}` };
+  const { account } = await (await fetch(`${service.url}/api/v1/me`, { headers })).json();
+  const choices = [
+    { account_id: 900_001, name: "First of many" },
+    { account_id: 900_002, name: "Second of many" },
+  ];
+  const json = { signed_in: false, choices, more_accounts: true, code_required: false };
+  await page.route("**/api/v1/session", (route) => route.fulfill({ json }), { times: 1 });
+  await page.goto(`${service.url}/sign-in`);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("button", { name: "Second of many" })).toBeVisible();
+  await page.getByLabel("Account number").fill(String(account.id));
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
 test("a person signs in at the identity provider and comes back to the page they wanted", async ({
   page,
   problems,

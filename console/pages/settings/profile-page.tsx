@@ -22,7 +22,7 @@ export function ProfilePage() {
     await router.invalidate();
   };
   return (
-    <Page title="Your profile" text={me.account.name}>
+    <Page title="Your profile" text={`${me.account.name}, account number ${me.account.id}`}>
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <div className="flex flex-col gap-4">
           <Panel title="About you">

@@ -8,6 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
+import { account_rule, AccountNumber, accountOf } from "./account-number.tsx";
 import { SignInFrame } from "./sign-in-frame.tsx";
 
 /** Asks for a mail with a link for a new password. */
@@ -30,13 +31,16 @@ export function ForgotPage() {
   );
 }
 
-type Values = { email: string };
+type Values = { email: string; account: string };
 
 function ForgotForm() {
-  const { register, handleSubmit, setError, formState } = useForm<Values>();
+  const { register, handleSubmit, setError, formState } = useForm<Values>({
+    defaultValues: { account: "" },
+  });
   const [formError, setFormError] = useState<Error | null>(null);
   const request = useMutation({
-    mutationFn: (json: Values) => api.POST("/api/v1/session/password-reset", { body: json }),
+    mutationFn: ({ email, account }: Values) =>
+      api.POST("/api/v1/session/password-reset", { body: { email, ...accountOf(account) } }),
     onError: (error) => setFormError(showFieldErrors(error, ["email"], setError)),
   });
   if (request.isSuccess)
@@ -60,6 +64,7 @@ function ForgotForm() {
         error={formState.errors.email?.message}
         {...register("email", { required: "Enter your email address" })}
       />
+      <AccountNumber error={formState.errors.account} {...register("account", account_rule)} />
       <FormError error={formError} />
       <Button kind="primary" type="submit" busy={request.isPending}>
         Send the mail

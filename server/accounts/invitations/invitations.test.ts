@@ -275,6 +275,33 @@ test("a mailed link sets a new password, once, and ends the user's sessions and 
   assert.equal((await auditOf("password.changed")).length, 1);
 });
 
+test("ten accounts that create a user of the address keep no person with a password from a mailed link, nor the account that is named", async () => {
+  const email = newEmail();
+  const others = await Promise.all(Array.from({ length: 10 }, () => makeAccount(api.app)));
+  for (const { token } of others) {
+    const made = await api.send("POST", "/api/v1/users", { token, json: { name: "Trap", email } });
+    assert.equal(made.status, 201, made.text);
+  }
+  const own = await makeAccount(api.app);
+  await makeSignedIn(own, email);
+  assert.equal((await requestReset(email)).status, 202);
+  await eventually(() => resetMails(email).length === 1);
+  const linksIn = (text: string) =>
+    [...text.matchAll(/reset#([0-9]+)_/g)].map(([, id]) => Number(id));
+  const links = linksIn(resetMails(email)[0]!.text);
+  assert.deepEqual([links.length, links[0]], [10, own.account_id]);
+  const account_id = Math.max(...others.map((other) => other.account_id));
+  const named = await api.send("POST", "/api/v1/session/password-reset", {
+    headers,
+    json: { email, account_id },
+  });
+  assert.equal(named.status, 202, named.text);
+  await eventually(() => resetMails(email).length === 2);
+  const { text } = resetMails(email)[1]!;
+  assert.deepEqual(linksIn(text), [account_id]);
+  assert.ok(text.includes(`(account ${account_id}):`), text);
+});
+
 test("a mailed link expires after an hour, and ends with a new password or address", async () => {
   const { email, cookie } = await makeSignedIn();
   const { id } = (await me(cookie)).body.user;

@@ -165,6 +165,31 @@ test("a person of several accounts chooses one, without signing in again", async
   assert.equal(me.body.account.id, other.account_id);
 });
 
+test("a person of more than a hundred accounts is offered a hundred, and signs in to any of them by its ID", async () => {
+  const { email } = await makeUser();
+  await api.app.db.pool.query(
+    `with made as (
+       insert into accounts (name, features, created_at, updated_at)
+       select 'Trap ' || n, '{}', now(), now() from generate_series(1, 100) n returning account_id
+     ), person as (
+       insert into users (account_id, name, email, created_at, updated_at)
+       select account_id, 'Trap', $1, now(), now() from made returning account_id, id
+     )
+     insert into sign_in_emails (email, account_id, user_id) select $1, account_id, id from person`,
+    [email],
+  );
+  const last = await makeAccount(api.app);
+  const { id } = await makeUser(last, email);
+  const asked = await signInAs({ email, email_verified: true });
+  assert.deepEqual([asked.status, asked.body.signed_in], [200, false], asked.text);
+  assert.deepEqual([asked.body.choices.length, asked.body.more_accounts], [100, true]);
+  const signed_in = await finish(cookiesOf(asked), { account_id: last.account_id });
+  assert.deepEqual([signed_in.status, signed_in.body.signed_in], [200, true], signed_in.text);
+  const cookie = cookiesOf(signed_in);
+  const me = await api.send("GET", "/api/v1/me", { headers: { cookie, ...same_site } });
+  assert.deepEqual([me.body.account.id, me.body.user.id], [last.account_id, id]);
+});
+
 test("a verified address is valid for ten minutes after the provider's answer, however often it is sent", async () => {
   const { email } = await makeUser();
   await makeUser(await makeAccount(api.app), email);

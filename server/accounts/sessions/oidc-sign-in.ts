@@ -16,7 +16,8 @@ import { countWithin } from "./throttle.ts";
 export const oidc_minutes_max = 10;
 /** In a quarter of an hour, of each: an answer costs a request to the provider, and so may a beginning. */
 const sign_ins_of_address_max = 300;
-const accounts_max = 10;
+/** Choices; any other account is found by its ID. */
+const accounts_max = 100;
 
 /** What the cookie holds: a sign-in that has begun, or who has signed in and still chooses an account or has a code. */
 type Pending = { readonly request: OidcRequest } | Identity;
@@ -36,8 +37,8 @@ const findUsers = statement<SignInAccount & { readonly user_id: number }>(`
   from sign_in_emails e
   join users u on u.account_id = e.account_id and u.id = e.user_id and u.active
   join accounts a on a.account_id = u.account_id
-  where e.email = $1
-  order by u.account_id limit ${accounts_max}`);
+  where e.email = $1 and ($2::bigint is null or e.account_id = $2)
+  order by u.account_id limit ${accounts_max + 1}`);
 
 /**
  * Begins a sign-in: returns the provider's page and the text of the cookie. Throws not-found without a provider,
@@ -80,14 +81,17 @@ export async function finishOidc(
     result,
     identity: keep(app, { email, is_multi_factor, verified_until }, verified_until),
   });
-  const users = await findUsers(app.db.pool, [email]);
-  if (users.length === 0)
+  const named =
+    given.account_id === null ? [] : await findUsers(app.db.pool, [email, given.account_id]);
+  const found = named.length > 0 ? named : await findUsers(app.db.pool, [email, null]);
+  const users = found.slice(0, accounts_max);
+  const [chosen, ...others] = users;
+  if (!chosen)
     throw new Refusal("unauthorized", `There is no user ${email} here. Ask for an invitation`);
-  const chosen =
-    users.length === 1 ? users[0] : users.find(({ account_id }) => account_id === given.account_id);
-  if (!chosen) {
+  if (others.length > 0) {
     const choices = users.map(({ account_id, name }) => ({ account_id, name }));
-    return ask({ cookie: null, choices, code_required: false });
+    const more_accounts = found.length > accounts_max;
+    return ask({ cookie: null, choices, more_accounts, code_required: false });
   }
   const { account_id, name, user_id } = chosen;
   if (!is_multi_factor && !(await passSecondFactor(app, chosen, given.code)))

@@ -5,11 +5,13 @@ import { Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client } from "../audit/record-audit.ts";
 import { quotedName, type Mailer } from "../mailer.ts";
 import { storeSignInLink } from "./sign-in-links.ts";
+import type { ResetRequest } from "./session-schema.ts";
 import { countWithin } from "./throttle.ts";
 
 const link_minutes = 60;
 /** By email and address, and by each alone, in a quarter of an hour. */
 const requests_max = { both: 3, email: 6, address: 30 } as const;
+/** Of one mail without `account_id`. */
 const accounts_max = 10;
 
 const findUsers = statement<{ account_id: number; user_id: number; name: string }>(`
@@ -17,17 +19,19 @@ const findUsers = statement<{ account_id: number; user_id: number; name: string 
   from sign_in_emails e
   join users u on u.account_id = e.account_id and u.id = e.user_id and u.active
   join accounts a on a.account_id = u.account_id
-  where e.email = $1
-  order by u.account_id limit ${accounts_max}`);
+  left join user_passwords p on p.account_id = u.account_id and p.user_id = u.id
+  where e.email = $1 and ($2::bigint is null or e.account_id = $2)
+  order by p.user_id is null, u.account_id limit ${accounts_max}`);
 
 /**
- * Mails a link for a new password to the users with an email address. Answers before it looks them up: neither the
+ * Mails a link for a new password to the users with an email address, of one account or of ten at most, those with a
+ * password first. Answers before it looks them up: neither the
  * response nor its duration reveals whether there is one. Throws conflict without a mail server, rate-limited after too
  * many requests.
  */
 export async function requestPasswordReset(
   app: App & { readonly mailer: Mailer; readonly public_url: string },
-  { email }: { readonly email: string },
+  { email, account_id = null }: ResetRequest,
   client: Client,
 ): Promise<void> {
   if (!app.mailer.enabled)
@@ -49,15 +53,15 @@ export async function requestPasswordReset(
     app.clock.now(),
     (minutes) => `Too many requests for a new password; try again in ${minutes} min`,
   );
-  app.mailer.later(() => mailLinks(app, to, client));
+  app.mailer.later(() => mailLinks(app, { to, account_id }, client));
 }
 
 async function mailLinks(
   app: App & { readonly mailer: Mailer; readonly public_url: string },
-  to: string,
+  { to, account_id: wanted }: { readonly to: string; readonly account_id: number | null },
   client: Client,
 ): Promise<void> {
-  const users = await findUsers(app.db.pool, [to]);
+  const users = await findUsers(app.db.pool, [to, wanted]);
   if (users.length === 0) return;
   const now = app.clock.now();
   const lines: string[] = [];
@@ -72,7 +76,9 @@ async function mailLinks(
       });
       return storeSignInLink(tx, { account_id, user_id, expires_at, origin: "reset" }, now);
     });
-    lines.push(`${quotedName(name)}:\n${app.public_url}/sign-in/reset#${link}`);
+    lines.push(
+      `${quotedName(name)} (account ${account_id}):\n${app.public_url}/sign-in/reset#${link}`,
+    );
   }
   await app.mailer.send({
     to,

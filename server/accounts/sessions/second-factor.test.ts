@@ -76,7 +76,7 @@ test("with an authenticator app, a password signs in with a code only", async ()
   const asked = await signIn({ email });
   assert.deepEqual(
     [asked.status, asked.body, cookieOf(asked)],
-    [200, { signed_in: false, choices: [], code_required: true }, undefined],
+    [200, { signed_in: false, choices: [], more_accounts: false, code_required: true }, undefined],
   );
   const wrong = await signIn({ email, code: "000000" });
   assertProblem(wrong, 401, "unauthorized");

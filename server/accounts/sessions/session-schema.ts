@@ -24,7 +24,7 @@ export const SignInRequest = closed(
   {
     email,
     password: Type.String({ minLength: 1, maxLength: 200 }),
-    account_id: optional(id("Which account, for a person of several")),
+    account_id: optional(id("Which account; without it, ten of the email address are checked")),
     code: optional(code),
   },
   {
@@ -65,7 +65,10 @@ export type PasswordRequest = Static<typeof PasswordRequest>;
 const account = Type.Object({ account_id: id("Account id"), name: Type.String() });
 
 export const ResetRequest = closed(
-  { email },
+  {
+    email,
+    account_id: optional(id("Of which account; without it, the mail has links of ten at most")),
+  },
   {
     title: "PasswordReset",
     description: "Who forgot the password",
@@ -162,6 +165,9 @@ export const SignInResponse = Type.Object(
       description: "False: the person has several accounts; send one of the choices as account_id",
     }),
     choices: Type.Array(account),
+    more_accounts: Type.Boolean({
+      description: "True: there may be more than the choices; send the ID of another as account_id",
+    }),
     code_required: Type.Boolean({
       description: "True: send the same again with a code of the authenticator app",
     }),

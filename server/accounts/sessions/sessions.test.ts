@@ -13,6 +13,7 @@ import {
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { makeChatNumber } from "../../../test/support/chat-factory.ts";
 import { makeSandboxTrunk } from "../../../test/support/telephony-factory.ts";
+import { hashPassword } from "./passwords.ts";
 
 let api: TestApi;
 let account: TestAccount;
@@ -156,6 +157,38 @@ test("a person of several accounts chooses one, and only accounts with that pass
   const chosen = await signIn({ email, password, account_id: other.account_id });
   const me = await browse("GET", "/api/v1/me", cookieOf(chosen));
   assert.equal(me.body.account.id, other.account_id);
+});
+
+test("a person of more than ten accounts is offered ten and signs in to any of them by its ID, whatever passwords the others have", async () => {
+  const { email } = await makeSignedIn();
+  const own = [account];
+  for (let n = 2; n <= 11; n++) {
+    const other = await makeAccount(api.app);
+    await makeSignedIn(other, email);
+    own.push(other);
+  }
+  const last = own.at(-1)!;
+  const choice = await signIn({ email, password });
+  assert.deepEqual([choice.status, choice.body.signed_in], [200, false], choice.text);
+  assert.deepEqual([choice.body.choices.length, choice.body.more_accounts], [10, true]);
+  const signInToLast = async () => {
+    const chosen = await signIn({ email, password, account_id: last.account_id });
+    assert.deepEqual([chosen.status, chosen.body.signed_in], [200, true], chosen.text);
+    const me = await browse("GET", "/api/v1/me", cookieOf(chosen));
+    assert.equal(me.body.account.id, last.account_id);
+  };
+  await signInToLast();
+  // The others have a password that the person does not know.
+  const password_hash = await hashPassword("not the person's password", "127.0.0.1");
+  await api.app.db.pool.query(
+    `update user_passwords set password_hash = $1
+     where account_id = any ($2) and (account_id, user_id) in (select account_id, user_id from sign_in_emails where email = $3)`,
+    [password_hash, own.slice(0, -1).map(({ account_id }) => account_id), email],
+  );
+  await signInToLast();
+  const not_there = await makeAccount(api.app);
+  const wrong = await signIn({ email, password, account_id: not_there.account_id });
+  assert.equal(wrong.status, 401);
 });
 
 test("a link signs in once, until it expires, and a new password ends the user's other sessions", async () => {

@@ -17,17 +17,24 @@ export type SignInResult =
   | {
       readonly cookie: null;
       readonly choices: readonly SignInAccount[];
+      /** Whether the person may choose others, which were not looked at. */
+      readonly more_accounts: boolean;
       readonly code_required: boolean;
     };
 
-export const code_required = { cookie: null, choices: [], code_required: true } as const;
+export const code_required = {
+  cookie: null,
+  choices: [],
+  more_accounts: false,
+  code_required: true,
+} as const;
 
 type Candidate = SignInAccount & {
   readonly user_id: number;
   readonly password_hash: string;
 };
 
-/** One person has few accounts; the bound keeps a made-up address from costing many hashes. */
+/** Without `account_id`: one person has few accounts, and each costs a hash. */
 const accounts_max = 10;
 
 const findCandidates = statement<Candidate>(`
@@ -36,13 +43,14 @@ const findCandidates = statement<Candidate>(`
   join users u on u.account_id = e.account_id and u.id = e.user_id and u.active
   join accounts a on a.account_id = u.account_id
   join user_passwords p on p.account_id = u.account_id and p.user_id = u.id
-  where e.email = $1
-  order by u.account_id limit ${accounts_max}`);
+  where e.email = $1 and ($2::bigint is null or e.account_id = $2)
+  order by u.account_id limit ${accounts_max + 1}`);
 
 /**
- * Signs in with an email address and a password. A person of several accounts with the same password names one, or gets
- * the choices; one with an authenticator app needs a code. Throws unauthorized, which says nothing about what was wrong
- * with the address or password; rate-limited after too many failures.
+ * Signs in with an email address and a password, to the account that is given, whatever other accounts do with the
+ * address. Without one, a person of several accounts with the same password gets the choices; one with an authenticator
+ * app needs a code. Throws unauthorized, which says nothing about what was wrong with the address or password;
+ * rate-limited after too many failures.
  */
 export async function signIn(
   app: App,
@@ -52,16 +60,17 @@ export async function signIn(
   const now = app.clock.now();
   const attempt = { email: email.toLowerCase(), address: client.address };
   await countSignIn(app.db, attempt, now);
-  const matching = await matchPassword(
-    await findCandidates(app.db.pool, [attempt.email]),
-    password,
-    client.address,
-  );
-  if (matching.length === 0) throw wrongPassword();
+  const found = await findCandidates(app.db.pool, [attempt.email, account_id ?? null]);
+  const candidates = found.slice(0, accounts_max);
+  const matching = await matchPassword(candidates, password, client.address);
+  const [chosen, ...others] = matching;
+  if (!chosen) throw wrongPassword();
   await forgiveSignIn(app.db, attempt);
-  const chosen =
-    matching.length === 1 ? matching[0] : matching.find((one) => one.account_id === account_id);
-  if (!chosen) return { cookie: null, choices: matching.map(accountOf), code_required: false };
+  if (others.length > 0) {
+    const more_accounts = found.length > accounts_max;
+    const choices = matching.map(accountOf);
+    return { cookie: null, choices, more_accounts, code_required: false };
+  }
   if (!(await passSecondFactor(app, chosen, code))) return code_required;
   const cookie = await app.db.query.transaction().execute(async (tx) => {
     await holdUser(tx, chosen);

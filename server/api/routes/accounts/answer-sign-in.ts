@@ -9,9 +9,10 @@ export function answerSignIn(reply: FastifyReply, result: SignInResult): SignInR
     return {
       signed_in: false,
       choices: [...result.choices],
+      more_accounts: result.more_accounts,
       code_required: result.code_required,
     };
   setSessionCookie(reply, result.cookie);
   const choices = result.account ? [result.account] : [];
-  return { signed_in: true, choices, code_required: false };
+  return { signed_in: true, choices, more_accounts: false, code_required: false };
 }

@@ -102,7 +102,7 @@ export const invitationRoutes = [
       refuseCrossSite(request);
       refusePlainHttp(request);
       setSessionCookie(reply, await acceptInvitation(app, body, clientOf(request)));
-      return { signed_in: true, choices: [], code_required: false };
+      return { signed_in: true, choices: [], more_accounts: false, code_required: false };
     },
   }),
 ];
