@@ -11,14 +11,20 @@ export function AccountNumber({
   error,
   ...field
 }: UseFormRegisterReturn & { readonly error: FieldError | undefined }) {
+  return <TextField label="Account number" inputMode="numeric" error={error?.message} {...field} />;
+}
+
+/** The account number under a summary, because few people need it. */
+export function OptionalAccountNumber(field: Parameters<typeof AccountNumber>[0]) {
   return (
-    <TextField
-      label="Account number"
-      inputMode="numeric"
-      hint="Only if you are a user of more than ten accounts."
-      error={error?.message}
-      {...field}
-    />
+    <details>
+      <summary className="text-muted cursor-pointer text-xs">
+        A user of more than ten accounts?
+      </summary>
+      <div className="mt-3">
+        <AccountNumber {...field} />
+      </div>
+    </details>
   );
 }
 

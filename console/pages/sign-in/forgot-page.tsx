@@ -8,7 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { TextField } from "../../ui/text-field.tsx";
-import { account_rule, AccountNumber, accountOf } from "./account-number.tsx";
+import { account_rule, accountOf, OptionalAccountNumber } from "./account-number.tsx";
 import { SignInFrame } from "./sign-in-frame.tsx";
 
 /** Asks for a mail with a link for a new password. */
@@ -64,7 +64,10 @@ function ForgotForm() {
         error={formState.errors.email?.message}
         {...register("email", { required: "Enter your email address" })}
       />
-      <AccountNumber error={formState.errors.account} {...register("account", account_rule)} />
+      <OptionalAccountNumber
+        error={formState.errors.account}
+        {...register("account", account_rule)}
+      />
       <FormError error={formError} />
       <Button kind="primary" type="submit" busy={request.isPending}>
         Send the mail
