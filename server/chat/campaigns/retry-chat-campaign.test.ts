@@ -61,23 +61,26 @@ function refuse({ provider }: ChatFixture, codes: Readonly<Record<string, number
   };
 }
 
-/** Moves a recipient as a delivery status does. */
+/**
+ * Moves a recipient as a delivery status of its message does. On a slow database that is not always its first dispatch: one
+ * that cannot begin in time returns to the queue.
+ */
 async function report(
   { app, account }: ChatFixture,
   campaign_id: number,
   to: string,
-  move: { state: string; error?: string; dispatches: number; provider_message_id?: string },
+  move: { state: string; error?: string; provider_message_id?: string },
 ): Promise<void> {
-  const { id } = await app.db.query
+  const { id, dispatches } = await app.db.query
     .selectFrom("chat_recipients")
-    .select("id")
+    .select(["id", "dispatches"])
     .where("account_id", "=", account.account_id)
     .where("campaign_id", "=", campaign_id)
     .where("phone", "=", to)
     .executeTakeFirstOrThrow();
   await app.db.pool.query("select from chat_move_recipients_json($1, 'inbound', $2, $3)", [
     account.account_id,
-    JSON.stringify([{ campaign_id, id, ...move }]),
+    JSON.stringify([{ campaign_id, id, dispatches, ...move }]),
     app.clock.now(),
   ]);
 }
@@ -96,9 +99,11 @@ test("a retry sends only to failed recipients with the named error, as new messa
   await report(fixture, id, phone(3), {
     state: "undelivered",
     error: "undeliverable",
-    dispatches: 1,
   });
   assert.equal((await detail(fixture, id)).failed_count, 3);
+  const recipients = async () =>
+    (await fixture.ask("GET", `/${id}/recipients`)).body.data as Record<string, unknown>[];
+  const before = (await recipients()).map(({ attempts }) => Number(attempts));
 
   provider.answer = takeMessage;
   const answer = await retry(fixture, id, { errors: ["undeliverable"] });
@@ -117,14 +122,18 @@ test("a retry sends only to failed recipients with the named error, as new messa
   const done = await detail(fixture, id);
   assert.deepEqual([done.sent_count, done.failed_count], [3, 1]);
   assert.deepEqual(done.credits, { reserved: 6, captured: 4, released: 2, refunded: 1 });
-  const { data } = (await fixture.ask("GET", `/${id}/recipients`)).body;
+  const isSentAgain = (attempts: unknown, i: number) => Number(attempts) > before[i]!;
   assert.deepEqual(
-    data.map(({ state, attempts, error }: Record<string, unknown>) => [state, attempts, error]),
+    (await recipients()).map(({ state, attempts, error }, i) => [
+      state,
+      isSentAgain(attempts, i),
+      error,
+    ]),
     [
-      ["accepted", 1, null],
-      ["accepted", 2, null],
-      ["failed", 1, "invalid_parameter"],
-      ["accepted", 2, null],
+      ["accepted", false, null],
+      ["accepted", true, null],
+      ["failed", false, "invalid_parameter"],
+      ["accepted", true, null],
     ],
   );
   assert.deepEqual(await fixture.events(), [
@@ -210,7 +219,6 @@ test("a retry touches messages of unknown outcome only with consent to a duplica
   await report(fixture, id, phone(1), {
     state: "unresolved",
     error: "outcome_unknown",
-    dispatches: 1,
   });
   provider.answer = takeMessage;
   await sendUntil(fixture, id, "completed");
@@ -245,12 +253,10 @@ test("a late delivery of the failed message keeps a retried recipient from a sec
   await report(fixture, id, phone(0), {
     state: "undelivered",
     error: "undeliverable",
-    dispatches: 1,
   });
   await retry(fixture, id);
   await report(fixture, id, phone(0), {
     state: "delivered",
-    dispatches: 1,
     provider_message_id: "wamid.late",
   });
   await sendUntil(fixture, id, "completed");
@@ -311,7 +317,6 @@ test("a repeated report of the failed message does not give its ID to the messag
   const failure = {
     state: "undelivered",
     error: "undeliverable",
-    dispatches: 1,
     provider_message_id: "wamid.first",
   } as const;
   await report(fixture, id, phone(0), failure);
