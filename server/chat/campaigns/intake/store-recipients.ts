@@ -133,8 +133,11 @@ async function removeByAlias(
 /** Scanning this many rows costs as much as one lookup. */
 const suppressions_a_recipient = 4;
 
-/** Enables or disables all join methods except the hash join, for this transaction. */
+/**
+ * Enables or disables all join methods except the hash join, for this transaction. Citus copies SET LOCAL to the node that
+ * plans the join, but not set_config. Other databases ignore its setting.
+ */
 async function setJoins(tx: Tx, state: "on" | "off"): Promise<void> {
-  await sql`select set_config('enable_nestloop', ${state}, true),
-    set_config('enable_mergejoin', ${state}, true)`.execute(tx);
+  await sql`set local citus.propagate_set_commands = 'local'; set local enable_nestloop = ${sql.lit(state)};
+    set local enable_mergejoin = ${sql.lit(state)}`.execute(tx);
 }
