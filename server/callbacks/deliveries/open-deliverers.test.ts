@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import {
   lasting_lease,
   makeEndpoint,
@@ -344,11 +345,7 @@ test("a success that is not recorded yet also restarts the five days and ends th
   const lock = "select from callback_endpoints where account_id = $1 and id = $2 for update";
   await holder.query(lock, [account_id, endpoint_id]);
   held[0]!.writeHead(200).end();
-  await eventually(async () => {
-    const { rows } = await holder.query(`select from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database() and query like '%_claim_deliveries%'`);
-    return rows.length > 0;
-  });
+  await awaitsLock(api.app.db.query);
   await once(held[1]!.writeHead(500).end(), "close");
   await holder.query("commit");
   holder.release();

@@ -11,6 +11,7 @@ import {
   type VoiceApi,
 } from "../../../test/contract/voice-api.ts";
 import { startApi, type Answer, type TestApi } from "../../../test/support/api.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { lasting_lease, makeEvents } from "../../../test/support/callback-factory.ts";
 import {
   openCallbackReceiver,
@@ -635,14 +636,6 @@ test("retention deletes a campaign endpoint with the last events of its calls, u
   api.clock.set(new Date());
 });
 
-/** True when a statement of this database waits for a lock. */
-async function isAnyoneWaiting(): Promise<boolean> {
-  const { rows } = await sql<{ waiting: boolean }>`
-    select count(*) > 0 as waiting from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(api.app.db.query);
-  return rows[0]!.waiting;
-}
-
 test("a campaign endpoint cannot be deleted while a campaign with it is unfinished or being launched", async () => {
   const owner = ownerOf(voice.account);
   const { account_id } = voice.account;
@@ -672,7 +665,7 @@ test("a campaign endpoint cannot be deleted while a campaign with it is unfinish
     await ensureCampaignEndpoint(tx, account_id, callback_url, new Date(), api.app.secrets);
     await finish(null, tx);
     const deletion = owner.send("DELETE", `/${first}`);
-    await eventually(isAnyoneWaiting);
+    await awaitsLock(db);
     return { deletion };
   });
   assertProblem(await deleted.deletion, 409, "conflict");
@@ -682,7 +675,7 @@ test("a campaign endpoint cannot be deleted while a campaign with it is unfinish
   const launched = await db.transaction().execute(async (tx) => {
     await deleteEndpoint(tx, actor, first, new Date());
     const launch_answer = voice.take({ callback_url });
-    await eventually(isAnyoneWaiting);
+    await awaitsLock(db);
     return { launch_answer };
   });
   await launched.launch_answer;

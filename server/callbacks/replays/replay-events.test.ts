@@ -12,7 +12,7 @@ import {
   makeEvents,
   relay,
 } from "../../../test/support/callback-factory.ts";
-import { eventually } from "../../../test/support/eventually.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { replayEvents } from "./replay-events.ts";
 import { replayRange } from "./replay-range.ts";
@@ -188,7 +188,7 @@ test("an event that is being deleted is not replayed", async () => {
       .where("id", "=", deleted!)
       .execute();
     replaying = work(replayEvents);
-    await eventually(async () => (await waitingForLocks()) > 0);
+    await awaitsLock(api.app.db.query);
   });
   await replaying;
   const rows = await api.app.db.query
@@ -223,22 +223,14 @@ test("a replay and retention of the same events do not deadlock", async () => {
       account_id,
       new Date(began_at + 1),
     ]);
-    await eventually(async () => (await waitingForLocks()) === 1);
+    await awaitsLock(api.app.db.query);
     replaying = work(replayEvents);
-    await eventually(async () => (await waitingForLocks()) === 2);
+    await awaitsLock(api.app.db.query, 2);
   });
   const [purged] = await Promise.all([purging!, replaying]);
   assert.deepEqual(purged.rows, [{ deleted: 2 }]);
   assert.deepEqual((await progressOf(account)).slice(0, 3), ["completed", 2, 0]);
 });
-
-async function waitingForLocks(): Promise<number> {
-  const { rows } = await api.app.db.pool.query<{ waiting: number }>(
-    `select count(*) as waiting from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows[0]!.waiting;
-}
 
 type Planned = {
   /** Milliseconds after the first time. */

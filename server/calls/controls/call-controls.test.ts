@@ -12,7 +12,7 @@ import {
 } from "../../../test/support/telephony-factory.ts";
 import { failed, makeCall, type CallToMake } from "../../../test/support/call-factory.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
-import { eventually } from "../../../test/support/eventually.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { endOverdueCalls, late_ms_max } from "./end-overdue-calls.ts";
 import { findCredits } from "../../credits/credits.ts";
 
@@ -152,13 +152,7 @@ test("a hang-up during the leader's claim of the call waits for the claim and be
     await leader.query("begin");
     await claim(leader, fixture);
     const answer = fixture.post(`${id}/hangup`);
-    await eventually(async () => {
-      const { rowCount } = await api.app.db.pool.query(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock'
-           and datname = current_database() and query like '%"calls"%'`,
-      );
-      return rowCount === 1;
-    });
+    await awaitsLock(api.app.db.query);
     await leader.query("commit");
     assert.equal((await answer).status, 200);
   } finally {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { startChatApi, type ChatApi } from "../../../test/contract/chat-api.ts";
-import { eventually } from "../../../test/support/eventually.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 
 let chat: ChatApi;
 before(async () => {
@@ -18,12 +18,7 @@ test("a campaign never slips in beside the deactivation of its number", async (t
   await other.query("begin");
   await other.query("select from chat_numbers where id = $1 for update", [number.id]);
   const answer = chat.create(chat.body());
-  await eventually(async () => {
-    const { rows } = await api.app.db.pool.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return rows.length > 0;
-  });
+  await awaitsLock(api.app.db.query);
   await other.query("update chat_numbers set active = false where id = $1", [number.id]);
   await other.query("commit");
   const { status, body } = await answer;
