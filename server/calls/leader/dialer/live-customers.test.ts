@@ -55,6 +55,8 @@ async function deferred(client: CallClient, path: string) {
   return recipientOf(client, path);
 }
 
+const daysAgo = (days: number) => new Date(fixture.api.clock.now().getTime() - days * 86_400_000);
+
 /** Passes this time, and wakes the node leaders for what is due then. */
 async function passMinutes(minutes: number): Promise<void> {
   fixture.api.clock.advance(minutes * 60_000);
@@ -112,10 +114,10 @@ test("counts a call that was scheduled more than a month before toward the limit
   const client = await openClient(1);
   const place = () => client.call({ to_number: "9804777404", from_number: "101" });
   await client.awaitCall(await place(), "failed");
-  await fixture.app.db.pool.query(
-    "update calls set queued_at = queued_at - interval '40 days' where account_id = $1",
-    [client.account.account_id],
-  );
+  await fixture.app.db.pool.query("update calls set queued_at = $2 where account_id = $1", [
+    client.account.account_id,
+    daysAgo(40),
+  ]);
   const { ended_reason } = await client.awaitCall(await place(), "canceled");
   assert.equal(ended_reason, "calls_per_customer_day");
 });
@@ -158,10 +160,11 @@ async function endsOneOfBoth(
     inbound = body.data[0]?.call_id ?? 0;
     return inbound > 0;
   });
-  await app.db.pool.query(
-    "update calls set queued_at = queued_at - $3 * interval '1 day' where account_id = $1 and id = $2",
-    [client.account.account_id, call_id, scheduled_days],
-  );
+  await app.db.pool.query("update calls set queued_at = $3 where account_id = $1 and id = $2", [
+    client.account.account_id,
+    call_id,
+    daysAgo(scheduled_days),
+  ]);
   const inOrder = isFirst === "outbound" ? [call_id, inbound] : [inbound, call_id];
   const hasEnded = async (id: number) => {
     await hangUp(id);
