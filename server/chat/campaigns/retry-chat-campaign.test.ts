@@ -103,7 +103,7 @@ test("a retry sends only to failed recipients with the named error, as new messa
   assert.equal((await detail(fixture, id)).failed_count, 3);
   const recipients = async () =>
     (await fixture.ask("GET", `/${id}/recipients`)).body.data as Record<string, unknown>[];
-  const before = (await recipients()).map(({ attempts }) => Number(attempts));
+  const earlier = (await recipients()).map(({ attempts }) => Number(attempts));
 
   provider.answer = takeMessage;
   const answer = await retry(fixture, id, { errors: ["undeliverable"] });
@@ -122,7 +122,7 @@ test("a retry sends only to failed recipients with the named error, as new messa
   const done = await detail(fixture, id);
   assert.deepEqual([done.sent_count, done.failed_count], [3, 1]);
   assert.deepEqual(done.credits, { reserved: 6, captured: 4, released: 2, refunded: 1 });
-  const isSentAgain = (attempts: unknown, i: number) => Number(attempts) > before[i]!;
+  const isSentAgain = (attempts: unknown, i: number) => Number(attempts) > earlier[i]!;
   assert.deepEqual(
     (await recipients()).map(({ state, attempts, error }, i) => [
       state,
