@@ -3,7 +3,12 @@ import { after, before, test } from "node:test";
 import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeChatNumber, type TestChatNumber } from "../../../test/support/chat-factory.ts";
-import { messageHook, openTestWhatsapp, statusHook } from "../../../test/support/chat-webhooks.ts";
+import {
+  changeHook,
+  messageHook,
+  openTestWhatsapp,
+  statusHook,
+} from "../../../test/support/chat-webhooks.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { isDatabaseUnavailable } from "../../lib/database/database-errors.ts";
@@ -237,4 +242,62 @@ test("stores the first webhook of a number after its registration, also where ea
     .execute();
   await api.app.webhookReceiver.take("whatsapp", sentHook(theirs));
   assert.equal((await storedIds(fresh)).length, 1);
+});
+
+test("a number that moves to another account receives there at once, in a process that has cached its route", async () => {
+  const [from, to] = [await makeAccount(api.app), await makeAccount(api.app)];
+  const receiver = openWebhookReceiver(api.app);
+  const ids = {
+    provider_phone_number_id: unique("moved"),
+    business_account_id: unique("moved"),
+  };
+  const bind = async (by: TestAccount) => {
+    const json = { ...ids, name: "Moved", phone_number: "+919812345679", driver: "whatsapp" };
+    const { status, text, body } = await api.send("POST", "/api/v1/chat/numbers", {
+      token: by.token,
+      json,
+    });
+    assert.equal(status, 201, text);
+    return { id: body.id as number, ...ids };
+  };
+  const first = await bind(from);
+  const standing = () =>
+    changeHook(first, "account_update", { event: "ACCOUNT_REINSTATED", id: unique("event") });
+  await receiver.take("whatsapp", sentHook(first));
+  await receiver.take("whatsapp", standing());
+  assert.equal((await storedIds(from)).length, 2);
+  const path = `/api/v1/chat/numbers/${first.id}`;
+  assert.equal((await api.send("DELETE", path, { token: from.token })).status, 204);
+  // While no account has it, its events are dropped.
+  await receiver.take("whatsapp", sentHook(first));
+  const second = await bind(to);
+  await receiver.take("whatsapp", stopHook(second));
+  await receiver.take("whatsapp", standing());
+  assert.equal((await storedIds(from)).length, 2);
+  const { rows } = await admin.query<{ chat_number_id: number }>(
+    "select chat_number_id::int from chat_inbox where account_id = $1 order by id",
+    [to.account_id],
+  );
+  assert.deepEqual(rows, [{ chat_number_id: second.id }, { chat_number_id: 0 }]);
+});
+
+test("a number that moves while the receiver knows its old route sends no event to the old account", async () => {
+  const [from, to] = [await makeAccount(api.app), await makeAccount(api.app)];
+  const theirs = await makeChatNumber(api.app, from, { driver: "whatsapp" });
+  const receiver = openWebhookReceiver(api.app);
+  await receiver.take("whatsapp", sentHook(theirs));
+  await admin.query(
+    "update chat_routes set account_id = $1, chat_number_id = 7 where provider_id = $2",
+    [to.account_id, theirs.provider_phone_number_id],
+  );
+  // A body with other numbers is stored whole, each number for its account.
+  await receiver.take("whatsapp", hookOf([theirs, number, theirs]));
+  assert.deepEqual([(await storedIds(from)).length, (await storedIds(to)).length], [1, 2]);
+  // Of an account whose credentials sign its webhooks, only the events of its own numbers are stored.
+  await admin.query("update chat_routes set account_id = $1 where provider_id = $2", [
+    from.account_id,
+    theirs.provider_phone_number_id,
+  ]);
+  await receiver.take("whatsapp", sentHook(theirs), to.account_id);
+  assert.deepEqual([(await storedIds(from)).length, (await storedIds(to)).length], [1, 2]);
 });

@@ -1,4 +1,4 @@
-// Caches webhook routes for a few seconds. A provider ID without a route is looked up for each of its webhooks, so that
+// Caches webhook routes for a few seconds; what stores a webhook checks its route again. A provider ID without a route is looked up for each of its webhooks, so that
 // a number receives from the moment it is registered, whichever process registered it. Whoever signs a webhook can name
 // tens of thousands of IDs in it, so one statement looks them all up.
 import { LRUCache } from "lru-cache";
@@ -29,6 +29,8 @@ export type ChatRoutes = {
     ids: readonly RoutedId[],
     only_account_id: number | null,
   ): Promise<(ChatRoute | null)[]>;
+  /** Removes provider IDs whose routes have changed. */
+  remove(driver: ChatDriverName, ids: readonly RoutedId[]): void;
 };
 
 const fresh_ms = 5_000;
@@ -59,6 +61,9 @@ export function openChatRoutes(app: App): ChatRoutes {
       for (const id of unknown) kept.delete(keyOf(driver, id));
       warnOfUnknown(driver, unknown, now_ms);
       return ids.map((id) => routes.get(keyOf(driver, id)) ?? null);
+    },
+    remove(driver, ids) {
+      for (const id of ids) kept.delete(keyOf(driver, id));
     },
   };
 }
