@@ -29,7 +29,7 @@ export type HoldToLift = Static<typeof HoldToLift>;
 
 /**
  * Lifts a hold by hand; returns the chat numbers to notify on `chat_work`. It is set again if its
- * cause remains. Errors: not-found without such a hold.
+ * cause remains, but not by a failure from before the lift. Errors: not-found without such a hold.
  */
 export async function liftHoldManually(
   tx: Tx,
@@ -39,6 +39,7 @@ export async function liftHoldManually(
 ): Promise<readonly number[]> {
   const { account_id } = actor;
   const held = { account_id, scope, subject_id: knownId(subject_id), reason };
+  await dateLift(tx, held, now);
   const { lifted, number_ids } = await liftHold(tx, held, now);
   if (!lifted)
     throw new Refusal("not-found", "This hold does not exist; GET /api/v1/chat/holds lists all");
@@ -49,4 +50,26 @@ export async function liftHoldManually(
     detail: { scope, reason },
   });
   return number_ids;
+}
+
+/** Stores when a hold was lifted that failures of messages set. Locks the number or template before its hold. */
+async function dateLift(
+  tx: Tx,
+  { account_id, scope, subject_id, reason }: HoldToLift & { readonly account_id: number },
+  now: Date,
+): Promise<void> {
+  if (scope === "number" && (reason === "sender_restricted" || reason === "auth"))
+    await tx
+      .updateTable("chat_numbers")
+      .set(reason === "auth" ? { auth_lifted_at: now } : { restriction_lifted_at: now })
+      .where("account_id", "=", account_id)
+      .where("id", "=", subject_id)
+      .execute();
+  if (scope === "template" && reason === "template_paused")
+    await tx
+      .updateTable("chat_templates")
+      .set({ pause_lifted_at: now })
+      .where("account_id", "=", account_id)
+      .where("id", "=", subject_id)
+      .execute();
 }

@@ -125,7 +125,10 @@ export async function applyFailureEffect(
   }
 }
 
-/** Holds a template as if the provider's webhook had arrived first: it is shown as paused. */
+/**
+ * Holds a template as if the provider's webhook had arrived first: it is shown as paused. A failure from before a
+ * person lifted the hold, or before the number's last ban, restriction or reinstatement, holds nothing.
+ */
 async function holdBack(
   tx: Tx,
   account_id: number,
@@ -134,23 +137,41 @@ async function holdBack(
 ): Promise<void> {
   if (reason === "template_paused") {
     const template = { account_id, template_id: subject_id };
+    if (at && isBefore(at, await pauseLiftedAt(tx, template))) return;
     await setTemplateStatus(tx, template, { status: "PAUSED", ...(at && { at }) }, now);
     return;
   }
-  if (scope !== "business_account") {
+  if (scope !== "number" && scope !== "business_account") {
     await hold(tx, { account_id, scope, subject_id, reason, detail, ends_at }, now);
-    if (ends_at) await scheduleEnd(tx, account_id, subject_id, ends_at, now);
     return;
   }
   const isRestriction = detail !== null && restriction_details.includes(detail);
-  for (const { id, restricted_until } of await numbersOfSameAccount(tx, account_id, subject_id)) {
-    const end = isRestriction ? restrictionEnd(restricted_until, now) : null;
-    const held = { account_id, scope: "number", subject_id: id, reason, detail } as const;
+  for (const number of await numbersOfSameAccount(tx, account_id, subject_id)) {
+    if (scope === "number" && number.id !== subject_id) continue;
+    const until = isRestriction ? number.restricted_until : null;
+    if (at && isOver(number, reason, at)) continue;
+    if (at && until !== null && until <= now && isBefore(at, until)) continue;
+    const end = ends_at ?? restrictionEnd(until, now);
+    const held = { account_id, scope: "number", subject_id: number.id, reason, detail } as const;
     await hold(tx, { ...held, ends_at: end }, now);
     if (end === null) continue;
-    const job = { account_id, kind: "chat.end_restriction", subject: String(id) } as const;
-    await addJob(tx, { ...job, run_at: end }, now);
+    const kind = ends_at ? "chat.end_throttling" : "chat.end_restriction";
+    await addJob(tx, { account_id, kind, subject: String(number.id), run_at: end }, now);
   }
+}
+
+/** Returns whether what a failure at this time would set was ended or reported otherwise since. */
+function isOver(number: HeldNumber, reason: HoldReason, at: Date): boolean {
+  const lifted_at: Partial<Record<HoldReason, Date | null>> = {
+    sender_restricted: number.restriction_lifted_at,
+    auth: number.auth_lifted_at,
+  };
+  return isBefore(at, number.standing_at) || isBefore(at, lifted_at[reason] ?? null);
+}
+
+/** Statuses are dated in whole seconds. */
+function isBefore(at: Date, time: Date | null): boolean {
+  return time !== null && at.getTime() < Math.floor(time.getTime() / 1_000) * 1_000;
 }
 
 /** The end of the reported restriction, or a retry if it has just ended; null if none explains the refusal. */
@@ -159,13 +180,23 @@ function restrictionEnd(until: Date | null, now: Date): Date | null {
   return until > now ? until : wholeSecond(now.getTime() + retry_restricted_ms);
 }
 
-function scheduleEnd(tx: Tx, account_id: number, numberId: number, run_at: Date, now: Date) {
-  const subject = String(numberId);
-  return addJob(tx, { account_id, kind: "chat.end_throttling", subject, run_at }, now);
-}
+type HeldNumber = {
+  readonly id: number;
+  readonly restricted_until: Date | null;
+  readonly standing_at: Date | null;
+  readonly restriction_lifted_at: Date | null;
+  readonly auth_lifted_at: Date | null;
+};
 
-/** Returns the account's numbers of the same business account and driver, in the order of locks. */
-function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number) {
+/**
+ * Returns the account's numbers of the same business account and driver, in the order of locks. Locked, so that a hold
+ * that is being lifted is seen as lifted.
+ */
+function numbersOfSameAccount(
+  tx: Tx,
+  accountId: number,
+  numberId: number,
+): Promise<readonly HeldNumber[]> {
   return tx
     .selectFrom("chat_numbers as n")
     .innerJoin("chat_numbers as o", (on) =>
@@ -174,11 +205,27 @@ function numbersOfSameAccount(tx: Tx, accountId: number, numberId: number) {
         .onRef("o.driver", "=", "n.driver")
         .onRef("o.business_account_id", "=", "n.business_account_id"),
     )
-    .select(["o.id", "o.restricted_until"])
+    .select(["o.id", "o.restricted_until", "o.standing_at"])
+    .select(["o.restriction_lifted_at", "o.auth_lifted_at"])
     .where("n.account_id", "=", accountId)
     .where("n.id", "=", numberId)
     .orderBy("o.id")
+    .forShare("o")
     .execute();
+}
+
+async function pauseLiftedAt(
+  tx: Tx,
+  { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
+): Promise<Date | null> {
+  const template = await tx
+    .selectFrom("chat_templates")
+    .select("pause_lifted_at")
+    .where("account_id", "=", account_id)
+    .where("id", "=", template_id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return template?.pause_lifted_at ?? null;
 }
 
 /** Many messages that fail one after the other cause one sync a minute. */

@@ -14,6 +14,7 @@ import {
   type TestChatNumber,
 } from "../../../test/support/chat-factory.ts";
 import {
+  changeHook,
   openTestWhatsapp,
   statusHook,
   type TestStatus,
@@ -27,6 +28,7 @@ import { drainCampaign } from "../campaigns/drain-campaign.ts";
 import { openSenders } from "../sender/open-senders.ts";
 import { setTemplateStatus } from "../templates/set-template-status.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
+import { endExpiredRestriction } from "./end-restriction.ts";
 
 let api: TestApi;
 /** Every message, in the order of sending; the provider accepts all. */
@@ -349,6 +351,104 @@ test("a paused template that a status reports late holds nothing if the template
   assert.equal((await recordOf(id)).status, "running");
   await report([second], "failed", 132015, pausedAt(10));
   const held = { scope: "template", subject_id: template_id, reason: "template_paused" };
+  assert.deepEqual(await holds(), [held]);
+});
+
+const secondsFrom = (time: Date, seconds: number) => new Date(time.getTime() + seconds * 1_000);
+
+async function liftByHand(scope: "number" | "template", subject_id: number, reason: string) {
+  const lifted = await api.send("POST", "/api/v1/chat/holds/lift", {
+    token: account.token,
+    json: { scope, subject_id, reason },
+  });
+  assert.equal(lifted.status, 204, lifted.text);
+}
+
+/** Reports the business account's standing, and returns its time. */
+async function reportStanding(value: object): Promise<Date> {
+  const hook = changeHook(number, "account_update", value);
+  await api.app.webhookReceiver.take("whatsapp", hook);
+  await apply();
+  const { standing_at } = await api.app.db.query
+    .selectFrom("chat_numbers")
+    .select("standing_at")
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", number.id)
+    .executeTakeFirstOrThrow();
+  assert.ok(standing_at);
+  return standing_at;
+}
+
+const endsWithReinstatement = (code: number) =>
+  test(`a failure with ${code} from before a reinstatement holds nothing, and one from after it holds the number`, async (t) => {
+    await open(t);
+    const id = await campaignOf(2);
+    await send(2);
+    const [first, second] = inOrder() as [Outgoing, Outgoing];
+    const at = await reportStanding({
+      event: "DISABLED_UPDATE",
+      ban_info: { waba_ban_state: "REINSTATE" },
+    });
+    await report([first], "failed", code, secondsFrom(at, -60));
+    assert.deepEqual(await holds(), []);
+    assert.equal((await recordOf(id)).status, "running");
+    await report([second], "failed", code, secondsFrom(at, 60));
+    const held = { scope: "number", subject_id: number.id, reason: "sender_restricted" };
+    assert.deepEqual(await holds(), [held]);
+  });
+for (const code of [131031, 131042, 131048]) void endsWithReinstatement(code);
+
+test("a failure from before the end of a restriction that has expired holds nothing", async (t) => {
+  await open(t);
+  api.clock.set(new Date());
+  await campaignOf(2);
+  await send(2);
+  const [first, second] = inOrder() as [Outgoing, Outgoing];
+  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+  const ended_at = new Date(expiration * 1_000);
+  await reportStanding({
+    event: "ACCOUNT_RESTRICTION",
+    restriction_info: [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }],
+  });
+  api.clock.set(secondsFrom(ended_at, 7_200));
+  const handlers = { "chat.end_restriction": endExpiredRestriction };
+  await workJobs(api.app, handlers, new AbortController().signal);
+  await report([first], "failed", 131031, secondsFrom(ended_at, -60));
+  assert.deepEqual(await holds(), []);
+  await report([second], "failed", 131031, secondsFrom(ended_at, 60));
+  assert.equal((await holds()).length, 1);
+});
+
+const staysLifted = (code: number, scope: "number" | "template", reason: string) =>
+  test(`a failure with ${code} from before a person lifted its hold holds nothing, and one from after it holds the ${scope} again`, async (t) => {
+    await open(t);
+    await campaignOf(3);
+    await send(3);
+    const [first, second, third] = inOrder() as [Outgoing, Outgoing, Outgoing];
+    const lifted_at = new Date();
+    await report([first], "failed", code, secondsFrom(lifted_at, -120));
+    const subject_id = scope === "number" ? number.id : template_id;
+    assert.deepEqual(await holds(), [{ scope, subject_id, reason }]);
+    await liftByHand(scope, subject_id, reason);
+    await report([second], "failed", code, secondsFrom(lifted_at, -60));
+    assert.deepEqual(await holds(), []);
+    await report([third], "failed", code, secondsFrom(lifted_at, 60));
+    assert.deepEqual(await holds(), [{ scope, subject_id, reason }]);
+  });
+void staysLifted(131048, "number", "sender_restricted");
+void staysLifted(131005, "number", "auth");
+void staysLifted(132015, "template", "template_paused");
+
+test("lifting one kind of hold does not keep another from being set", async (t) => {
+  await open(t);
+  await campaignOf(2);
+  await send(2);
+  const [first, second] = inOrder() as [Outgoing, Outgoing];
+  const at = new Date();
+  await report([first], "failed", 131005, at);
+  await liftByHand("number", number.id, "auth");
+  await report([second], "failed", 131048, secondsFrom(at, -60));
+  const held = { scope: "number", subject_id: number.id, reason: "sender_restricted" };
   assert.deepEqual(await holds(), [held]);
 });
 

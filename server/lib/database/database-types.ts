@@ -459,6 +459,7 @@ export interface ChatMinutes {
 export interface ChatNumbers {
   account_id: number;
   active: Generated<boolean>;
+  auth_lifted_at: Date | null;
   business_account_id: string;
   created_at: Date;
   driver: string;
@@ -470,6 +471,7 @@ export interface ChatNumbers {
   quality: Generated<string>;
   rate_per_second: Generated<number>;
   restricted_until: Date | null;
+  restriction_lifted_at: Date | null;
   standing_at: Date | null;
   updated_at: Date;
 }
@@ -555,6 +557,7 @@ export interface ChatTemplates {
   language: string;
   name: string;
   parameter_format: string;
+  pause_lifted_at: Date | null;
   provider_template_id: string | null;
   quality: Generated<string>;
   quality_at: Date | null;
