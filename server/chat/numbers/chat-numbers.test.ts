@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { sql } from "kysely";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { makeChatCampaign, makeChatTemplate } from "../../../test/support/chat-factory.ts";
 import {
   makeAccount,
+  makeAgentToken,
   makeCredits,
   makeToken,
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { openScriptedProvider } from "../../../test/support/scripted-provider.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 
@@ -326,6 +330,54 @@ test("detects header media by content and uploads it to the provider", async () 
   assert.equal((await upload(id, most)).body.size_bytes, most.length);
   assert.equal((await upload(id, Buffer.concat([most, Buffer.from(" ")]))).status, 413);
   assert.equal((await actions(id)).filter((action) => action === "chat_media.uploaded").length, 5);
+});
+
+test("of the files in an MP4 container, accepts those with a brand of MP4 video only", async () => {
+  const { id } = (await send("POST", "", whatsapp())).body;
+  const file = (major: string, compatible: string) =>
+    Buffer.from(`\0\0\0\x20ftyp${major}\0\0\x02\0${compatible}`, "latin1");
+  for (const bytes of [
+    file("isom", "isomiso2avc1mp41"),
+    file("iso6", "mp41dash"),
+    file("mp42", "isommp41M4A "),
+    file("M4V ", "M4V M4A mp42isom"),
+    file("MSNV", "MSNVmp42isom"),
+  ]) {
+    const { status, text, body } = await upload(id, bytes);
+    assert.equal(status, 201, text);
+    assert.equal(body.mime_type, "video/mp4");
+  }
+  for (const bytes of [
+    file("heic", "mif1heic"),
+    file("mif1", "mif1heic"),
+    file("avif", "mif1avif"),
+    file("M4A ", "M4A mp42isom"),
+    file("3gp4", "isom3gp4"),
+    Buffer.from("\0\0\0\x20ftyp", "latin1"),
+  ]) {
+    const answer = await upload(id, bytes, "a.mp4");
+    assert.deepEqual(failingFields(answer), ["file"]);
+    assert.match(answer.text, /must be a JPEG, PNG, MP4 or PDF file/);
+  }
+});
+
+test("a media upload whose token is revoked before its file is processed is 401, and reaches no provider", async () => {
+  const by = await makeAccount(api.app);
+  const { id } = (await send("POST", "", whatsapp(), by)).body;
+  const token = await makeAgentToken(api.app, by, ["chat.manage"]);
+  const before_it = provider.requested.length;
+  const { answer } = await api.app.db.query.transaction().execute(async (tx) => {
+    // After its token was checked, the request reads the number.
+    await sql`lock table chat_numbers in access exclusive mode`.execute(tx);
+    const uploading = upload(id, "%PDF-1.7", "a.pdf", { ...by, token });
+    await awaitsLock(api.app.db.query);
+    const revoke = `/api/v1/tokens/${token.split("_")[2]}/revoke`;
+    assert.equal((await api.send("POST", revoke, { token: by.token })).status, 200);
+    await eventually(async () => (await api.send("GET", "/api/v1/me", { token })).status === 401);
+    return { answer: uploading };
+  });
+  assert.equal((await answer).status, 401);
+  assert.deepEqual(provider.requested.slice(before_it), []);
 });
 
 test("lists numbers by ID across pages, each with its own holds and the account's", async () => {

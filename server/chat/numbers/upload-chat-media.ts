@@ -73,6 +73,14 @@ export async function uploadChatMedia(
 const jpeg = Buffer.from([0xff, 0xd8, 0xff]);
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
+/**
+ * The major brands of MP4 video files. The compatible brands show no difference: audio (M4A) names mp42 and isom, too.
+ * Source: MP4 Registration Authority, "Brands", mp4ra.org/registered-types/brands.
+ */
+const mp4_brands: ReadonlySet<string> = new Set(
+  "isom iso2 iso3 iso4 iso5 iso6 iso7 iso8 iso9 mp41 mp42 avc1 dash MSNV XAVC M4V".split(" "),
+);
+
 /** Detects the type by the first bytes, regardless of the file name; null for an unsupported type. */
 function sniffType(bytes: Buffer): string | null {
   const begins = (mark: Buffer | string, at = 0) =>
@@ -80,7 +88,8 @@ function sniffType(bytes: Buffer): string | null {
   if (begins(jpeg)) return "image/jpeg";
   if (begins(png)) return "image/png";
   if (begins("%PDF-")) return "application/pdf";
-  // The QuickTime brand is another format in the same container.
-  if (begins("ftyp", 4) && !begins("qt  ", 8)) return "video/mp4";
+  // Photos, audio, 3GP and QuickTime have the same container.
+  if (begins("ftyp", 4) && mp4_brands.has(bytes.toString("latin1", 8, 12).trimEnd()))
+    return "video/mp4";
   return null;
 }
