@@ -21,6 +21,7 @@ import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { hold, holdsOf } from "../holds/holds.ts";
+import { endThrottling } from "../numbers/end-throttling.ts";
 import { readMessageId } from "../messages/message-id.ts";
 import { notifyCall } from "./notify-call.ts";
 
@@ -334,4 +335,53 @@ test("a customer suppressed only for voice gets the message, and never another a
   );
   await notify({ ...fixture, account: other });
   assert.equal(fixture.provider.sent.length, 1);
+});
+
+test("a message that is due while its number is throttled is sent once the throttling is over", async (t) => {
+  const fixture = await noticing(t);
+  const { account_id } = fixture.account;
+  const clock = testClock();
+  const app = { ...fixture.app, clock };
+  clock.set("2026-12-05T10:00:00Z");
+  const ends_at = new Date("2026-12-05T10:01:00Z");
+  const subject_id = fixture.number.id;
+  const held = { account_id, scope: "number", subject_id, detail: null, ends_at } as const;
+  await app.db.query
+    .transaction()
+    .execute((tx) => hold(tx, { ...held, reason: "throttled" }, clock.now()));
+  const payload = { phone, campaign_id: 7 };
+  const subject = "call_campaign:7";
+  const run_at = clock.now();
+  const job = { account_id, kind: "chat.notify_call", subject, run_at, payload } as const;
+  await addJob(app.db.query, job, run_at);
+  const work = async () => {
+    await workJobs(app, { "chat.notify_call": notifyCall }, going);
+    const jobs = app.db.query.selectFrom("jobs").select("run_at");
+    return jobs.where("account_id", "=", account_id).execute();
+  };
+  assert.deepEqual(await work(), [{ run_at: ends_at }]);
+  // The hold is not lifted yet.
+  clock.set(ends_at.toISOString());
+  assert.deepEqual(await work(), [{ run_at: new Date("2026-12-05T10:01:05Z") }]);
+  assert.equal(fixture.provider.sent.length, 0);
+  await endThrottling(app, { account_id, subject: String(subject_id) });
+  clock.set("2026-12-05T10:01:05Z");
+  assert.deepEqual(await work(), []);
+  assert.equal(fixture.provider.sent.length, 1);
+});
+
+test("sends nothing while a hold lasts for more than a day, also beside one that ends sooner", async (t) => {
+  const fixture = await noticing(t);
+  const { app, account, number } = fixture;
+  const { account_id } = account;
+  const on = { account_id, scope: "number", subject_id: number.id, detail: null } as const;
+  const set = (reason: "throttled" | "sender_restricted", after_ms: number) =>
+    app.db.query.transaction().execute((tx) => {
+      const now = app.clock.now();
+      return hold(tx, { ...on, reason, ends_at: new Date(now.getTime() + after_ms) }, now);
+    });
+  await set("sender_restricted", 2 * 86_400_000);
+  await assertNothingSent(fixture);
+  await set("throttled", 60_000);
+  await assertNothingSent(fixture);
 });

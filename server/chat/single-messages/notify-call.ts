@@ -5,7 +5,7 @@ import type { App } from "../../engine/app.ts";
 import type { Job, JobHandler } from "../../engine/work-jobs.ts";
 import type { Executor } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { hold_reasons, type HoldReason } from "../holds/holds.ts";
+import { hold_reasons, holdsOf, type HoldReason } from "../holds/holds.ts";
 import { validateCampaign } from "../campaigns/validate-campaign.ts";
 import { makeCallNoticeId } from "../messages/message-id.ts";
 import { categoryOf } from "../messages/message-plan.ts";
@@ -15,12 +15,16 @@ import { sendSingleMessage } from "./internal/send-single-message.ts";
 /** Every hold that stops a campaign also stops this automatic message. */
 const forbidding: ReadonlySet<HoldReason> = new Set(hold_reasons);
 
+const day_ms = 86_400_000;
+/** A hold is lifted shortly after its end. */
+const lift_ms = 5_000;
+
 type Notice = { readonly phone: string; readonly campaign_id: number };
 
 /**
  * Runs the job chat.notify_call: sends the account's call template, with its default variables, to
- * the customer for one chat credit, at most once, after the account's quiet time. A rejection reason is logged and the
- * message is dropped.
+ * the customer for one chat credit, at most once, after the account's quiet time and after holds that end within a day. A
+ * rejection reason is logged and the message is dropped.
  */
 export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
   const { phone, campaign_id } = payload as Notice;
@@ -32,7 +36,7 @@ export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
   return void app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
 };
 
-/** Returns the outcome, or the end of the quiet time that it waits for. Errors: as validateCampaign and sendSingleMessage. */
+/** Returns the outcome, or when to try again. Errors: as validateCampaign and sendSingleMessage. */
 async function sendNotice(
   app: App,
   accountId: Job["account_id"],
@@ -55,6 +59,8 @@ async function sendNotice(
   const isStopped = (db: Executor) =>
     isSuppressed(db, accountId, outreach, { phone }, app.clock.now());
   if (await isStopped(app.db.query)) return "the customer is suppressed";
+  const held = await heldUntil(app, accountId, { chat_number_id, template_id }, now);
+  if (held) return held;
   const message_id = makeCallNoticeId(accountId, campaign_id);
   const rendered = renderMessage(order.plan, null, message_id);
   if (!("message" in rendered)) return `no value for ${rendered.missing.join(", ")}`;
@@ -69,6 +75,24 @@ async function sendNotice(
     isSuppressed: isStopped,
   });
   return outcome;
+}
+
+/** Returns when the message's holds will be over; null without holds, or if one of them may last for more than a day. */
+async function heldUntil(
+  app: App,
+  accountId: number,
+  { chat_number_id, template_id }: { chat_number_id: number; template_id: number },
+  now: Date,
+): Promise<Date | null> {
+  const holds = await holdsOf(app.db.query, accountId, [
+    { scope: "template", subject_id: template_id },
+    { scope: "number", subject_id: chat_number_id },
+    { scope: "account", subject_id: 0 },
+  ]);
+  if (holds.length === 0) return null;
+  const ends_ms = holds.map(({ ends_at }) => (ends_at === null ? Infinity : Date.parse(ends_at)));
+  const over_ms = Math.max(...ends_ms, now.getTime() + lift_ms);
+  return over_ms - now.getTime() > day_ms ? null : new Date(over_ms);
 }
 
 function readAccount(app: App, accountId: number) {
