@@ -15,6 +15,9 @@ export function CampaignControls({ campaign }: { readonly campaign: CampaignDeta
   const may = useMay("chat.campaigns.manage");
   const change = useMutation({ mutationFn: (run: (id: number) => Promise<void>) => run(id) });
   if (!may || !open_statuses.has(status)) return null;
+  const isPausedByHand = holds.some(
+    ({ scope, reason }) => scope === "campaign" && reason === "manual",
+  );
   const canResume = holds.some(({ reason }) => reason === "manual" || reason === "error_threshold");
   const unsent = formatCountOf(
     counts.queued + counts.deferred,
@@ -28,7 +31,7 @@ export function CampaignControls({ campaign }: { readonly campaign: CampaignDeta
   return (
     <div className="flex flex-col items-end gap-2">
       <div className="flex flex-wrap gap-2">
-        {status !== "paused" && (
+        {!isPausedByHand && (
           <Button busy={change.isPending} onClick={() => change.mutate(pauseCampaign)}>
             Pause
           </Button>

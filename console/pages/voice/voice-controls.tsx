@@ -22,7 +22,7 @@ export function VoiceControls({ campaign }: { readonly campaign: VoiceCampaign }
   return (
     <div className="flex flex-col items-end gap-2">
       <div className="flex flex-wrap gap-2">
-        {status !== "paused" && (
+        {!holds.some(({ reason }) => reason === "manual") && (
           <Button busy={change.isPending} onClick={() => change.mutate(pauseVoiceCampaign)}>
             Pause
           </Button>
