@@ -245,3 +245,35 @@ test("an answer stays in the field while the server cannot be reached, and is se
   const messages = page.getByRole("list", { name: "Messages" });
   await expect(messages.getByText("We call at five.")).toHaveCount(1);
 });
+
+test("a person who opted out is answered unless the answer is refused, and the refusal is shown", async ({
+  openPage,
+  page,
+  service,
+}) => {
+  await openPage("/chat/replies");
+  const id = await createCampaign(service, "Opted out", ["919821777005"]);
+  const people = page.getByRole("list", { name: "People who replied" });
+  await people.getByRole("link", { name: "+919821777005" }).click();
+  await page.goto(`${service.url}/chat/campaigns/${id}`);
+  const phone = page.getByRole("region", { name: "Sandbox phone" });
+  await phone.getByLabel("Answer as this customer").fill("STOP");
+  await phone.getByRole("button", { name: "Send" }).click();
+  await expect(phone.getByText("STOP", { exact: true })).toBeVisible();
+  await page.goto(`${service.url}/chat/replies/+919821777005`);
+  await expect(page.getByText("This person opted out with their last message.")).toBeVisible();
+  const answer = page.getByLabel("Answer");
+  await answer.fill("We will not write again.");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await expect(page.getByRole("alert").first()).toContainText("suppressed after they last wrote");
+  await expect(answer).toHaveValue("We will not write again.");
+  await page.goto(`${service.url}/people/+919821777005`);
+  const suppressions = page.getByRole("list", { name: "Suppressions in force" });
+  await suppressions.getByRole("button", { name: "Lift" }).click();
+  await expect(suppressions).toHaveCount(0);
+  await page.goto(`${service.url}/chat/replies/+919821777005`);
+  await page.getByLabel("Answer").fill("You asked us to write again.");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  const messages = page.getByRole("list", { name: "Messages" });
+  await expect(messages).toContainText(/You asked us to write again\..*(Sent|Delivered|Read)/);
+});

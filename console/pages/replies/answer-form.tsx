@@ -18,10 +18,6 @@ export function AnswerForm({ reply }: { readonly reply: Reply }) {
   const may_answer = useMay("chat.campaigns.create");
   const minutes = useMinutesLeft(reply.received_at);
   if (!may_answer) return <p className="text-muted">Your role may not answer.</p>;
-  if (reply.opted_out)
-    return (
-      <Notice text="This person opted out with their last message. Answer when they write again." />
-    );
   if (minutes === 0) {
     const to = phoneOf(reply);
     const name = reply.contact_name;
@@ -37,7 +33,14 @@ export function AnswerForm({ reply }: { readonly reply: Reply }) {
       </Notice>
     );
   }
-  return <OpenForm id={reply.id} left={describeMinutes(minutes)} />;
+  return (
+    <>
+      {reply.opted_out && (
+        <Notice text="This person opted out with their last message. An answer is refused if they stopped all messages, until they write again." />
+      )}
+      <OpenForm id={reply.id} left={describeMinutes(minutes)} />
+    </>
+  );
 }
 
 function Notice({ text, children }: { readonly text: string; readonly children?: ReactNode }) {
