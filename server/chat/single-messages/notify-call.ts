@@ -33,7 +33,8 @@ export const notifyCall: JobHandler = async (app, { account_id, payload }) => {
     throw error;
   });
   if (done instanceof Date) return { again_at: done };
-  return void app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
+  app.log.info({ account_id, campaign_id, outcome: done }, "the message beside a call");
+  return undefined;
 };
 
 /** Returns the outcome, or when to try again. Errors: as validateCampaign and sendSingleMessage. */
