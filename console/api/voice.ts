@@ -11,7 +11,7 @@ export type CallType = VoiceCampaign["call_type"];
 export type VoiceRecipient = Row<"listVoiceRecipients">;
 export type VoiceState = VoiceRecipient["state"];
 export type VoiceFailure = Row<"readVoiceCampaignFailures">;
-export type RetriedOutcome = NonNullable<Sent<"retryVoiceCampaign">["outcomes"]>[number];
+export type RetriedReason = NonNullable<Sent<"retryVoiceCampaign">["reasons"]>[number];
 
 export type VoiceCampaignFilter = { readonly status?: VoiceStatus; readonly type?: CallType };
 
@@ -45,7 +45,11 @@ export const voiceCampaignQuery = (id: number) =>
     refetchInterval: ({ state }) => (state.data?.finished_at === null ? refresh_ms : false),
   });
 
-export type VoiceRecipientFilter = { readonly state?: VoiceState; readonly number?: string };
+export type VoiceRecipientFilter = {
+  readonly state?: VoiceState;
+  readonly reason?: string;
+  readonly number?: string;
+};
 
 export const voiceRecipientsQuery = (id: number, filter: VoiceRecipientFilter) =>
   infiniteQueryOptions({

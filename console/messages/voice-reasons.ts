@@ -1,8 +1,9 @@
 // Why voice campaigns wait or are paused, and why people were not reached, as sentences with what helps.
-import type { RetriedOutcome, VoiceCampaign } from "../api/voice.ts";
+import type { RetriedReason, VoiceCampaign, VoiceRecipient } from "../api/voice.ts";
 import type { Reason } from "./reason.ts";
 
 type HoldReason = VoiceCampaign["holds"][number]["reason"];
+type SkipReason = NonNullable<VoiceRecipient["skip_reason"]>;
 type WaitReason = NonNullable<VoiceCampaign["waiting_for"]>;
 
 /** Why a voice campaign is paused. */
@@ -74,100 +75,143 @@ export const wait_reasons: Readonly<Record<WaitReason, Reason>> = {
 };
 
 type FailureReason = Reason & {
-  /** The outcomes of calls that another attempt could change. */
-  readonly retry: readonly RetriedOutcome[] | null;
+  /** Whether another attempt could succeed. */
+  readonly retry: boolean;
 };
 
-/** Why people were not reached, by the state or reason that the campaign counts. */
-export const voice_failures: Readonly<Record<string, FailureReason>> = {
+const failures = {
   busy: {
     label: "Busy",
     text: "The line was busy at the last attempt.",
     advice: "Retry later.",
-    retry: ["busy"],
+    retry: true,
   },
   no_answer: {
     label: "No answer",
     text: "It was not answered, also at the last attempt.",
     advice: "Retry at another time of day.",
-    retry: ["no_answer"],
+    retry: true,
   },
   suppressed: {
     label: "Suppressed",
     text: "They asked for no calls, so they were not called.",
     advice: null,
-    retry: null,
+    retry: false,
   },
   not_synthesized: {
     label: "The text could not be synthesized",
     text: "Their text could not become speech.",
     advice: "Retry. If it happens again, an operator looks at the speech server.",
-    retry: ["failed"],
+    retry: true,
+  },
+  speech_rejected: {
+    label: "A prompt could not be synthesized",
+    text: "A text with their values could not become speech, so they were not called.",
+    advice: "Retry. If it happens again, check their values.",
+    retry: true,
   },
   customer_declined: {
     label: "Declined",
     text: "They declined the call.",
     advice: null,
-    retry: ["declined"],
+    retry: true,
   },
   customer_unallocated: {
     label: "The number does not exist",
     text: "The carrier does not know this number.",
     advice: "Remove these numbers from your list.",
-    retry: null,
+    retry: false,
   },
   customer_invalid: {
     label: "Not a number for this carrier",
     text: "The carrier does not understand the number.",
     advice: "Check how these numbers are written.",
-    retry: null,
+    retry: false,
   },
   customer_congestion: {
     label: "No capacity at the carrier",
     text: "The carrier had no free line.",
     advice: "Retry later. If it happens often, call more slowly or ask the carrier for more lines.",
-    retry: ["congestion"],
+    retry: true,
   },
   customer_unreachable: {
     label: "Not reachable",
     text: "The phone was off, without a signal, or the carrier could not reach it.",
     advice: "Retry later.",
-    retry: ["unreachable"],
+    retry: true,
   },
   customer_failed: {
     label: "The call failed",
     text: "The carrier gave a reason that says nothing more.",
     advice: "Retry. If it happens often, ask the carrier.",
-    retry: ["failed"],
+    retry: true,
   },
   node_lost: {
     label: "The switch failed",
     text: "The switch that placed the call failed, so how the call ended is not known.",
     advice: "Retry only if a second call does no harm.",
-    retry: ["lost"],
+    retry: true,
   },
   calls_per_customer_day: {
     label: "Called often enough today",
     text: "They had been called as often in 24 hours as your account allows.",
     advice: "Call them in a campaign on another day.",
-    retry: null,
+    retry: false,
   },
   number_barred: {
     label: "A number that is never called",
     text: "Emergency, premium and other special numbers are never called.",
     advice: "Remove these numbers from your list.",
-    retry: null,
+    retry: false,
   },
   destination_not_allowed: {
     label: "A country that may not be called",
     text: "The account or its trunk may not call this country.",
     advice: "An operator can allow the country.",
-    retry: null,
+    retry: false,
   },
   ai_agent_unavailable: {
     label: "The AI agent was not available",
     text: "The AI agent's server could not be reached.",
     advice: "An operator looks at it. Then retry.",
-    retry: ["failed"],
+    retry: true,
   },
-};
+  agent_lost: {
+    label: "The AI agent was silent",
+    text: "The AI agent was lost before its first word, or silent until they hung up.",
+    advice: "An operator looks at it. Then retry.",
+    retry: true,
+  },
+  playback_failed: {
+    label: "The audio could not be played",
+    text: "They answered, but the switch could not play the message.",
+    advice: "Try the content by a test call. Then retry.",
+    retry: true,
+  },
+  answer_missed: {
+    label: "The answer was missed",
+    text: "They answered while the service was not connected to the switch, and hung up in silence.",
+    advice: "Retry.",
+    retry: true,
+  },
+} as const satisfies Readonly<Record<RetriedReason | SkipReason | "suppressed", FailureReason>>;
+
+/** Why people were not reached, by the reason that the campaign counts. */
+export const voice_failures: Readonly<Record<string, FailureReason>> = failures;
+
+/** Returns the reason in a request to retry; null if another attempt would not succeed. */
+export function retriedReason(reason: string): RetriedReason | null {
+  const found = Object.hasOwn(failures, reason) ? failures[reason as keyof typeof failures] : null;
+  return found?.retry ? (reason as RetriedReason) : null;
+}
+
+/** Why a person was not reached, if the state does not say it; null otherwise. */
+export function whyNotReached({
+  state,
+  skip_reason,
+  ended_reason,
+}: Pick<VoiceRecipient, "state" | "skip_reason" | "ended_reason">): string | null {
+  if (state === "busy") return ended_reason === "customer_declined" ? ended_reason : null;
+  if (state !== "failed" && state !== "skipped") return null;
+  return skip_reason ?? ended_reason ?? "not_synthesized";
+}

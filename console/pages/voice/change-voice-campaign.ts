@@ -1,6 +1,6 @@
 import { api, body } from "../../api/client.ts";
 import { queryClient } from "../../api/query-client.ts";
-import type { RetriedOutcome, VoiceCampaign } from "../../api/voice.ts";
+import type { RetriedReason, VoiceCampaign } from "../../api/voice.ts";
 
 const show = (campaign: VoiceCampaign) =>
   queryClient.setQueryData(["voice-campaigns", campaign.campaign_id], campaign);
@@ -19,16 +19,16 @@ export async function cancelVoiceCampaign(id: number): Promise<void> {
   show(await body(api.POST("/api/v1/voice/campaigns/{id}/cancel", { params: at(id) })));
 }
 
-/** Calls people again whose last call had one of the outcomes; returns how many. `key` makes repetitions harmless. */
+/** Calls the people again that were not reached for one of the reasons; returns how many. `key` makes repetitions harmless. */
 export async function retryVoiceCampaign(
   id: number,
-  outcomes: readonly RetriedOutcome[],
+  reasons: readonly RetriedReason[],
   key: string,
 ): Promise<number> {
   const { retried, campaign } = await body(
     api.POST("/api/v1/voice/campaigns/{id}/retry", {
       params: { ...at(id), header: { "idempotency-key": key } },
-      body: { outcomes: [...outcomes] },
+      body: { reasons: [...reasons] },
     }),
   );
   show(campaign);

@@ -9,7 +9,7 @@ import {
   type VoiceState,
 } from "../../api/voice.ts";
 import { reasonOf } from "../../messages/reason.ts";
-import { voice_failures } from "../../messages/voice-reasons.ts";
+import { retriedReason, voice_failures } from "../../messages/voice-reasons.ts";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount, formatCountOf } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -57,14 +57,14 @@ function FailureRow({
   const words = reasonOf(voice_failures, reason);
   const shown = `${formatCount(count)}${is_more ? "+" : ""}`;
   const may = useMay("voice.campaigns.manage") && status !== "cancelled";
-  const outcomes = may && "retry" in words ? words.retry : null;
+  const retried_reason = may ? retriedReason(reason) : null;
   return (
     <FailureItem
       link={
         <Link
           to="/voice/campaigns/$id"
           params={{ id }}
-          search={{ state: state as VoiceState }}
+          search={{ state: state as VoiceState, reason }}
           hash="recipients"
           resetScroll={false}
           className={failure_link_class}
@@ -75,12 +75,12 @@ function FailureRow({
       count={shown}
       words={words}
     >
-      {outcomes && (
+      {retried_reason && (
         <RetryButton
           title="Call these people again?"
           text={`${count === 1 ? "1 person is" : `${shown} people are`} called once more. Calls that are answered cost credits.`}
           retry={async (key) => {
-            const retried = await retryVoiceCampaign(id, outcomes, key);
+            const retried = await retryVoiceCampaign(id, [retried_reason], key);
             toasts.add({
               title: formatCountOf(retried, "person is called again", "people are called again"),
             });

@@ -9,7 +9,7 @@ import {
   type VoiceRecipientFilter,
 } from "../../api/voice.ts";
 import { reasonOf } from "../../messages/reason.ts";
-import { voice_failures } from "../../messages/voice-reasons.ts";
+import { voice_failures, whyNotReached } from "../../messages/voice-reasons.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { ContactName } from "../../ui/contact-name.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -21,7 +21,7 @@ import { formatCount } from "../../ui/numbers.ts";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { VoiceStateBadge } from "./voice-badges.tsx";
-import { state_options } from "./voice-search.ts";
+import { reason_options, state_options } from "./voice-search.ts";
 
 const route = getRouteApi("/shell/voice/campaigns/$id");
 
@@ -101,6 +101,13 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
             options={state_options}
             onChange={(state) => change({ state })}
           />
+          <FilterSelect
+            label="Reason"
+            all="Any reason"
+            value={filter.reason}
+            options={reason_options}
+            onChange={(reason) => change({ reason })}
+          />
           <SearchField
             label="Number"
             placeholder="Number"
@@ -129,7 +136,7 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
       {recipients.isSuccess && table.rows.length === 0 ? (
         <EmptyState
           title="No recipient matches these filters"
-          text="Choose another state or number."
+          text="Choose another state, reason or number."
         />
       ) : (
         <DataTable label="Recipients" columns={columns} {...table} keyOf={({ id: key }) => key} />
@@ -139,13 +146,10 @@ export function VoiceRecipients({ campaign }: { readonly campaign: VoiceCampaign
 }
 
 /** Why a person was not reached, if the state does not say it. */
-function Why({
-  recipient: { state, skip_reason, ended_reason },
-}: {
-  readonly recipient: VoiceRecipient;
-}) {
-  if (state !== "failed" && state !== "skipped") return null;
-  const { label } = reasonOf(voice_failures, skip_reason ?? ended_reason ?? "not_synthesized");
+function Why({ recipient }: { readonly recipient: VoiceRecipient }) {
+  const reason = whyNotReached(recipient);
+  if (reason === null) return null;
+  const { label } = reasonOf(voice_failures, reason);
   return <span className="text-muted mt-0.5 block text-xs">{label}</span>;
 }
 

@@ -5,6 +5,7 @@ import type {
   VoiceState,
   VoiceStatus,
 } from "../../api/voice.ts";
+import { voice_failures } from "../../messages/voice-reasons.ts";
 import type { Option } from "../../ui/option.ts";
 
 export const status_options: readonly Option<VoiceStatus>[] = [
@@ -49,13 +50,19 @@ export function readVoiceCampaignsSearch({
   };
 }
 
+export const reason_options: readonly Option<string>[] = Object.entries(voice_failures).map(
+  ([value, { label }]) => ({ value, label }),
+);
+
 export function readVoiceRecipientSearch({
   state,
+  reason,
   number,
 }: Record<string, unknown>): VoiceRecipientFilter {
   const known = state_options.find(({ value }) => value === state);
   return {
     ...(known ? { state: known.value } : {}),
+    ...(typeof reason === "string" ? { reason } : {}),
     // The router reads a search of digits as a number.
     ...(typeof number === "string" || typeof number === "number" ? { number: String(number) } : {}),
   };

@@ -10,6 +10,7 @@ import {
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
+import { failureReason } from "./internal/failure-reason.ts";
 
 /** Calls are counted from their records, so the history is short. */
 export const pace_minutes_max = 180;
@@ -28,8 +29,9 @@ export const VoiceMinute = Type.Object(
 export type VoiceMinute = Static<typeof VoiceMinute>;
 
 /**
- * Returns why recipients were not reached, the most frequent reason first: those that were busy, did not answer or
- * were suppressed from the campaign's counts, and the others, at most 10,000, from an index of failures.
+ * Returns why recipients were not reached, the most frequent reason first: those that did not answer or were suppressed
+ * from the campaign's counts, and the others from indexes: at most 10,000 that were busy or declined, and at most 10,000
+ * that failed or were skipped.
  */
 export async function countFailures(
   db: Kysely<DB>,
@@ -38,31 +40,35 @@ export async function countFailures(
   const { rows } = await searches.use(account_id, () =>
     sql<Omit<FailureCount, "is_more"> & { readonly counted: number }>`
       with failed as materialized (
-        select r.state, r.skip_reason, r.call_id from voice_recipients r
+        select r.state, r.phone, r.audio_name, r.skip_reason, r.call_id from voice_recipients r
         where r.account_id = ${account_id} and r.campaign_id = ${campaign_id}
           and r.state in ('failed', 'skipped')
         order by r.id desc limit ${counted_max}
+      ), busy as materialized (
+        select r.state, r.phone, r.audio_name, r.skip_reason, r.call_id from voice_recipients r
+        where r.account_id = ${account_id} and r.campaign_id = ${campaign_id} and r.state = 'busy'
+        order by r.id desc limit ${counted_max}
       ), counts as (
-        select f.state, coalesce(f.skip_reason, c.ended_reason, 'not_synthesized') as reason,
-          count(*)::int as count
-        from failed f
+        select f.state, ${failureReason("f")} as reason, count(*)::int as count
+        from (select * from failed union all select * from busy) f
+        join voice_campaigns v on v.account_id = ${account_id} and v.id = ${campaign_id}
         left join calls c on c.account_id = ${account_id} and c.id = f.call_id
         group by 1, 2
         union all
         select k.state, k.state, sum(k.count)::int from (
-          select unnest(array['busy', 'no_answer', 'suppressed']) as state,
-            unnest(array[n.busy, n.no_answer, n.suppressed]) as count
+          select unnest(array['no_answer', 'suppressed']) as state,
+            unnest(array[n.no_answer, n.suppressed]) as count
           from voice_counts n
           where n.account_id = ${account_id} and n.campaign_id = ${campaign_id}) k
         group by k.state having sum(k.count) > 0
       )
-      select c.state, c.reason, c.count, (select count(*)::int from failed) as counted
+      select c.state, c.reason, c.count,
+        case c.state when 'busy' then (select count(*)::int from busy)
+          when 'failed' then (select count(*)::int from failed)
+          when 'skipped' then (select count(*)::int from failed) else 0 end as counted
       from counts c order by c.count desc, c.reason`.execute(db),
   );
-  return rows.map(({ counted, ...row }) => ({
-    ...row,
-    is_more: counted === counted_max && (row.state === "failed" || row.state === "skipped"),
-  }));
+  return rows.map(({ counted, ...row }) => ({ ...row, is_more: counted === counted_max }));
 }
 
 /** Returns the minutes since `from` in which calls were placed, oldest first. */

@@ -11,11 +11,14 @@ import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { phoneSpellings } from "../../lib/phone-key.ts";
 import { splitTimeZones } from "../../lib/phone-time-zones/phone-time-zones.ts";
+import { failureReason } from "./internal/failure-reason.ts";
 import type { RecipientState, VoiceRecipientResponse } from "./campaign-record-schema.ts";
 
 /** The filters of a list or an export of recipients; a recipient matches all that are given. */
 export type RecipientFilter = {
   readonly state?: RecipientState | undefined;
+  /** Why they were not reached, as their failures are counted. */
+  readonly reason?: string | undefined;
   /** E.164 digits without the plus; any spelling of it matches. */
   readonly phone?: string | undefined;
 };
@@ -39,14 +42,14 @@ export async function listRecipients(
   return { data: rows, next_cursor: next };
 }
 
-/** Neither number nor state has an index: each would be written for every call. */
+/** Neither number, state nor reason has an index for lists: each would be written for every call. */
 async function endOfRecipients(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,
-  { state, phone }: RecipientFilter,
+  { state, reason, phone }: RecipientFilter,
   after: number,
 ): Promise<number | null> {
-  if (state === undefined && phone === undefined) return null;
+  if (state === undefined && reason === undefined && phone === undefined) return null;
   const all = db
     .selectFrom("voice_recipients")
     .select("id")
@@ -69,6 +72,10 @@ type RecipientRow = Omit<
   readonly hours: CallingWindow;
 };
 
+const with_reason = sql`
+  join voice_campaigns v on v.account_id = r.account_id and v.id = r.campaign_id
+  left join calls c on c.account_id = r.account_id and c.id = r.call_id`;
+
 /** Returns the next recipients after an id that match the filter. */
 export async function recipientsAfter(
   db: Kysely<DB>,
@@ -83,9 +90,13 @@ export async function recipientsAfter(
   if (filter.state !== undefined) conditions.push(sql`r.state = ${sql.lit(filter.state)}`);
   if (filter.phone !== undefined)
     conditions.push(sql`r.phone = any (${phoneSpellings(filter.phone)}::text[])`);
+  if (filter.reason !== undefined)
+    conditions.push(sql`r.state in ('busy', 'no_answer', 'failed', 'suppressed', 'skipped')
+      and ${failureReason("r")} = ${filter.reason}`);
   const query = sql<RecipientRow>`
     with page as materialized (
       select r.* from voice_recipients r
+      ${filter.reason === undefined ? sql`` : with_reason}
       where ${sql.join(conditions, sql` and `)} order by r.id limit ${after.limit}
     )
     select r.id, r.number, r.phone, r.variables, r.state, r.skip_reason, r.attempts, r.call_id,

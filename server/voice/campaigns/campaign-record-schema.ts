@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { MenuStep } from "../../calls/records/call-record-schema.ts";
 import { call_types } from "../../calls/state-machine/voice-plan.ts";
-import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
+import { closed, id, mapOf, nullable, optional, timestamp } from "../../lib/schemas.ts";
 import { hold_reasons, HoldResponse } from "./holds.ts";
 
 export const campaign_statuses = [
@@ -52,7 +52,7 @@ const skip_reasons = [
 ] as const;
 
 /** The dispositions of calls that reached no person. */
-export const failed_outcomes = [
+const failed_outcomes = [
   "busy",
   "no_answer",
   "declined",
@@ -63,6 +63,25 @@ export const failed_outcomes = [
   "failed",
   "lost",
   "machine",
+] as const;
+
+/** Why recipients that may be called again were not reached, as the campaign's failures are counted. */
+export const retried_reasons = [
+  "busy",
+  "no_answer",
+  "not_synthesized",
+  "speech_rejected",
+  "customer_declined",
+  "customer_unallocated",
+  "customer_invalid",
+  "customer_congestion",
+  "customer_unreachable",
+  "customer_failed",
+  "node_lost",
+  "playback_failed",
+  "answer_missed",
+  "agent_lost",
+  "ai_agent_unavailable",
 ] as const;
 
 const time = (description: string) => nullable(timestamp(description));
@@ -151,6 +170,32 @@ export const VoiceCampaignRecord = Type.Object(
   { title: "VoiceCampaign" },
 );
 export type VoiceCampaignRecord = Static<typeof VoiceCampaignRecord>;
+
+/** Which recipients of a campaign a retry calls again. */
+export const VoiceRetry = closed(
+  {
+    outcomes: optional(
+      Type.Array(Type.Enum(failed_outcomes, { type: "string" }), {
+        minItems: 1,
+        description:
+          "Only recipients whose last call had one of these outcomes. Omitted with `reasons`: busy, no_answer, congestion, unreachable, failed, and those whose script or prompts could not be synthesized",
+      }),
+    ),
+    reasons: optional(
+      Type.Array(Type.Enum(retried_reasons, { type: "string" }), {
+        minItems: 1,
+        description:
+          "Only recipients that were not reached for one of these reasons, as the campaign's failures count them",
+      }),
+    ),
+  },
+  {
+    title: "VoiceRetry",
+    description:
+      "Which recipients are called again; with both fields, those that match both of them",
+    examples: [{ outcomes: ["no_answer"] }, { reasons: ["not_synthesized"] }],
+  },
+);
 
 /** The answer to a retry of a campaign's recipients. */
 export const RetriedVoiceCampaign = Type.Object(

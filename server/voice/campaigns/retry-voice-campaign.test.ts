@@ -189,6 +189,98 @@ test("a retry calls the recipients that an automatic retry would call, and other
   await checkVoiceCampaigns(api.app.db.pool);
 });
 
+/** By id: the state, and the last call's disposition and ended_reason; null: without a call. */
+const reasons = [
+  ["answered", ["answered", "hung_up"]],
+  ["busy", ["busy", "customer_busy"]],
+  ["busy", ["declined", "customer_declined"]],
+  ["no_answer", ["no_answer", "customer_no_answer"]],
+  ["failed", ["failed", "customer_failed"]],
+  ["failed", ["failed", "agent_lost"]],
+  ["failed", ["failed", "agent_lost"]],
+  ["failed", ["failed", "answer_missed"]],
+  ["failed", ["failed", "playback_failed"]],
+  ["failed", ["failed", "ai_agent_unavailable"]],
+  ["failed", ["canceled", "speech_rejected"]],
+  ["failed", ["lost", "node_lost"]],
+  ["machine", ["machine", "node_lost"]],
+  ["failed", ["unallocated", "customer_unallocated"]],
+  ["failed", null],
+  ["suppressed", null],
+] as const;
+
+async function makeForReasons(account: TestAccount) {
+  const made = await makeCompleted(
+    account,
+    reasons.map(([state]) => [state, null]),
+  );
+  for (const [i, [, call]] of reasons.entries())
+    if (call) {
+      const [disposition, ended_reason] = call;
+      await makeVoiceCall(api.app, account, made, {
+        recipient_id: i + 1,
+        call: { disposition, ended_reason },
+      });
+    }
+  return made;
+}
+
+test("a retry by reason calls exactly the recipients that the campaign counts and lists for it", async () => {
+  const account = await makeAccount(api.app);
+  const get = async (id: number, path: string) =>
+    (await api.send("GET", `/api/v1/voice/campaigns/${id}/${path}`, { token: account.token })).body
+      .data;
+  const { id: counted } = await makeForReasons(account);
+  const failures: readonly { reason: string; count: number }[] = await get(counted, "failures");
+  const retryable = failures.filter(({ reason }) => reason !== "suppressed");
+  assert.deepEqual(retryable.map(({ reason, count }) => `${reason} ${count}`).toSorted(), [
+    "agent_lost 2",
+    "ai_agent_unavailable 1",
+    "answer_missed 1",
+    "busy 1",
+    "customer_declined 1",
+    "customer_failed 1",
+    "customer_unallocated 1",
+    "no_answer 1",
+    "node_lost 1",
+    "not_synthesized 1",
+    "playback_failed 1",
+    "speech_rejected 1",
+  ]);
+  const idsOf = (rows: readonly { id: number }[]) => rows.map(({ id }) => id);
+  for (const { reason, count } of retryable) {
+    const { id } = await makeForReasons(account);
+    const listed = idsOf(await get(id, `recipients?reason=${reason}`));
+    const answer = await retry(account, id, { reasons: [reason] });
+    assert.deepEqual([answer.status, answer.body.retried], [200, count], answer.text);
+    const rows = await rowsOf(account, id);
+    assert.deepEqual(idsOf(rows.filter(({ state }) => state === "waiting")), listed, reason);
+    assert.equal(listed.length, count);
+  }
+  const { id } = await makeForReasons(account);
+  const both = await retry(account, id, { reasons: ["busy", "agent_lost"], outcomes: ["failed"] });
+  assert.equal(both.body.retried, 2, both.text);
+  const wrong = await retry(account, id, { reasons: ["answered", "busy", "suppressed"] });
+  assert.deepEqual(failingFields(wrong), ["reasons.0", "reasons.2"]);
+  assert.deepEqual(failingFields(await retry(account, id, { reasons: [] })), ["reasons"]);
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
+test("a script that cannot be synthesized for a retry is counted so, not as the earlier call ended", async () => {
+  const account = await makeAccount(api.app);
+  const { id } = await makeCompleted(account, [["failed", "busy"]], {
+    call_type: "obd_smartvoice",
+  });
+  const path = `/api/v1/voice/campaigns/${id}/failures`;
+  const { body } = await api.send("GET", path, { token: account.token });
+  assert.deepEqual(
+    body.data.map(({ reason }: { reason: string }) => reason),
+    ["not_synthesized"],
+  );
+  const answer = await retry(account, id, { reasons: ["not_synthesized"] });
+  assert.equal(answer.body.retried, 1, answer.text);
+});
+
 test("a retried script is synthesized again, and the campaign's callback endpoint is restored", async () => {
   const account = await makeAccount(api.app);
   const callback_url = "https://example.com/retried";
@@ -242,7 +334,7 @@ test("a campaign does not end while a retry makes its recipients due again", asy
     of,
   );
   const { waiting: ending } = await query.transaction().execute(async (tx) => {
-    await sql`select retry_voice_recipients(${account_id}, ${id}, null, ${api.app.clock.now()})`.execute(
+    await sql`select retry_failed_voice_recipients(${account_id}, ${id}, null, null, ${api.app.clock.now()})`.execute(
       tx,
     );
     const waiting = completeVoiceCampaign(api.app, account_id, id);

@@ -15,17 +15,23 @@ type Campaign = {
   readonly callback_url: string | null;
 };
 
+type VoiceRetryRequest = {
+  readonly id: number;
+  readonly outcomes: readonly string[] | null;
+  readonly reasons: readonly string[] | null;
+};
+
 /**
  * Makes recipients whose last call failed due again, for one more call each; suppressions, calling windows
- * and credit are checked when it is placed. `outcomes` are dispositions of the last call; null: those that
- * an automatic retry would call. An ended campaign runs again. Returns how many, and the trunk to notify on
- * `voice_work`. Refuses: not-found; conflict when the campaign was cancelled or not started, or its
+ * and credit are checked when it is placed. `outcomes` are dispositions of the last call, and `reasons` those that the
+ * campaign's failures are counted by; a recipient matches both. Both null: those that an automatic retry would call.
+ * An ended campaign runs again. Returns how many, and the trunk to notify on `voice_work`. Refuses: not-found; conflict when the campaign was cancelled or not started, or its
  * recipients were purged.
  */
 export async function retryVoiceCampaign(
   tx: Tx,
   actor: Actor,
-  { id, outcomes }: { readonly id: number; readonly outcomes: readonly string[] | null },
+  { id, outcomes, reasons }: VoiceRetryRequest,
   now: Date,
   secrets: Secrets,
 ): Promise<{ readonly retried: number; readonly trunk_id: number }> {
@@ -38,8 +44,8 @@ export async function retryVoiceCampaign(
   );
   const { trunk_id, callback_url } = campaign;
   const { rows } = await sql<{ retried: number }>`
-    select retry_voice_recipients(${account_id}, ${id}, ${outcomes && [...outcomes]}::text[],
-      ${now}::timestamptz) as retried`.execute(tx);
+    select retry_failed_voice_recipients(${account_id}, ${id}, ${outcomes && [...outcomes]}::text[],
+      ${reasons && [...reasons]}::text[], ${now}::timestamptz) as retried`.execute(tx);
   const { retried } = rows[0]!;
   if (retried === 0) return { retried, trunk_id };
   const event = { type: "voice.campaign.retried", data: { retried } } as const;
@@ -48,7 +54,7 @@ export async function retryVoiceCampaign(
     at: now,
     action: "voice_campaign.retried",
     subject_id: id,
-    detail: { retried, outcomes },
+    detail: { retried, outcomes, reasons },
   });
   // The endpoint of an ended campaign is deleted once it is unused.
   if (callback_url) await ensureCampaignEndpoint(tx, account_id, callback_url, now, secrets);

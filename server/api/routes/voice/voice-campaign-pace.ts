@@ -31,7 +31,7 @@ export const voiceCampaignPaceRoutes = [
     id: "readVoiceCampaignFailures",
     summary: "Count a campaign's recipients that were not reached by reason",
     description:
-      "Failed and skipped recipients are counted among the 10,000 last ones; busy, no_answer and suppressed exactly.",
+      "Recipients that failed or were skipped are counted among the 10,000 last ones, and so are those that were busy or declined; no_answer and suppressed exactly.",
     tag,
     access,
     params,

@@ -11,15 +11,15 @@ import { call_types } from "../../../calls/state-machine/voice-plan.ts";
 import { notifyJob } from "../../../engine/add-job.ts";
 import type { Tx } from "../../../lib/database/database.ts";
 import { invalidField } from "../../../lib/errors.ts";
-import { closed, id as rowId, optional, pageOf, pageQuery } from "../../../lib/schemas.ts";
+import { closed, id as rowId, pageOf, pageQuery } from "../../../lib/schemas.ts";
 import {
   campaign_statuses,
-  failed_outcomes,
   KeyCount,
   ListedVoiceRecipient,
   recipient_states,
   RetriedVoiceCampaign,
   VoiceCampaignRecord,
+  VoiceRetry,
 } from "../../../voice/campaigns/campaign-record-schema.ts";
 import {
   listRecipients,
@@ -57,6 +57,12 @@ const params = closed({
 
 const recipientQuery = {
   state: Type.Optional(Type.Enum(recipient_states, { type: "string" })),
+  reason: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: "Only those that were not reached for this reason, as the failures count them",
+    }),
+  ),
   number: Type.Optional(
     Type.String({ maxLength: 64, description: "Ten digits, or + and country code" }),
   ),
@@ -67,14 +73,14 @@ type RecipientQuery = {
 };
 
 function readRecipientFilter(
-  { state, number }: RecipientQuery,
+  { state, reason, number }: RecipientQuery,
   account: Caller["account"],
 ): RecipientFilter {
-  if (number === undefined) return { state };
+  if (number === undefined) return { state, reason };
   // An unescaped plus in a query arrives as a space.
   const phone = readPersonPhone(number.replace(/^ /, "+").trim(), account.country_code);
   if (phone === null) throw invalidField("number", phone_reason);
-  return { state, phone };
+  return { state, reason, phone };
 }
 
 function findKey(app: ApiApp, { account }: Caller, either: string) {
@@ -180,22 +186,7 @@ const retryRoute = route({
   access: manage,
   key_required: true,
   params,
-  body: closed(
-    {
-      outcomes: optional(
-        Type.Array(Type.Enum(failed_outcomes, { type: "string" }), {
-          minItems: 1,
-          description:
-            "Only recipients whose last call had one of these outcomes. Omitted: busy, no_answer, congestion, unreachable, failed, and those whose script or prompts could not be synthesized",
-        }),
-      ),
-    },
-    {
-      title: "VoiceRetry",
-      description: "Which recipients are called again",
-      examples: [{ outcomes: ["no_answer"] }],
-    },
-  ),
+  body: VoiceRetry,
   success: { 200: RetriedVoiceCampaign },
   handle: async ({ app, caller, actor, params: { id: either }, body, writeWithClient }) => {
     const now = app.clock.now();
@@ -205,7 +196,7 @@ const retryRoute = route({
       const done = await retryVoiceCampaign(
         tx,
         actor,
-        { id, outcomes: body.outcomes ?? null },
+        { id, outcomes: body.outcomes ?? null, reasons: body.reasons ?? null },
         now,
         app.secrets,
       );
