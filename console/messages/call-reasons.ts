@@ -43,6 +43,35 @@ export const call_reasons: Readonly<Record<string, Reason>> = {
   agent_no_answer: reason("The agent did not answer", "No agent answered in time."),
   agent_declined: reason("The agent declined", "The agent declined the call."),
   no_free_agent: reason("No agent was free", "No agent was free to ring.", "Try again later."),
+  agent_unallocated: reason(
+    "The agent's number does not exist",
+    "The carrier does not know the agent's number.",
+    "Check the number.",
+  ),
+  agent_invalid: reason(
+    "The agent's number is not one for this carrier",
+    "The carrier does not understand the agent's number.",
+    "Check how the number is written.",
+  ),
+  agent_congestion: reason(
+    "No capacity to call the agent",
+    "There was no free line to the agent.",
+    "Try again later.",
+  ),
+  agent_unreachable: reason(
+    "The agent was not reachable",
+    "The agent's phone was off or not connected.",
+    "Connect the phone and try again.",
+  ),
+  agent_failed: reason(
+    "The call to the agent failed",
+    "It failed for a reason that says nothing more.",
+    "Try again.",
+  ),
+  agent_canceled: reason(
+    "The call to the agent was ended",
+    "It was ended before the agent answered.",
+  ),
   agent_hung_up: reason(
     "The agent hung up first",
     "The agent answered and hung up before the customer answered.",
@@ -74,6 +103,10 @@ export const call_reasons: Readonly<Record<string, Reason>> = {
     "The call failed",
     "The carrier gave a reason that says nothing more.",
     "Try again. If it happens often, ask the carrier.",
+  ),
+  customer_canceled: reason(
+    "The call was ended before an answer",
+    "It was ended before the customer answered.",
   ),
   answer_missed: reason(
     "The answer was missed",
@@ -138,9 +171,30 @@ export const call_reasons: Readonly<Record<string, Reason>> = {
   not_allowed: reason("Not allowed any more", "The account lost the feature or the trunk."),
   too_late: reason("Too late", "The call waited for more than an hour."),
   node_lost: reason("The switch failed", "The switch failed, or was out of contact for too long."),
+  node_unavailable: reason(
+    "The switch was out of contact",
+    "The switch could not be reached, so no phone rang.",
+  ),
+  held: reason("The campaign was paused", "Its campaign was paused or cancelled before the call."),
   ai_agent_unavailable: reason(
     "The AI agent was not available",
     "The AI agent's server could not be reached.",
     "An operator looks at it.",
+  ),
+  agent_lost: reason(
+    "The AI agent was lost",
+    "The AI agent stopped, or was silent until the customer hung up.",
+    "An operator looks at it.",
+  ),
+  silence: reason("Nothing was said", "The customer and the AI agent were silent for too long."),
+  speech_unavailable: reason(
+    "Texts could not be synthesized",
+    "The text-to-speech did not work, so the call was not placed.",
+    "An operator looks at the text-to-speech.",
+  ),
+  speech_rejected: reason(
+    "The text could not be synthesized",
+    "A text with the customer's values could not become speech, so the call was not placed.",
+    "Check the values.",
   ),
 };
