@@ -90,3 +90,28 @@ async function clickToCall({ url, demo }: Service, to_number: string): Promise<v
   });
   expect(answer.ok, await answer.text()).toBe(true);
 }
+
+test("the days of a list are typed with the keyboard, and take effect once they are whole", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/calls");
+  const from = page.getByLabel("From");
+  await from.focus();
+  await from.pressSequentially("03152024");
+  await expect(from).toHaveValue("2024-03-15");
+  await expect(page).not.toHaveURL(/from=/);
+  await from.press("Enter");
+  await expect(page).toHaveURL(/from=2024-03-15/);
+  const before = page.getByLabel("Before");
+  await before.focus();
+  await before.pressSequentially("12312023");
+  await page.getByLabel("Number").focus();
+  await expect(page).toHaveURL(/from=2024-03-15&to=2023-12-31/);
+  await expect(page.getByText("No call matches these filters")).toBeVisible();
+  await page.goBack();
+  await expect(before).toHaveValue("");
+  await expect(from).toHaveValue("2024-03-15");
+  expect(problems).toEqual([]);
+});
