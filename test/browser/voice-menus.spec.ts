@@ -145,3 +145,27 @@ test("what is changed of a menu while it is saved is not counted as saved", asyn
   await expect(save).not.toHaveAttribute("aria-busy", "true");
   await expect(save).toBeEnabled();
 });
+
+test("a step that is given a taken or no name keeps its own, which is named at the field", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/menus/new");
+  const bye = page.getByRole("region", { name: /^bye/ });
+  const name = bye.getByLabel("Name of this step");
+  await name.fill("welcome");
+  await page.getByLabel("Name of the menu").click();
+  await expect(name).toHaveAccessibleDescription(
+    "Another step is named welcome. This one is still named bye.",
+  );
+  await expect(name).toHaveValue("welcome");
+  await name.fill(" ");
+  await page.getByLabel("Name of the menu").click();
+  await expect(name).toHaveAccessibleDescription("Enter a name. The step is still named bye.");
+  await name.fill("farewell");
+  await page.getByLabel("Name of the menu").click();
+  const farewell = page.getByRole("region", { name: /^farewell/ });
+  await expect(farewell.getByLabel("Name of this step")).toHaveAccessibleDescription("");
+  expect(problems).toEqual([]);
+});

@@ -48,9 +48,8 @@ export function removeNode(draft: MenuDraft, name: string): MenuDraft {
   return { ...draft, nodes: Object.fromEntries(rest) };
 }
 
-/** Renames a node wherever it is named; does nothing if the name is taken. */
+/** Renames a node wherever it is named, to a name that no node has. */
 export function renameNode(draft: MenuDraft, from: string, to: string): MenuDraft {
-  if (from === to || to === "" || Object.hasOwn(draft.nodes, to)) return draft;
   const renamed = (name: string) => (name === from ? to : name);
   const nodes = Object.entries(draft.nodes).map(([name, node]) => [
     renamed(name),

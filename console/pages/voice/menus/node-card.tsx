@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useId, useState } from "react";
 import { fieldError } from "../../../messages/field-error.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
@@ -78,13 +78,12 @@ export function NodeCard(props: NodeCardProps) {
         </p>
       )}
       <div className="grid items-start gap-x-4 gap-y-3 sm:grid-cols-2">
-        <TextField
+        <NameField
           key={name}
-          label="Name of this step"
-          name="node_name"
-          defaultValue={name}
+          name={name}
+          names={props.targets}
           error={isMisnamed ? name_error : undefined}
-          onBlur={({ target }) => props.onRename(target.value.trim())}
+          onRename={props.onRename}
         />
         {fields.map((field) => (
           <div
@@ -97,6 +96,41 @@ export function NodeCard(props: NodeCardProps) {
       </div>
     </section>
   );
+}
+
+/** The name of a node; one that is empty or taken stays in the field with its error, and the node keeps its own. */
+function NameField({
+  name,
+  names,
+  error,
+  onRename,
+}: Pick<NodeCardProps, "name" | "onRename"> & {
+  /** Of all nodes. */
+  readonly names: readonly string[];
+  readonly error: string | undefined;
+}) {
+  const [refusal, setRefusal] = useState<string>();
+  return (
+    <TextField
+      label="Name of this step"
+      name="node_name"
+      defaultValue={name}
+      error={refusal ?? error}
+      onBlur={({ target }) => {
+        const to = target.value.trim();
+        const refused = refusalOf(to, name, names);
+        setRefusal(refused);
+        if (refused === undefined && to !== name) onRename(to);
+      }}
+    />
+  );
+}
+
+function refusalOf(to: string, name: string, names: readonly string[]): string | undefined {
+  if (to === "") return `Enter a name. The step is still named ${name}.`;
+  if (to !== name && names.includes(to))
+    return `Another step is named ${to}. This one is still named ${name}.`;
+  return undefined;
 }
 
 function FieldOf({
