@@ -119,7 +119,7 @@ test("a new lead gets a value of each required field in its dialog, which names 
   await page.getByRole("button", { name: "New lead" }).click();
   const dialog = page.getByRole("dialog", { name: "New lead" });
   await dialog.getByLabel("Phone number").fill("12");
-  await dialog.getByLabel("Acres").fill("many");
+  await dialog.getByLabel("Acres").fill("0x1F");
   fields.push(await add({ key: "owner_since", label: "Owner since", type: "date" }));
   await dialog.getByRole("button", { name: "Create lead" }).click();
   await expect(dialog.getByLabel("Deed")).toHaveAccessibleDescription("Deed is required.");
@@ -265,3 +265,42 @@ async function colorOf({ url, demo }: Service, wanted: string): Promise<string |
   const { source } = (await answer.json()) as { source: { label: string; color: string | null }[] };
   return source.find(({ label }) => label === wanted)?.color;
 }
+
+test("a number field takes decimal numbers, blanks clear it, and other text is an error at the field", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const field = await sendField(service, "POST", "", {
+    key: "floors",
+    label: "Floors",
+    type: "number",
+  });
+  const lead = await createLead(service, { name: "Tower", phone: "9876500553" });
+  await openPage(`/leads/${lead}`);
+  const floors = page.getByLabel("Floors");
+  const read = async () => {
+    const answer = await fetch(`${service.url}/api/v1/crm/workspaces/1/leads/${lead}`, {
+      headers: { authorization: `Bearer ${service.demo.tokens["account"]}` },
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+    const { customFields } = (await answer.json()) as { customFields: Record<string, unknown> };
+    return customFields["floors"] ?? null;
+  };
+  const enter = async (text: string) => {
+    await floors.fill(text);
+    await floors.press("Enter");
+  };
+  await enter(" -12.50 ");
+  await expect.poll(read).toBe(-12.5);
+  for (const text of ["Infinity", "0x1F", "1e3"]) {
+    await enter(text);
+    await expect(floors).toHaveAccessibleDescription("Floors must be a number.");
+    expect(await read()).toBe(-12.5);
+  }
+  await enter("  ");
+  await expect.poll(read).toBe(null);
+  await sendField(service, "PATCH", `/${field.id}`, { archived: true });
+  expect(problems).toEqual([]);
+});

@@ -62,7 +62,7 @@ export function CustomField({
           {...(type === "date" ? { type: "date" } : {})}
           {...(type === "number" ? { inputMode: "decimal" as const } : {})}
           saved={saved === null ? "" : textOf(saved)}
-          save={(text) => save(text === "" ? null : type === "number" ? readNumber(text) : text)}
+          save={(text) => save(type === "number" ? readNumber(text) : text === "" ? null : text)}
         />
       );
   }
@@ -77,8 +77,12 @@ const withSaved = (options: readonly string[], saved: readonly string[]): readon
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value);
 
-/** Returns the number of a text. Text that is not a number goes to the server as it is, which says so at the field. */
+/**
+ * Returns the number of a text; null if it is blank. Text that is not a decimal number goes to the server as it is, which
+ * reports it at the field.
+ */
 export function readNumber(text: string): unknown {
-  const number = Number(text);
-  return Number.isNaN(number) ? text : number;
+  const trimmed = text.trim();
+  if (trimmed === "") return null;
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(trimmed) ? Number(trimmed) : text;
 }

@@ -62,5 +62,5 @@ function valueOf(type: Field["type"], entered: Entered): unknown {
   if (!entered || entered.length === 0) return undefined;
   if (type === "multiselect") return [entered].flat();
   if (type === "boolean") return entered === "true";
-  return type === "number" ? readNumber(entered as string) : entered;
+  return type === "number" ? (readNumber(entered as string) ?? undefined) : entered;
 }
