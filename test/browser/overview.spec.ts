@@ -1,3 +1,6 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
 import { createCampaign, expect, follow, launchCalls, test } from "./console-fixture.ts";
 
 test("a paused campaign appears on the overview without a reload, and resumes from there", async ({
@@ -212,4 +215,47 @@ test("the overview does not state that nothing waits while only a part of the re
   answered = false;
   await page.reload();
   await expect(list).toContainText("At least one person waits for an answer");
+});
+
+test("an endpoint that answered 410 is named as gone on the overview, which leads to it", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const receiver = createServer((_request, response) => response.writeHead(410).end());
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/gone`;
+  const send = async (path: string, body: object) => {
+    const answer = await fetch(`${service.url}/api/v1/callbacks/endpoints${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+    return (await answer.json()) as { readonly id: number };
+  };
+  const { id } = await send("", { url });
+  await send(`/${id}/test`, {});
+  const item = page
+    .getByRole("list", { name: "Needs attention" })
+    .getByRole("listitem")
+    .filter({ hasText: url });
+  await openPage("/");
+  await expect(async () => {
+    await page.reload();
+    await expect(item).toContainText("It answered 410 Gone", { timeout: 3_000 });
+  }).toPass();
+  await expect(item).toContainText("someone must enable it again");
+  await item.getByRole("link", { name: "Open" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Disabled: it answered 410");
+  await page.getByRole("button", { name: "Enable" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Active");
+  receiver.close();
+  await once(receiver, "close");
+  expect(problems).toEqual([]);
 });

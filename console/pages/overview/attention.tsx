@@ -200,6 +200,7 @@ function Template({
 }
 
 function Callback({
+  id,
   url,
   disabled_reason,
   failing_since,
@@ -213,10 +214,16 @@ function Callback({
             It has failed since {failing_since && <Time at={failing_since} />}. Events are sent
             again at growing intervals.
           </>
+        ) : disabled_reason === "gone" ? (
+          "It answered 410 Gone and was switched off. If it should receive events, someone must enable it again; events since then can be replayed."
         ) : (
-          "It failed for too long and was switched off. Events since then can be replayed once it answers."
+          "It failed for too long and was switched off. Once it answers, someone must enable it again; events since then can be replayed."
         )
       }
-    />
+    >
+      <Link to="/developers/callbacks/$id" params={{ id }} className={buttonClass()}>
+        Open
+      </Link>
+    </Item>
   );
 }
