@@ -483,14 +483,14 @@ const reports = createRoute({
 const groups = createRoute({
   getParentRoute: () => shell,
   path: "/groups",
-  staticData: { title: "Groups", permission: "groups.read" },
+  staticData: { title: "Groups", permission: ["groups.read", "groups.manage"] },
   component: lazyRouteComponent(() => import("./pages/groups/groups-page.tsx"), "GroupsPage"),
 });
 
 const group = createRoute({
   getParentRoute: () => shell,
   path: "/groups/$id",
-  staticData: { title: "Group", permission: "groups.read" },
+  staticData: { title: "Group", permission: ["groups.read", "groups.manage"] },
   params: idParam,
   validateSearch: readPhoneSearch,
   component: lazyRouteComponent(() => import("./pages/groups/group-page.tsx"), "GroupPage"),
@@ -499,7 +499,7 @@ const group = createRoute({
 const suppressions = createRoute({
   getParentRoute: () => shell,
   path: "/suppressions",
-  staticData: { title: "Suppressions", permission: "suppressions.read" },
+  staticData: { title: "Suppressions", permission: ["suppressions.read", "suppressions.manage"] },
   validateSearch: readSuppressionsSearch,
   component: lazyRouteComponent(
     () => import("./pages/suppressions/suppressions-page.tsx"),
@@ -544,7 +544,7 @@ const audit = createRoute({
 const users = createRoute({
   getParentRoute: () => shell,
   path: "/settings/users",
-  staticData: { title: "Users", permission: "users.read" },
+  staticData: { title: "Users", permission: ["users.read", "users.manage"] },
   component: lazyRouteComponent(() => import("./pages/settings/users-page.tsx"), "UsersPage"),
 });
 

@@ -132,8 +132,18 @@ export const navigation = [
   {
     label: "Audience",
     links: [
-      { to: "/groups", label: "Groups", icon: UsersRound, permission: "groups.read" },
-      { to: "/suppressions", label: "Suppressions", icon: Ban, permission: "suppressions.read" },
+      {
+        to: "/groups",
+        label: "Groups",
+        icon: UsersRound,
+        permission: ["groups.read", "groups.manage"],
+      },
+      {
+        to: "/suppressions",
+        label: "Suppressions",
+        icon: Ban,
+        permission: ["suppressions.read", "suppressions.manage"],
+      },
     ],
   },
   {
@@ -184,7 +194,12 @@ export const navigation = [
         icon: Boxes,
         permission: "crm.manage",
       },
-      { to: "/settings/users", label: "Users", icon: UserCog, permission: "users.read" },
+      {
+        to: "/settings/users",
+        label: "Users",
+        icon: UserCog,
+        permission: ["users.read", "users.manage"],
+      },
       { to: "/settings/credits", label: "Credits", icon: Coins, permission: "credits.read" },
       { to: "/settings/audit", label: "Audit trail", icon: ScrollText, permission: "audit.read" },
       {

@@ -2,7 +2,7 @@ import type { Permission } from "../../server/accounts/permissions.ts";
 import { buttonClass } from "./button.tsx";
 import { useMay } from "./permission.ts";
 
-/** Downloads a list as CSV, with its filters; nothing without the permission. */
+/** Downloads a list as CSV, with its filters; nothing without one of the permissions. */
 export function ExportLink({
   path,
   filter = {},
@@ -10,9 +10,10 @@ export function ExportLink({
 }: {
   readonly path: string;
   readonly filter?: object;
-  readonly permission: Permission;
+  readonly permission: Permission | readonly [Permission, ...Permission[]];
 }) {
-  if (!useMay(permission)) return null;
+  const anyOf = typeof permission === "string" ? ([permission] as const) : permission;
+  if (!useMay(...anyOf)) return null;
   const given = Object.entries(filter).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   );

@@ -126,7 +126,7 @@ const controls: readonly Control[] = [
   },
   { permissions: ["chat.export"], path: "/chat/replies", role: "link", name: "Export" },
   {
-    permissions: ["suppressions.read"],
+    permissions: ["suppressions.read", "suppressions.manage"],
     path: "/suppressions",
     role: "link",
     name: "Export",
@@ -248,6 +248,37 @@ test("without a permission its pages refuse by name, and its links and buttons a
       expect(page.getByRole(role, { name, exact: true })).toHaveCount(0),
     );
   }
+});
+
+test("whoever may manage users, groups and suppressions has their pages and choices without the permission to read", async ({
+  page,
+  problems,
+  service,
+}) => {
+  await signInWith(page, service, [
+    "users.manage",
+    "groups.manage",
+    "suppressions.manage",
+    "tokens.manage",
+    "chat.campaigns.create",
+  ]);
+  for (const [path, name, control] of [
+    ["/groups", "Groups", page.getByRole("button", { name: "New group" })],
+    ["/suppressions", "Suppressions", page.getByRole("link", { name: "Export" })],
+    ["/settings/users", "Users", page.getByRole("button", { name: "Invite" })],
+  ] as const) {
+    await page.goto(service.url + path);
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
+    await expect(page.getByRole("link", { name, exact: true })).toBeVisible();
+    await expect(control).toBeVisible();
+  }
+  await page.goto(`${service.url}/developers/tokens`);
+  await page.getByRole("button", { name: "New token" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("option", { name: "Ravi" }).first()).toBeAttached();
+  await page.goto(`${service.url}/chat/campaigns/new`);
+  await expect(page.getByRole("radio", { name: "Saved group" })).toBeVisible();
+  expect(problems).toEqual([]);
 });
 
 test("an open tab follows a change of the role at the next page, or when it is shown again, after a minute", async ({

@@ -14,7 +14,7 @@ import { RowActions } from "../../ui/row-actions.tsx";
 /** The phones of the account. */
 export function ExtensionList() {
   const may = useMay("agents.manage");
-  const maySeeUsers = useMay("users.read");
+  const maySeeUsers = useMay("users.read", "users.manage");
   const { data: users = [], isSuccess } = useQuery({
     ...allUsersQuery,
     enabled: may && maySeeUsers,

@@ -28,7 +28,7 @@ type ComposerOnly = Pick<Props, "composer">;
 /** Who is reached: a pasted list, a file, or a saved group. */
 export function AudienceFields({ composer, written, children }: Props) {
   const { draft, change } = composer;
-  const mayUseGroups = useMay("groups.read");
+  const mayUseGroups = useMay("groups.read", "groups.manage");
   const sources = [
     ["list", "List or file"],
     ["group", "Saved group"],

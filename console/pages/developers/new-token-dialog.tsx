@@ -137,7 +137,7 @@ function TokenForm({ onDone }: { readonly onDone: () => void }) {
 
 /** Who may be chosen; no one without the permission to see users. */
 function useUserOptions(): readonly Option[] {
-  const may = useMay("users.read");
+  const may = useMay("users.read", "users.manage");
   const { data: users = [] } = useQuery({ ...allUsersQuery, enabled: may });
   return users
     .filter(({ active, is_owner }) => active && !is_owner)

@@ -49,7 +49,7 @@ const columnsOf = (users: ReadonlyMap<number, string>): readonly Column<Token>[]
 export function TokensPage() {
   const tokens = useInfiniteQuery(tokensQuery);
   const table = pagedRows(tokens);
-  const mayReadUsers = useMay("users.read");
+  const mayReadUsers = useMay("users.read", "users.manage");
   const { data: users = [] } = useQuery({ ...allUsersQuery, enabled: mayReadUsers });
   return (
     <Page

@@ -10,9 +10,7 @@ const shell = getRouteApi("/shell");
 
 /** Returns whether the suppressions in force forbid everything on a channel, as far as the user may see them. */
 function useForbids(phone: string): (channel: "chat" | "voice") => boolean {
-  const may_read = useMay("suppressions.read");
-  const may_manage = useMay("suppressions.manage");
-  const enabled = may_read || may_manage;
+  const enabled = useMay("suppressions.read", "suppressions.manage");
   const { data: rules = [] } = useQuery({ ...suppressionsQuery(phone), enabled });
   return (channel) =>
     rules.some((rule) => rule.scope === "all" && ["all", channel].includes(rule.channel));

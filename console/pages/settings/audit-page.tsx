@@ -60,7 +60,7 @@ export function AuditPage() {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const entries = useInfiniteQuery(auditQuery(filter));
-  const mayReadUsers = useMay("users.read");
+  const mayReadUsers = useMay("users.read", "users.manage");
   const { data: users = [] } = useQuery({ ...allUsersQuery, enabled: mayReadUsers });
   const table = pagedRows(entries);
   const change = (changed: AuditFilter) => void navigate({ search: { ...filter, ...changed } });

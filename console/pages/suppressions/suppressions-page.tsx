@@ -39,7 +39,7 @@ export function SuppressionsPage() {
           <ExportLink
             path="/api/v1/suppressions/export"
             filter={filter}
-            permission="suppressions.read"
+            permission={["suppressions.read", "suppressions.manage"]}
           />
           {may_manage && <AddSuppressionsDialog />}
         </>
