@@ -115,3 +115,45 @@ test("a long table shows its first rows after what is above it has grown", async
   await table.evaluate((shown) => shown.scrollIntoView());
   await expect(table.locator("[aria-rowindex='2']")).toBeInViewport();
 });
+
+test("the pace of a campaign is unknown again after half a minute without an outcome", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await createCampaign(service, "Paced", ["919866600101"]);
+  const headers = { authorization: `Bearer ${service.demo.tokens["account"]}` };
+  // Its events would replace the counts below.
+  await expect
+    .poll(async () => {
+      const answer = await fetch(`${service.url}/api/v1/chat/campaigns/${id}`, { headers });
+      return ((await answer.json()) as { status: string }).status;
+    })
+    .toBe("completed");
+  let pending_count = 900;
+  await page.route(`**/api/v1/chat/campaigns/${id}`, async (route) => {
+    const response = await route.fetch();
+    const json = {
+      ...(await response.json()),
+      status: "running",
+      total_contacts: 1_000,
+      pending_count,
+    };
+    await route.fulfill({ response, json });
+  });
+  await page.clock.install();
+  await openPage(`/chat/campaigns/${id}`);
+  await expect(page.getByText("Measuring…")).toBeVisible();
+  await expect(async () => {
+    pending_count -= 10;
+    await page.clock.fastForward(6_000);
+    // The campaign is read again when the tab is shown.
+    await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+    await expect(page.getByText(/Done in about/)).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  await page.clock.fastForward(31_000);
+  await expect(page.getByText("Measuring…")).toBeVisible();
+  await expect(page.getByText(/Done in about/)).toHaveCount(0);
+  expect(problems).toEqual([]);
+});

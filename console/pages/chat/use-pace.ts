@@ -14,6 +14,9 @@ export function usePace(done: number): number | null {
       ...old.filter((sample) => sample.at_ms > at_ms - window_ms),
       { at_ms, done },
     ]);
+    // Without an outcome for the whole window there is no pace.
+    const timer = setTimeout(() => setSamples([{ at_ms: performance.now(), done }]), window_ms);
+    return () => clearTimeout(timer);
   }, [done]);
   const first = samples[0];
   const last = samples.at(-1);
