@@ -12,8 +12,9 @@ export type WebhookReceiver = {
   /**
    * Stores a webhook's body, whose signature is already verified. Resolves when every piece with a
    * known route is committed, for the account that has its provider ID then; other pieces are counted and dropped,
-   * because the provider would repeat them for days. `only_account_id`: the signature proves events of this account only. 503 when the database is
-   * unavailable, when too many pieces wait, and, once the others are stored, for a piece of a frozen account.
+   * because the provider would repeat them for days. `only_account_id`: the signature proves events of this account only.
+   * 503 when the database is unavailable, when too many pieces wait, and, once the others are stored, for a piece of a
+   * frozen account.
    */
   take(driver: ChatDriverName, body: string, only_account_id?: number | null): Promise<void>;
 };

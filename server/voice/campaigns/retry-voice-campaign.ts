@@ -25,8 +25,8 @@ type VoiceRetryRequest = {
  * Makes recipients whose last call failed due again, for one more call each; suppressions, calling windows
  * and credit are checked when it is placed. `outcomes` are dispositions of the last call, and `reasons` those that the
  * campaign's failures are counted by; a recipient matches both. Both null: those that an automatic retry would call.
- * An ended campaign runs again. Returns how many, and the trunk to notify on `voice_work`. Refuses: not-found; conflict when the campaign was cancelled or not started, or its
- * recipients were purged.
+ * An ended campaign runs again. Returns how many, and the trunk to notify on `voice_work`. Refuses: not-found; conflict
+ * when the campaign was cancelled or not started, or its recipients were purged.
  */
 export async function retryVoiceCampaign(
   tx: Tx,

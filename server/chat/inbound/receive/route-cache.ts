@@ -1,6 +1,6 @@
-// Caches webhook routes for a few seconds; what stores a webhook checks its route again. A provider ID without a route is looked up for each of its webhooks, so that
-// a number receives from the moment it is registered, whichever process registered it. Whoever signs a webhook can name
-// tens of thousands of IDs in it, so one statement looks them all up.
+// Caches webhook routes for a few seconds; what stores a webhook checks its route again. A provider ID without a route is
+// looked up for each of its webhooks, so that a number receives from the moment it is registered, whichever process
+// registered it. Whoever signs a webhook can name tens of thousands of IDs in it, so one statement looks them all up.
 import { LRUCache } from "lru-cache";
 import type { ChatDriverName } from "../../../drivers/chat/driver.ts";
 import { isFrozen } from "../../../accounts/accounts/is-frozen.ts";
