@@ -193,7 +193,7 @@ export const VoiceRetry = closed(
     title: "VoiceRetry",
     description:
       "Which recipients are called again; with both fields, those that match both of them",
-    examples: [{ outcomes: ["no_answer"] }, { reasons: ["not_synthesized"] }],
+    examples: [{ reasons: ["no_answer", "not_synthesized"] }],
   },
 );
 
