@@ -194,7 +194,15 @@ const failures = {
     advice: "Retry.",
     retry: true,
   },
-} as const satisfies Readonly<Record<RetriedReason | SkipReason | "suppressed", FailureReason>>;
+  record_deleted: {
+    label: "Not known any more",
+    text: "The record of their call was deleted after the time that call records are kept.",
+    advice: null,
+    retry: false,
+  },
+} as const satisfies Readonly<
+  Record<RetriedReason | SkipReason | "suppressed" | "record_deleted", FailureReason>
+>;
 
 /** Why people were not reached, by the reason that the campaign counts. */
 export const voice_failures: Readonly<Record<string, FailureReason>> = failures;
@@ -209,9 +217,10 @@ export function retriedReason(reason: string): RetriedReason | null {
 export function whyNotReached({
   state,
   skip_reason,
+  call_id,
   ended_reason,
-}: Pick<VoiceRecipient, "state" | "skip_reason" | "ended_reason">): string | null {
+}: Pick<VoiceRecipient, "state" | "skip_reason" | "call_id" | "ended_reason">): string | null {
   if (state === "busy") return ended_reason === "customer_declined" ? ended_reason : null;
   if (state !== "failed" && state !== "skipped") return null;
-  return skip_reason ?? ended_reason ?? "not_synthesized";
+  return skip_reason ?? ended_reason ?? (call_id === null ? "not_synthesized" : "record_deleted");
 }

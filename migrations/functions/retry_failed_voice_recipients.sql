@@ -24,8 +24,8 @@ begin
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id
       and r.state in ('busy', 'no_answer', 'failed', 'machine')
       and (p_outcomes is null or c.disposition = any (p_outcomes))
-      and (p_reasons is null or (r.state <> 'machine' and voice_failure_reason(
-        v_call_type, r.state, r.phone, r.audio_name, r.skip_reason, c.ended_reason) = any (p_reasons)))
+      and (p_reasons is null or (r.state <> 'machine'
+        and voice_failure_reason(r.state, r.skip_reason, r.call_id, c.ended_reason) = any (p_reasons)))
       and (p_outcomes is not null or p_reasons is not null or (r.state <> 'machine' and (r.call_id is null
         or c.disposition in ('busy', 'no_answer', 'congestion', 'unreachable', 'failed')
         or c.ended_reason = 'speech_rejected')))

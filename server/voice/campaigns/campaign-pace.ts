@@ -40,18 +40,17 @@ export async function countFailures(
   const { rows } = await searches.use(account_id, () =>
     sql<Omit<FailureCount, "is_more"> & { readonly counted: number }>`
       with failed as materialized (
-        select r.state, r.phone, r.audio_name, r.skip_reason, r.call_id from voice_recipients r
+        select r.state, r.skip_reason, r.call_id from voice_recipients r
         where r.account_id = ${account_id} and r.campaign_id = ${campaign_id}
           and r.state in ('failed', 'skipped')
         order by r.id desc limit ${counted_max}
       ), busy as materialized (
-        select r.state, r.phone, r.audio_name, r.skip_reason, r.call_id from voice_recipients r
+        select r.state, r.skip_reason, r.call_id from voice_recipients r
         where r.account_id = ${account_id} and r.campaign_id = ${campaign_id} and r.state = 'busy'
         order by r.id desc limit ${counted_max}
       ), counts as (
         select f.state, ${failureReason("f")} as reason, count(*)::int as count
         from (select * from failed union all select * from busy) f
-        join voice_campaigns v on v.account_id = ${account_id} and v.id = ${campaign_id}
         left join calls c on c.account_id = ${account_id} and c.id = f.call_id
         group by 1, 2
         union all

@@ -72,9 +72,7 @@ type RecipientRow = Omit<
   readonly hours: CallingWindow;
 };
 
-const with_reason = sql`
-  join voice_campaigns v on v.account_id = r.account_id and v.id = r.campaign_id
-  left join calls c on c.account_id = r.account_id and c.id = r.call_id`;
+const with_reason = sql`left join calls c on c.account_id = r.account_id and c.id = r.call_id`;
 
 /** Returns the next recipients after an id that match the filter. */
 export async function recipientsAfter(

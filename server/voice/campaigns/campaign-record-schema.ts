@@ -222,7 +222,7 @@ export const VoiceRecipientResponse = Type.Object(
       }),
     ),
     attempts: Type.Integer({ description: "Calls placed" }),
-    call_id: nullable(id("The last call")),
+    call_id: nullable(id("The last call; null if a script could not be synthesized since")),
     outcome: nullable(
       Type.String({ description: "The disposition of the last call, as in its call record" }),
     ),

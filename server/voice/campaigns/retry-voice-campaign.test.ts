@@ -27,6 +27,8 @@ import {
 } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
 import type { RecipientState } from "./campaign-record-schema.ts";
 import { completeVoiceCampaign, completeVoiceCampaigns } from "./complete-voice-campaigns.ts";
+import { drainVoiceCampaign } from "./drain-voice-campaign.ts";
+import { synthesizeScripts } from "./synthesize-scripts.ts";
 
 let api: TestApi;
 let sandbox: SandboxVoiceDriver;
@@ -266,19 +268,46 @@ test("a retry by reason calls exactly the recipients that the campaign counts an
   await checkVoiceCampaigns(api.app.db.pool);
 });
 
-test("a script that cannot be synthesized for a retry is counted so, not as the earlier call ended", async () => {
-  const account = await makeAccount(api.app);
-  const { id } = await makeCompleted(account, [["failed", "busy"]], {
-    call_type: "obd_smartvoice",
-  });
+/** Returns the reasons for which the campaign's recipients were not reached. */
+async function reasonsOf(account: TestAccount, id: number): Promise<string[]> {
   const path = `/api/v1/voice/campaigns/${id}/failures`;
   const { body } = await api.send("GET", path, { token: account.token });
-  assert.deepEqual(
-    body.data.map(({ reason }: { reason: string }) => reason),
-    ["not_synthesized"],
-  );
-  const answer = await retry(account, id, { reasons: ["not_synthesized"] });
-  assert.equal(answer.body.retried, 1, answer.text);
+  return body.data.map(({ reason }: { reason: string }) => reason);
+}
+
+test("a script that cannot be synthesized for a retry is counted so, and is retried by default", async () => {
+  const account = await makeAccount(api.app);
+  // Its recipient has no value for the script.
+  const { id } = await makeCompleted(account, [["failed", "lost"]], {
+    call_type: "obd_smartvoice",
+  });
+  assert.deepEqual(await reasonsOf(account, id), ["hung_up"]);
+  assert.equal((await retry(account, id, { outcomes: ["lost"] })).body.retried, 1);
+  while ((await synthesizeScripts(api.app, new AbortController().signal)) > 0);
+  assert.deepEqual(await reasonsOf(account, id), ["not_synthesized"]);
+  await completeVoiceCampaign(api.app, account.account_id, id);
+  assert.equal((await retry(account, id)).body.retried, 1);
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
+test("recipients keep their reason when their retry is cancelled, and are not retried once their call is deleted", async () => {
+  const account = await makeAccount(api.app);
+  const { id } = await makeCompleted(account, [["failed", "failed"]], {
+    call_type: "obd_smartvoice",
+  });
+  assert.equal((await retry(account, id)).body.retried, 1);
+  const { account_id, token } = account;
+  const cancelled = await api.send("POST", `/api/v1/voice/campaigns/${id}/cancel`, { token });
+  assert.equal(cancelled.status, 200, cancelled.text);
+  const job = { account_id, subject: String(id) };
+  await drainVoiceCampaign(api.app, job, new AbortController().signal, 60_000);
+  assert.deepEqual(await reasonsOf(account, id), ["hung_up"]);
+
+  const { id: purged } = await makeCompleted(account, [["failed", "failed"]]);
+  await api.app.db.pool.query("delete from calls where account_id = $1", [account_id]);
+  assert.deepEqual(await reasonsOf(account, purged), ["record_deleted"]);
+  const answer = await retry(account, purged, { reasons: ["not_synthesized"] });
+  assert.equal(answer.body.retried, 0, answer.text);
 });
 
 test("a retried script is synthesized again, and the campaign's callback endpoint is restored", async () => {

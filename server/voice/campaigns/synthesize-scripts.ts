@@ -240,6 +240,8 @@ const moveRecipients = statement<{ waiting: number; failed: number }>(`
     for update of r skip locked
   ), moved as (
     update voice_recipients r set audio_name = n.audio_name,
+      -- An earlier call does not say why a retried one failed.
+      call_id = case when n.audio_name is not null then r.call_id end,
       state = case when n.audio_name is null then 'failed' else 'waiting' end,
       finished_at = case when n.audio_name is null then $5::timestamptz end
     from next n
