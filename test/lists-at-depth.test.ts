@@ -140,6 +140,7 @@ async function valuesOf(db: pg.Client): Promise<typeof values> {
     number: rare_phone,
     "listCalls number": [...rare_phone, "101"],
     error: ["undeliverable", "no_such_error"],
+    "listVoiceRecipients reason": ["not_synthesized", "busy", "none"],
     "listChatReplies campaign_id": [ids.campaign_id, none],
     "listCalls campaign_id": [ids.voice_campaign_id, ids.call_campaign_id],
     "listChatHolds subject_id": [ids.free_chat_number_id, none],

@@ -39,7 +39,8 @@ begin
 
   while v_from <= cardinality(v_open) loop
     v_to := v_from + c_at_once - 1;
-    select jsonb_object_agg(d.id, d.zones) into v_due
+    -- By account, too: an imported campaign may have the ID of another account's.
+    select jsonb_object_agg(d.account_id || ':' || d.id, d.zones) into v_due
     from (
       select c.account_id, c.id, array_agg(c.zones) as zones
       from (
@@ -58,7 +59,7 @@ begin
       select o.* from unnest(v_open[v_from:v_to]) with ordinality e (open, n)
       cross join json_to_record(e.open) o (account_id bigint, nth bigint, id bigint, trunk_id bigint, is_test boolean,
         time_zone text, night_calling boolean, calling_from time, calling_to time)
-      where v_due ? o.id::text
+      where v_due ? (o.account_id || ':' || o.id)
       order by e.n
     loop
       account_id := v.account_id;
@@ -66,7 +67,7 @@ begin
       campaign_id := v.id;
       trunk_id := v.trunk_id;
       is_test := v.is_test;
-      due_time_zones := array(select jsonb_array_elements_text(v_due -> v.id::text));
+      due_time_zones := array(select jsonb_array_elements_text(v_due -> (v.account_id || ':' || v.id)));
       time_zone := v.time_zone;
       night_calling := v.night_calling;
       calling_from := v.calling_from;

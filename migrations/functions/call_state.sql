@@ -24,11 +24,7 @@ begin
       v_caller_id := case
         when v_call.cli_number is null then coalesce(default_caller_id(p_account_id, v_trunk),
           case when allows_caller_id(p_account_id, v_trunk, v_call.from_number) then v_call.from_number end, '0')
-        when allows_caller_id(p_account_id, v_trunk, v_call.cli_number) then coalesce((
-          -- As the trunk spells it, which is what its carrier expects.
-          select c.number from unnest(v_trunk.caller_ids) with ordinality c (number, place)
-          where right(c.number, 10) = right(v_call.cli_number, 10)
-          order by c.number = v_call.cli_number desc, c.place limit 1), v_call.cli_number) end;
+        when allows_caller_id(p_account_id, v_trunk, v_call.cli_number) then trunk_spelling(v_trunk, v_call.cli_number) end;
     end if;
   end if;
   -- By statements of their own: joined by a key that is null, Citus refuses the query.

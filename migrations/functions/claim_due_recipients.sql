@@ -50,11 +50,13 @@ begin
   end if;
   v_campaign.caller_id := coalesce(v_campaign.caller_id, (
     select default_caller_id(p_account_id, row(t.*)::trunks) from trunks t where t.id = v_campaign.trunk_id), p_caller_id);
-  -- The caller ID was assigned to another account meanwhile: a worker pauses the campaign.
-  if v_campaign.caller_id <> '0' and not exists (
-    select from trunks t
-    where t.id = v_campaign.trunk_id and allows_caller_id(p_account_id, row(t.*)::trunks, v_campaign.caller_id)) then
-    return;
+  if v_campaign.caller_id <> '0' then
+    select trunk_spelling(row(t.*)::trunks, v_campaign.caller_id) into v_campaign.caller_id from trunks t
+      where t.id = v_campaign.trunk_id and allows_caller_id(p_account_id, row(t.*)::trunks, v_campaign.caller_id);
+    -- The caller ID was assigned to another account meanwhile: a worker pauses the campaign.
+    if not found then
+      return;
+    end if;
   end if;
   select m.token_id into v_token_id from call_campaigns m
     where m.account_id = p_account_id and m.id = p_campaign_id;

@@ -158,7 +158,7 @@ test("a person of several accounts chooses one, without signing in again", async
   assert.deepEqual(new Set(choices), new Set([account.account_id, other.account_id]));
   const cookie = cookiesOf(asked);
   const foreign = await finish(cookie, { account_id: third.account_id });
-  assert.equal(foreign.body.signed_in, false);
+  assert.equal(foreign.status, 401, foreign.text);
   const chosen = await finish(cookie, { account_id: other.account_id });
   const headers = { cookie: cookiesOf(chosen), ...same_site };
   const me = await api.send("GET", "/api/v1/me", { headers });

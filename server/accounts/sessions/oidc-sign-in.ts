@@ -81,13 +81,16 @@ export async function finishOidc(
     result,
     identity: keep(app, { email, is_multi_factor, verified_until }, verified_until),
   });
-  const named =
-    given.account_id === null ? [] : await findUsers(app.db.pool, [email, given.account_id]);
-  const found = named.length > 0 ? named : await findUsers(app.db.pool, [email, null]);
+  const found = await findUsers(app.db.pool, [email, given.account_id]);
   const users = found.slice(0, accounts_max);
   const [chosen, ...others] = users;
   if (!chosen)
-    throw new Refusal("unauthorized", `There is no user ${email} here. Ask for an invitation`);
+    throw new Refusal(
+      "unauthorized",
+      given.account_id === null
+        ? `There is no user ${email} here. Ask for an invitation`
+        : `There is no user ${email} in the account ${given.account_id}`,
+    );
   if (others.length > 0) {
     const choices = users.map(({ account_id, name }) => ({ account_id, name }));
     const more_accounts = found.length > accounts_max;

@@ -137,7 +137,6 @@ async function holdBack(
 ): Promise<void> {
   if (reason === "template_paused") {
     const template = { account_id, template_id: subject_id };
-    if (at && isBefore(at, await pauseLiftedAt(tx, template))) return;
     await setTemplateStatus(tx, template, { status: "PAUSED", ...(at && { at }) }, now);
     return;
   }
@@ -169,8 +168,8 @@ function isOver(number: HeldNumber, reason: HoldReason, at: Date): boolean {
   return isBefore(at, number.standing_at) || isBefore(at, lifted_at[reason] ?? null);
 }
 
-/** Statuses are dated in whole seconds. */
-function isBefore(at: Date, time: Date | null): boolean {
+/** Returns whether an event was before a time; events are dated in whole seconds. */
+export function isBefore(at: Date, time: Date | null): boolean {
   return time !== null && at.getTime() < Math.floor(time.getTime() / 1_000) * 1_000;
 }
 
@@ -212,20 +211,6 @@ function numbersOfSameAccount(
     .orderBy("o.id")
     .forShare("o")
     .execute();
-}
-
-async function pauseLiftedAt(
-  tx: Tx,
-  { account_id, template_id }: { readonly account_id: number; readonly template_id: number },
-): Promise<Date | null> {
-  const template = await tx
-    .selectFrom("chat_templates")
-    .select("pause_lifted_at")
-    .where("account_id", "=", account_id)
-    .where("id", "=", template_id)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return template?.pause_lifted_at ?? null;
 }
 
 /** Many messages that fail one after the other cause one sync a minute. */

@@ -439,6 +439,48 @@ void staysLifted(131048, "number", "sender_restricted");
 void staysLifted(131005, "number", "auth");
 void staysLifted(132015, "template", "template_paused");
 
+/** Takes a change of the business account that happened at this time. */
+async function takeChange(field: string, value: object, at: Date): Promise<void> {
+  const hook = JSON.parse(changeHook(number, field, value));
+  hook.entry[0].time = Math.floor(at.getTime() / 1_000);
+  await api.app.webhookReceiver.take("whatsapp", JSON.stringify(hook));
+  await apply();
+}
+
+test("a repeated report of a restriction or a paused template does not set the hold again that a person has lifted", async (t) => {
+  await open(t);
+  const at = secondsFrom(new Date(), -60);
+  const { provider_template_id } = await api.app.db.query
+    .selectFrom("chat_templates")
+    .select("provider_template_id")
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", template_id)
+    .executeTakeFirstOrThrow();
+  const paused = { event: "PAUSED", message_template_id: provider_template_id };
+  const banned = { event: "DISABLED_UPDATE", ban_info: { waba_ban_state: "DISABLE" } };
+  for (const [field, value, held] of [
+    [
+      "account_update",
+      banned,
+      { scope: "number", subject_id: number.id, reason: "sender_restricted" },
+    ],
+    [
+      "message_template_status_update",
+      paused,
+      { scope: "template", subject_id: template_id, reason: "template_paused" },
+    ],
+  ] as const) {
+    await takeChange(field, value, at);
+    assert.deepEqual(await holds(), [held]);
+    await liftByHand(held.scope, held.subject_id, held.reason);
+    await takeChange(field, value, at);
+    assert.deepEqual(await holds(), []);
+    await takeChange(field, value, secondsFrom(new Date(), 60));
+    assert.deepEqual(await holds(), [held]);
+    await liftByHand(held.scope, held.subject_id, held.reason);
+  }
+});
+
 test("lifting one kind of hold does not keep another from being set", async (t) => {
   await open(t);
   await campaignOf(2);

@@ -39,12 +39,13 @@ export async function setTemplateStatus(
     .selectFrom("chat_templates")
     .select(["name", "language", "status", "quality", "category", "rejection_reason"])
     .select(["status_at", "quality_at", "category_at", "driver", "business_account_id"])
+    .select("pause_lifted_at")
     .where("account_id", "=", account_id)
     .where("id", "=", template_id)
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!template) return { changed: false, number_ids: [] };
-  const { name, language, status_at, quality_at, category_at, ...rest } = template;
+  const { name, language, status_at, quality_at, category_at, pause_lifted_at, ...rest } = template;
   const { driver, business_account_id, ...before } = rest;
   const times = { status: status_at, quality: quality_at, category: category_at };
   const change = withoutOlder(reported, times);
@@ -77,7 +78,10 @@ export async function setTemplateStatus(
     });
   const template_key = { account_id, template_id };
   const isNew = change.status !== before.status;
-  const isHeld = await setHold(tx, template_key, { ...change, isNew }, now);
+  const { at } = reported;
+  // A repeated webhook does not set the hold again that a person has lifted since.
+  const isLifted = at && pause_lifted_at && secondsOf(at) < secondsOf(pause_lifted_at);
+  const isHeld = !isLifted && (await setHold(tx, template_key, { ...change, isNew }, now));
   // The webhook of its approval may be lost.
   if (isAwaited(change) && (isNew || isHeld)) {
     const business = { account_id, driver: driver as ChatDriverName, business_account_id };

@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { openCallClient, type CallClient } from "../../../test/support/call-client.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { storedCall } from "../../../test/support/call-values.ts";
 import { openCallFixture, type CallFixture } from "../../../test/support/call-fixture.ts";
 import {
@@ -133,7 +134,8 @@ test("a trunk may list its caller IDs in any spelling, and calls show a number a
   const { app, account } = fixture;
   await makePhoneNumber(app, account, "919000000050");
   await app.db.query.updateTable("trunks").set({ active: false }).execute();
-  const trunk_id = await trunkOf({ caller_ids: ["9000000050"], caller_ids_only: true });
+  const listed = { caller_ids: ["9000000050"], caller_ids_only: true };
+  const trunk_id = await makeTrunk(app, [fixture.node_id], listed);
   const of = { trunk_id, caller_id: "9000000050" };
   const campaign = await makeVoiceCampaign(app, account, { campaign: of });
   const respelled = { caller_ids: ["919000000050"] };
@@ -146,6 +148,12 @@ test("a trunk may list its caller IDs in any spelling, and calls show a number a
   await moveStrandedCampaigns(app);
   const { body } = await fixture.ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
   assert.deepEqual([body.status, body.caller_id], ["running", "9000000050"]);
+  const leaders = fixture.startLeaders();
+  const placed = async () =>
+    (await fixture.ask("GET", `/api/v1/calls?campaign_id=${campaign.id}`)).body.data;
+  await eventually(async () => (await placed()).length > 0);
+  await leaders.stop();
+  assert.equal((await placed())[0].from_number, "919000000050");
   await app.db.query.updateTable("trunks").set({ active: true }).execute();
 });
 

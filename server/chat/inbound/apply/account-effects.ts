@@ -7,7 +7,7 @@ import { hold } from "../../holds/holds.ts";
 import { scheduleTemplateSync } from "../../numbers/schedule-template-sync.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { endRestriction } from "../end-restriction.ts";
-import { restriction_details } from "../failure-effects.ts";
+import { isBefore, restriction_details } from "../failure-effects.ts";
 import { setTemplateStatus } from "../../templates/set-template-status.ts";
 import type { EffectContext } from "./effect-context.ts";
 import type { SideEffect } from "./sort-webhooks.ts";
@@ -81,6 +81,16 @@ export async function applyStanding(
   app.log.warn({ account_id }, `the provider sent ${kind} about a business account`);
   if (may_send === undefined) return;
   const happened_at = at ?? now;
+  // In the order in which failures of messages lock them.
+  const known = await tx
+    .selectFrom("chat_numbers")
+    .select(["id", "restriction_lifted_at"])
+    .where("account_id", "=", account_id)
+    .where("business_account_id", "=", event.business_account_id ?? "")
+    .orderBy("id")
+    .forNoKeyUpdate()
+    .execute();
+  const lifted_at = new Map(known.map((one) => [one.id, one.restriction_lifted_at]));
   const numbers = await tx
     .updateTable("chat_numbers")
     .set({
@@ -98,6 +108,8 @@ export async function applyStanding(
       continue;
     }
     if (until !== null && until <= now) continue;
+    // A repeated webhook does not set the hold again that a person has lifted since.
+    if (isBefore(happened_at, lifted_at.get(id) ?? null)) continue;
     const held = { account_id, scope: "number", subject_id: id } as const;
     const ends = until === null ? {} : { ends_at: until };
     const isNew = await hold(tx, { ...held, reason: "sender_restricted", detail, ...ends }, now);

@@ -111,7 +111,8 @@ export async function findSubstitutes(
 }
 
 const findTrunk = statement<{ name: string; caller_id: string | null }>(`
-  select t.name, case when ${listsCallerId("$3")} and allows_caller_id($1, row(t.*)::trunks, $3) then $3
+  select t.name, case when ${listsCallerId("$3")} and allows_caller_id($1, row(t.*)::trunks, $3)
+    then trunk_spelling(row(t.*)::trunks, $3)
     else default_caller_id($1, row(t.*)::trunks) end as caller_id
   from trunks t where t.id = $2`);
 
