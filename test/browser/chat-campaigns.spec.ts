@@ -1,4 +1,3 @@
-import type { Route } from "@playwright/test";
 import { createCampaign, expect, test } from "./console-fixture.ts";
 
 test("a campaign completes in view, and three clicks on its page suppress a customer it could not reach", async ({
@@ -42,39 +41,43 @@ test("a paused campaign says who paused it, and continues when it is resumed", a
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
 });
 
-test("a campaign that waits for its throttled number can be paused by a person, too", async ({
+test("a campaign that waits for the end of the quiet time can be paused by a person, too", async ({
   openPage,
   page,
   service,
 }) => {
-  const id = await createCampaign(service, "Paused twice", ["919700900001"]);
-  const held = {
-    scope: "number",
-    subject_id: 1,
-    reason: "throttled",
-    detail: null,
-    set_at: new Date().toISOString(),
-    ends_at: new Date(Date.now() + 60_000).toISOString() as string | null,
-  };
-  const manual = { ...held, scope: "campaign", subject_id: id, reason: "manual", ends_at: null };
-  const holds = [held];
-  const answerPaused = async (route: Route) => {
-    if (route.request().url().endsWith("/pause")) holds.push(manual);
-    const response = await route.fetch({
-      url: `${service.url}/api/v1/chat/campaigns/${id}`,
-      method: "GET",
+  const change = async (chat: object) => {
+    const answer = await fetch(`${service.url}/api/v1/account`, {
+      method: "PATCH",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ chat }),
     });
-    const campaign = { ...(await response.json()), status: "paused", holds };
-    await route.fulfill({ response, json: campaign });
+    if (!answer.ok) throw new Error(await answer.text());
+    return ((await answer.json()) as { readonly time_zone: string }).time_zone;
   };
-  await page.route(`**/api/v1/chat/campaigns/${id}`, answerPaused);
-  await page.route(`**/api/v1/chat/campaigns/${id}/pause`, answerPaused);
-  await openPage(`/chat/campaigns/${id}`);
-  await page.getByRole("button", { name: "Pause" }).click();
-  await expect(page.getByRole("region", { name: "Paused: Paused by a person" })).toBeVisible();
-  await expect(page.getByRole("button", { name: "Pause" })).toHaveCount(0);
-  await expect(page.getByRole("button", { name: "Resume" })).toBeVisible();
-  await page.unrouteAll({ behavior: "ignoreErrors" });
+  const none = { quiet_from: null, quiet_to: null };
+  const timeZone = await change(none);
+  const time = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" });
+  const hour_ms = 3_600_000;
+  const [quiet_from, quiet_to] = [-hour_ms, hour_ms].map((ms) => time.format(Date.now() + ms));
+  await change({ quiet_from, quiet_to });
+  try {
+    const id = await createCampaign(service, "Paused twice", ["919700900001"]);
+    await openPage(`/chat/campaigns/${id}`);
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("Paused");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await expect(page.getByRole("region", { name: "Paused: Paused by a person" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Pause" })).toHaveCount(0);
+    await expect(page.getByRole("button", { name: "Resume" })).toBeVisible();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel the campaign" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
+  } finally {
+    await change(none);
+  }
 });
 
 test("on the sandbox's phone a customer reads the message, and STOP takes the way of a webhook", async ({

@@ -223,24 +223,25 @@ test("an endpoint that answered 410 is named as gone on the overview, which lead
   problems,
   service,
 }) => {
-  const receiver = createServer((_request, response) => response.writeHead(410).end());
+  let status = 410;
+  const receiver = createServer((_request, response) => response.writeHead(status).end());
   receiver.listen(0, "127.0.0.1");
   await once(receiver, "listening");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/gone`;
-  const send = async (path: string, body: object) => {
+  const send = async (method: string, path: string, body?: object) => {
     const answer = await fetch(`${service.url}/api/v1/callbacks/endpoints${path}`, {
-      method: "POST",
+      method,
       headers: {
         authorization: `Bearer ${service.demo.tokens["account"]}`,
-        "content-type": "application/json",
+        ...(body && { "content-type": "application/json" }),
       },
-      body: JSON.stringify(body),
+      ...(body && { body: JSON.stringify(body) }),
     });
     if (!answer.ok) throw new Error(await answer.text());
-    return (await answer.json()) as { readonly id: number };
+    return answer;
   };
-  const { id } = await send("", { url });
-  await send(`/${id}/test`, {});
+  const { id } = (await (await send("POST", "", { url })).json()) as { readonly id: number };
+  await send("POST", `/${id}/test`, {});
   const item = page
     .getByRole("list", { name: "Needs attention" })
     .getByRole("listitem")
@@ -253,8 +254,10 @@ test("an endpoint that answered 410 is named as gone on the overview, which lead
   await expect(item).toContainText("someone must enable it again");
   await item.getByRole("link", { name: "Open" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Disabled: it answered 410");
+  status = 200;
   await page.getByRole("button", { name: "Enable" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Active");
+  await send("DELETE", `/${id}`);
   receiver.close();
   await once(receiver, "close");
   expect(problems).toEqual([]);
