@@ -62,9 +62,8 @@ export async function countFailures(
         group by k.state having sum(k.count) > 0
       )
       select c.state, c.reason, c.count,
-        case c.state when 'busy' then (select count(*)::int from busy)
-          when 'failed' then (select count(*)::int from failed)
-          when 'skipped' then (select count(*)::int from failed) else 0 end as counted
+        case when c.state = 'busy' then (select count(*)::int from busy)
+          when c.state in ('failed', 'skipped') then (select count(*)::int from failed) else 0 end as counted
       from counts c order by c.count desc, c.reason`.execute(db),
   );
   return rows.map(({ counted, ...row }) => ({ ...row, is_more: counted === counted_max }));
