@@ -10,14 +10,12 @@ language plpgsql
 set enable_seqscan = off
 as $$
 declare
-  v_call_type text;
   v_open text;
   v_ids int[];
   v_from record;
 begin
-  select v.call_type into v_call_type from voice_campaigns v
-    where v.account_id = p_account_id and v.id = p_campaign_id;
-  v_open := case when v_call_type = 'obd_smartvoice' then 'synthesizing' else 'waiting' end;
+  select case when v.call_type = 'obd_smartvoice' then 'synthesizing' else 'waiting' end into v_open
+    from voice_campaigns v where v.account_id = p_account_id and v.id = p_campaign_id;
   v_ids := array(
     select r.id from voice_recipients r
     left join calls c on c.account_id = r.account_id and c.id = r.call_id
