@@ -26,7 +26,7 @@ for (let number = 0; number < groups; number++)
 const words = [
   "--test-concurrency=3",
   // Of a group; run-together.ts limits each file.
-  "--test-timeout=900000",
+  "--test-timeout=1800000",
   `${groups_folder}/*.test.ts`,
 ];
 const run = spawnSync("npm", ["run", "-s", "test:run", "--", ...words], {

@@ -18,7 +18,7 @@ let quiet: CallClient;
 before(async () => {
   fixture = await openAsteriskFixture();
   const keys = { "1": "answers_too", "4": "speaks", "6": "rings_on", "8": "unregistered" } as const;
-  client = await fixture.client({ agent_ring_seconds: 5, keys });
+  client = await fixture.client({ agent_ring_seconds: 10, keys });
   quiet = await fixture.client({ calls_recorded: false, keys });
   fixture.startLeaders();
 });

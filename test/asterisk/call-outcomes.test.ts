@@ -17,7 +17,7 @@ let cut_off: CallClient;
 
 before(async () => {
   fixture = await openAsteriskFixture();
-  const rings = { agent_ring_seconds: 5, customer_ring_seconds: 5 };
+  const rings = { agent_ring_seconds: 10, customer_ring_seconds: 10 };
   client = await fixture.client(rings);
   cut_off = await fixture.client(rings);
   await makeTrunk(fixture.app, [fixture.node_id], {

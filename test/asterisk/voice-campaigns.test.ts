@@ -63,7 +63,7 @@ before(async () => {
     // An AI agent's call ends with the connection: a busy machine must not lose it.
     driver: { ping_ms: 30_000, request_timeout_ms: 60_000 },
   });
-  client = await fixture.client({ customer_ring_seconds: 5 });
+  client = await fixture.client({ customer_ring_seconds: 10 });
   worker = startWorker(fixture.app, settings);
 });
 after(async () => {
@@ -355,7 +355,7 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
   });
 
   test("a key that the caller presses when the message is already over still counts", async () => {
-    const prompt = await audio(500, 400);
+    const prompt = await audio(500, 2_000);
     let report: Awaited<ReturnType<CallClient["awaitCall"]>> = {};
     // On a busy machine the key may come after the call.
     for (let tries = 0; tries < 5 && report.dtmf !== "9"; tries++) {
@@ -366,7 +366,8 @@ suite("voice campaigns on Asterisk", { concurrency: true }, () => {
         const { finished_at } = await ask("GET", `/api/v1/voice/campaigns/${campaign.id}`);
         return doing === "listening" || finished_at !== null;
       }, patience_s);
-      assert.ok(phone.received_ms(500) > 300, "the whole message");
+      // A busy machine loses some of it.
+      assert.ok(phone.received_ms(500) > 1_000, "the whole message");
       await phone.press("9");
       await finished(campaign);
       [report] = await client.callRecords(campaign.id);

@@ -17,6 +17,10 @@ test("one talks to an AI agent that is not saved, by the microphone, keys and ty
   await page.getByRole("button", { name: "Add a question" }).click();
   await page.getByLabel("Lead field").fill("city");
   await page.getByLabel("Question", { exact: true }).fill("Which city?");
+  // The conversation goes on with this one while its keys are pressed.
+  await page.getByRole("button", { name: "Add a question" }).click();
+  await page.getByLabel("Lead field").nth(1).fill("street");
+  await page.getByLabel("Question", { exact: true }).nth(1).fill("Which street?");
   await panel.getByLabel("Value of {{name}}").fill("Ada");
   await panel.getByRole("button", { name: "Talk again" }).click();
   // The service reads the voice and synthesizes every text first.

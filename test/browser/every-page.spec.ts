@@ -85,7 +85,7 @@ test("no page has errors, violations of the policy, barriers, motion that is not
   settled,
 }) => {
   // It opens every page: a busy machine must not decide it.
-  test.setTimeout(300_000);
+  test.setTimeout(1_200_000);
   let order: readonly (typeof variants)[number][] = variants;
   /** Checks the page in each variant without loading it again. */
   const check = async (path: string) => {

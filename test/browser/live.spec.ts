@@ -46,16 +46,26 @@ test("what happens while the stream is refused appears once it is open", async (
 test("while the service does not answer, a page keeps what it shows and asks only who is signed in", async ({
   openPage,
   page,
+  service,
+  settled,
 }) => {
-  await page.route("**/api/v1/events*", (route) => route.fulfill({ status: 503 }));
+  await createLead(service, { phone: "9876500213", name: "Wilma Rudolph" });
+  // The first stream gets no answer until the service answers nothing else.
+  const stopped = Promise.withResolvers<void>();
+  await page.route("**/api/v1/events*", async (route) => {
+    await stopped.promise;
+    await route.fulfill({ status: 503 });
+  });
   await openPage("/leads");
   const table = page.getByRole("table", { name: "Leads" });
   await expect(table).toBeVisible();
+  await settled();
   const asked: string[] = [];
   await page.route("**/api/v1/**", (route) => {
     asked.push(new URL(route.request().url()).pathname);
     return route.fulfill({ status: 502 });
   });
+  stopped.resolve();
   const asksForStream = (path: string) => path === "/api/v1/events";
   await expect
     .poll(() => asked.filter(asksForStream).length, { timeout: 60_000 })

@@ -19,8 +19,8 @@ export default defineConfig({
   forbidOnly: true,
   retries: 0,
   // A busy machine is slow, not wrong.
-  timeout: 180_000,
-  expect: { timeout: 30_000 },
+  timeout: 600_000,
+  expect: { timeout: 120_000 },
   use: {
     launchOptions: {
       executablePath: "/usr/bin/chromium-headless-shell",

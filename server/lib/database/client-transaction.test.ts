@@ -15,14 +15,14 @@ after(() => database.drop());
 test("a long transaction's statements may last longer than the pool lets any other", async () => {
   const pool = new pg.Pool({
     connectionString: database.url,
-    statement_timeout: 500,
-    query_timeout: 750,
+    statement_timeout: 2_000,
+    query_timeout: 3_000,
   });
   const db = { pool } as unknown as Database;
   try {
-    await assert.rejects(pool.query("select pg_sleep(1)"), /timeout/);
-    await clientTransaction(db, 10, async (tx) => {
-      await sql`select pg_sleep(${1})`.execute(tx);
+    await assert.rejects(pool.query("select pg_sleep(10)"), /timeout/);
+    await clientTransaction(db, 20, async (tx) => {
+      await sql`select pg_sleep(${4})`.execute(tx);
     });
     await assert.rejects(
       clientTransaction(db, 1, async (tx) => {
