@@ -10,13 +10,16 @@ export type CallGroup = ChatGroup | "agent";
 /** Days in the account's time zone, the last one exclusive; without them the last 30 days. */
 export type ReportRange = { readonly from?: string; readonly to?: string };
 
+/** All days of the longest report are drawn. */
+const limitOf = (group_by: CallGroup) => (group_by === "day" ? 400 : 100);
+
 export const chatReportQuery = (group_by: ChatGroup, range: ReportRange) =>
   infiniteQueryOptions({
     queryKey: ["reports", "chat", group_by, range],
     queryFn: ({ pageParam: cursor, signal }) =>
       body(
         api.GET("/api/v1/reports/chat", {
-          params: { query: { group_by, ...range, limit: 100, cursor } },
+          params: { query: { group_by, ...range, limit: limitOf(group_by), cursor } },
           signal,
         }),
       ),
@@ -30,7 +33,7 @@ export const callReportQuery = (group_by: CallGroup, range: ReportRange) =>
     queryFn: ({ pageParam: cursor, signal }) =>
       body(
         api.GET("/api/v1/reports/calls", {
-          params: { query: { group_by, ...range, limit: 100, cursor } },
+          params: { query: { group_by, ...range, limit: limitOf(group_by), cursor } },
           signal,
         }),
       ),

@@ -1,17 +1,14 @@
 import { formatCount } from "../../ui/numbers.ts";
 
-const bars_max = 60;
-
-/** One number of each row as a bar, from the first row to the last. The table beside it says the same. */
+/** Counts as bars, from the first to the last. The table beside it says the same. */
 export function ReportBars({
   title,
-  rows,
+  bars,
 }: {
   readonly title: string;
-  readonly rows: readonly { readonly name: string; readonly count: number }[];
+  readonly bars: readonly { readonly name: string; readonly count: number }[];
 }) {
-  const shown = rows.slice(0, bars_max);
-  const highest = Math.max(1, ...shown.map(({ count }) => count));
+  const highest = Math.max(1, ...bars.map(({ count }) => count));
   return (
     <figure aria-hidden className="border-line bg-panel flex flex-col gap-2 rounded-xl border p-4">
       <figcaption className="font-medium">{title}</figcaption>
@@ -21,7 +18,7 @@ export function ReportBars({
           <span>0</span>
         </div>
         <div className="border-line flex h-32 min-w-0 items-end gap-1 border-y">
-          {shown.map(({ name, count }, at) => (
+          {bars.map(({ name, count }, at) => (
             <div
               key={at}
               title={`${name}: ${formatCount(count)}`}
@@ -31,7 +28,7 @@ export function ReportBars({
           ))}
         </div>
         <p className="text-muted col-start-2 flex justify-between gap-4 text-xs">
-          {[...new Set([shown[0]?.name, shown.at(-1)?.name])].map((name) => (
+          {[...new Set([bars[0]?.name, bars.at(-1)?.name])].map((name) => (
             <span key={name} className="min-w-0 truncate">
               {name}
             </span>

@@ -19,6 +19,9 @@ const count = <Row>(header: string, of: (row: Row) => number, wide = true): Metr
 /** Days have no time zone: they are read and written in the same one. */
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 
+/** Writes a date such as `2026-11-22`, or the start of its day in UTC. */
+export const formatDay = (date: string) => day.format(new Date(date));
+
 const seconds_of_minute = 60;
 
 export const chat_metrics: readonly Metric<Omit<ChatReportRow, "campaign_id">>[] = [
@@ -48,14 +51,14 @@ export const call_metrics: readonly Metric<Omit<CallReportRow, "campaign_id">>[]
 
 /** What a row of messages is about. */
 export function nameOfChatRow(row: ChatReportRow): string {
-  if (row.date !== undefined) return day.format(new Date(row.date));
+  if (row.date !== undefined) return formatDay(row.date);
   if (row.campaign_name !== undefined) return row.campaign_name ?? `Campaign ${row.campaign_id}`;
   return row.phone_number ? `+${row.phone_number}` : "Unknown number";
 }
 
 /** What a row of calls is about. */
 export function nameOfCallRow(row: CallReportRow): string {
-  if (row.date !== undefined) return day.format(new Date(row.date));
+  if (row.date !== undefined) return formatDay(row.date);
   if (row.campaign_id !== undefined)
     return row.campaign_id === null
       ? "Calls by a click"

@@ -4,6 +4,7 @@ import { EmptyState } from "../../ui/empty-state.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { ReportBars } from "./report-bars.tsx";
+import { drawReport } from "./report-drawing.ts";
 
 type Metric<Row> = {
   readonly header: string;
@@ -13,7 +14,7 @@ type Metric<Row> = {
 };
 
 /** A report: the whole, a drawing, and a row for each day, campaign, number or agent. */
-export function ReportTable<Row extends Totals, Totals>({
+export function ReportTable<Row extends Totals & { readonly date?: string }, Totals>({
   label,
   rows,
   totals,
@@ -49,6 +50,10 @@ export function ReportTable<Row extends Totals, Totals>({
   ];
   if (!loading && !error && rows.length === 0)
     return <EmptyState title="Nothing in this time" text="Choose other days." />;
+  const { by, bars } = drawReport(
+    label.toLowerCase(),
+    rows.map((row) => ({ name: nameOf(row), date: row.date, count: drawn(row) })),
+  );
   return (
     <>
       <FormError error={error} />
@@ -61,10 +66,7 @@ export function ReportTable<Row extends Totals, Totals>({
           ))}
         </dl>
       )}
-      <ReportBars
-        title={`${metrics[0]!.header} by ${label.toLowerCase()}`}
-        rows={rows.map((row) => ({ name: nameOf(row), count: drawn(row) }))}
-      />
+      <ReportBars title={`${metrics[0]!.header} by ${by}`} bars={bars} />
       <DataTable
         label={`By ${label.toLowerCase()}`}
         columns={columns}
