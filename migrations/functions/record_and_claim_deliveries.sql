@@ -4,6 +4,8 @@
 -- number made before, so that a result whose acknowledgement was lost is not recorded twice. A failure at a url that was
 -- changed during the attempt is retried at once and does not count as a failure of the endpoint.
 -- p_resume_at: nothing is sent to the endpoint before, unless its url was changed during the attempt that asked for it.
+-- failing_since: the first failure since the last success while deliveries were pending; with the results that end the
+-- last one, the stored time is reset and the returned one is that of the results.
 --
 -- Deliveries are not marked as taken: those of a killed process are sent again under the same webhook-id. The
 -- first delivery about a call waits until all earlier ones about it were tried. A crash of the database may
@@ -30,6 +32,7 @@ declare
   v_ids bigint[];
   v_due json;
   v_next_at timestamptz;
+  v_failing_since timestamptz;
 begin
   perform set_config('synchronous_commit', 'off', true);
   perform check_lease(p_account_id, 'callbacks:' || p_endpoint_id, p_fence);
@@ -104,7 +107,12 @@ begin
     where d.account_id = p_account_id and d.endpoint_id = p_endpoint_id and d.state = 'pending'
     order by d.due_at limit 1;
   v_endpoint.work_at := greatest(v_next_at, v_endpoint.resume_at);
-  if v_next_at is null then v_endpoint.work_at := null; end if;
+  v_failing_since := v_endpoint.failing_since;
+  if v_next_at is null then
+    v_endpoint.work_at := null;
+    -- Nothing is tried until the next event, which may be days away.
+    v_endpoint.failing_since := null;
+  end if;
   update callback_endpoints c set failing_since = v_endpoint.failing_since,
       resume_at = v_endpoint.resume_at, work_at = v_endpoint.work_at, retry_now = v_endpoint.retry_now
     where c.account_id = p_account_id and c.id = p_endpoint_id
@@ -112,7 +120,7 @@ begin
         (v_endpoint.failing_since, v_endpoint.resume_at, v_endpoint.work_at, v_endpoint.retry_now);
   -- A deliverer of a frozen account ends, as that of a disabled endpoint does.
   return json_build_object(
-    'url', v_endpoint.url, 'enabled', v_endpoint.enabled and not v_frozen, 'failing_since', v_endpoint.failing_since,
+    'url', v_endpoint.url, 'enabled', v_endpoint.enabled and not v_frozen, 'failing_since', v_failing_since,
     'secrets', json_build_array(encode(v_endpoint.secret, 'base64'), case
       when v_endpoint.old_secret_until > p_now then encode(v_endpoint.old_secret, 'base64') end),
     'resume_at', v_endpoint.resume_at, 'work_at', v_endpoint.work_at, 'due', coalesce(v_due, '[]'));

@@ -69,7 +69,9 @@ const FailingEndpoint = Type.Object(
         description: "Why it was switched off; null: it is still tried",
       }),
     ),
-    failing_since: nullable(timestamp("UTC: the first failure since the last success")),
+    failing_since: nullable(
+      timestamp("UTC: the first failure since the last success or since nothing was pending"),
+    ),
   },
   { title: "FailingEndpoint" },
 );

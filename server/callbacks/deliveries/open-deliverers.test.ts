@@ -304,9 +304,10 @@ test("disables and reports an endpoint that fails for five days; a success resta
       const made = await deliveriesOf(endpoint);
       return receiver.received.length > before_count && made.at(-1)!.attempts === 1;
     });
+    // Not tried again, but pending, as there always is one while events keep coming.
     await api.app.db.query
       .updateTable("callback_deliveries")
-      .set({ state: "failed" })
+      .set({ due_at: new Date(api.clock.now().getTime() + 30 * day * 1_000) })
       .where("account_id", "=", endpoint.account_id)
       .where("state", "=", "pending")
       .execute();
@@ -323,6 +324,56 @@ test("disables and reports an endpoint that fails for five days; a success resta
   await whileDelivering(async () => !(await endpointOf(endpoint)).enabled);
   assert.equal((await endpointOf(endpoint)).disabled_reason, "failing");
   assert.equal((await disabledRecords(endpoint.account_id)).events.length, 1);
+});
+
+test("a failure long after the last delivery was given up starts the five days again", async () => {
+  const receiver = await newReceiver();
+  receiver.answer = (response) => void response.writeHead(500).end();
+  const endpoint = await newEndpoint(receiver.url);
+  const { account_id } = endpoint;
+  const setAttempts = (attempts: number) =>
+    api.app.db.query
+      .updateTable("callback_deliveries")
+      .set({ attempts })
+      .where("account_id", "=", account_id)
+      .where("state", "=", "pending")
+      .execute();
+  await record(account_id, event);
+  await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1");
+  assert.notEqual((await endpointOf(endpoint)).failing_since, null);
+  await setAttempts(7);
+  advance(3_600, account_id);
+  await whileDelivering(async () => (await statesOf(endpoint)) === "failed 8");
+  assert.equal((await endpointOf(endpoint)).failing_since, null);
+
+  advance(10 * 86_400, account_id);
+  const now = api.clock.now();
+  await record(account_id, event);
+  await whileDelivering(async () => (await statesOf(endpoint)) === "failed 8,pending 1");
+  const { enabled, failing_since, resume_at } = await endpointOf(endpoint);
+  assert.deepEqual([enabled, failing_since], [true, now]);
+  assert.ok(resume_at! < now, "no pause for the time without deliveries");
+  receiver.answer = (response) => void response.writeHead(200).end();
+  advance(7, account_id);
+  await whileDelivering(async () => (await statesOf(endpoint)) === "failed 8,delivered 2");
+});
+
+test("disables an endpoint that fails for five days also when the last failure ends its last delivery", async () => {
+  const receiver = await newReceiver();
+  receiver.answer = (response) => void response.writeHead(500).end();
+  const endpoint = await newEndpoint(receiver.url);
+  const { account_id } = endpoint;
+  await record(account_id, event);
+  await whileDelivering(async () => (await statesOf(endpoint)) === "pending 1");
+  await api.app.db.query
+    .updateTable("callback_deliveries")
+    .set({ attempts: 7, due_at: new Date(api.clock.now().getTime() + 5 * 86_400_000) })
+    .where("account_id", "=", account_id)
+    .execute();
+  advance(5 * 86_400, account_id);
+  await whileDelivering(async () => !(await endpointOf(endpoint)).enabled);
+  assert.equal(await statesOf(endpoint), "failed 8");
+  assert.equal((await endpointOf(endpoint)).disabled_reason, "failing");
 });
 
 test("a success that is not recorded yet also restarts the five days and ends the pauses", async () => {

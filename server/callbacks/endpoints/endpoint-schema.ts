@@ -90,7 +90,9 @@ const fields = {
     }),
   ),
   disabled_at: nullable(timestamp("UTC")),
-  failing_since: nullable(timestamp("UTC: the first failure since the last success")),
+  failing_since: nullable(
+    timestamp("UTC: the first failure since the last success or since nothing was pending"),
+  ),
   resume_at: nullable(
     timestamp(
       "UTC: nothing is sent before, because the endpoint requested a pause or keeps failing",

@@ -18,7 +18,7 @@ export type Attempted = {
   readonly attempts: number;
   /** Null if there was no response. */
   readonly answer: { readonly status: number; readonly retry_after: string | null } | null;
-  /** The endpoint's first failure since its last success, without this attempt. */
+  /** The endpoint's first failure since its last success or since nothing was pending, without this attempt. */
   readonly failing_since: Date | null;
 };
 
