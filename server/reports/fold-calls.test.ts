@@ -182,6 +182,23 @@ test("a day is folded once all its calls have ended, and read from its calls unt
   await checkCallReports(api.app.db.pool);
 });
 
+test("a process that stops folds no further account, and those left are due at once", async () => {
+  const owners = [await newAccount("UTC"), await newAccount("UTC")];
+  const call = { stage: "ended", status: "busy", queued_at: new Date("2026-03-12T12:00:00Z") };
+  for (const owner of owners) await makeCall(api.app, owner, { call });
+  const dueAt = async () => {
+    const { rows } = await api.app.db.pool.query(
+      "select account_id, report_due_at from accounts order by account_id",
+    );
+    return rows;
+  };
+  const before_stop = await dueAt();
+  assert.equal(await foldDueCalls(api.app, AbortSignal.abort()), 0);
+  assert.deepEqual(await dueAt(), before_stop);
+  await foldDueCalls(api.app, going);
+  for (const owner of owners) assert.equal(await foldedDays(owner), 2);
+});
+
 test("a day with a call that has not ended is passed over without counting the others again", async () => {
   const account = await newAccount("UTC");
   const queued_at = new Date("2026-03-10T12:00:00Z");

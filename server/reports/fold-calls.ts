@@ -30,6 +30,7 @@ export async function foldDueCalls(
   let folded = 0;
   const due = await findDue(app.db.pool, [app.clock.now(), accounts_max]);
   for (const { account_id } of due) {
+    if (stopping.aborted) break;
     try {
       folded += await foldCalls(app, account_id, stopping);
     } catch (err) {
