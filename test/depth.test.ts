@@ -127,6 +127,14 @@ test("a person's timeline and the search for a person read only their rows", asy
 });
 
 test("the overview reads the rows of today", async () => {
+  // Of earlier days, of campaigns that have finished.
+  await api.app.db.pool.query(
+    `insert into chat_minutes (account_id, campaign_id, slot, minute_of_day, minute, sent, delivered, failed)
+     select $1, c, 's', m, $2::timestamptz - (1 + c) * interval '1 day' - m * interval '1 min', 1, 1, 0
+     from generate_series(1, 14) c, generate_series(0, 1439) m`,
+    [heavy.account_id, api.clock.now()],
+  );
+  await api.app.db.pool.query("analyze chat_minutes");
   const account = { id: heavy.account_id, time_zone: "UTC", features: new Set(features) };
   const caller = { account, permissions: new Set(permissionNames) } as never;
   const read = await rowsRead(api.app, (app) => readOverview(app, caller));

@@ -125,6 +125,39 @@ test("counts the messages, replies and calls since midnight in the account's tim
   assert.deepEqual(await overview(other.token), nothing);
 });
 
+test("counts today's deliveries and failures of a campaign that finished days ago", async () => {
+  const { app } = api;
+  const owner = await makeAccount(app);
+  const { account_id, token } = owner;
+  await makeCredits(app, owner, { chat: 10 });
+  const number = await makeChatNumber(app, owner);
+  const template = await makeChatTemplate(app, owner, number);
+  const to = [{ phone: "919800000011" }, { phone: "919800000012" }];
+  const campaign_id = await makeChatCampaign(app, owner, number, template, to);
+  const { rows } = await app.db.pool.query<{ id: number }>(
+    "select id from chat_recipients where account_id = $1 order by id",
+    [account_id],
+  );
+  const move = async (index: number, time: Date, states: readonly RecipientState[]) => {
+    for (const state of states) {
+      const dispatches = state === "dispatching" ? 0 : 1;
+      const moves = [{ campaign_id, id: rows[index]!.id, dispatches, state }];
+      assert.equal((await moveRecipients(app.db.pool, account_id, moves, time)).length, 1, state);
+    }
+  };
+  const finished_at = at(-10 * 1_440);
+  for (const index of [0, 1]) await move(index, finished_at, ["dispatching", "accepted"]);
+  await app.db.query
+    .updateTable("chat_campaigns")
+    .set({ state: "completed", finished_at })
+    .where("account_id", "=", account_id)
+    .execute();
+  await move(0, at(500), ["delivered"]);
+  await move(1, at(501), ["undelivered"]);
+  const { chat } = await overview(token);
+  assert.deepEqual(chat, { sent: 0, delivered: 1, failed: 1, replies: 0 });
+});
+
 test("lists what waits for a person, and not what ends by itself or was done by a person", async () => {
   const { app } = api;
   const { account_id } = account;

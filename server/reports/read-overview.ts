@@ -51,7 +51,7 @@ export async function readOverview(
   }));
 }
 
-/** Adds up the minutes of the campaigns that may have sent or been delivered since then. */
+/** Adds up the minutes since then of all campaigns: statuses arrive long after a campaign has finished. */
 async function countMessages(
   db: Kysely<DB>,
   accountId: number,
@@ -61,13 +61,7 @@ async function countMessages(
     select m.*, r.replies from (
       select coalesce(sum(m.sent), 0)::bigint as sent, coalesce(sum(m.delivered), 0)::bigint as delivered,
         coalesce(sum(m.failed), 0)::bigint as failed
-      from (
-        select c.id from chat_campaigns c where c.account_id = ${accountId} and c.finished_at is null
-        union all
-        select c.id from chat_campaigns c
-        where c.account_id = ${accountId} and c.finished_at > ${since}::timestamptz - interval '2 days'
-      ) c
-      join chat_minutes m on m.account_id = ${accountId} and m.campaign_id = c.id and m.minute >= ${since}
+      from chat_minutes m where m.account_id = ${accountId} and m.minute >= ${since}
     ) m cross join (
       select count(*) as replies from (
         select from chat_replies r where r.account_id = ${accountId} and r.received_at >= ${since}
