@@ -19,14 +19,29 @@ export async function lockUnfrozen(tx: Tx, accountId: number): Promise<void> {
   if (!(await lockIfUnfrozen(tx, accountId))) throw frozenAccount();
 }
 
-/** As lockUnfrozen, but returns false while the account is frozen, for work that waits for the end of the freeze. */
-export async function lockIfUnfrozen(tx: Tx, accountId: number): Promise<boolean> {
-  return (await lockAccount(tx, [accountId])).length > 0;
+/**
+ * As lockUnfrozen, but returns false while the account is frozen, for work that waits for the end of the freeze; or only
+ * if it was frozen after `frozenUntil`, for work that does not wait longer.
+ */
+export async function lockIfUnfrozen(
+  tx: Tx,
+  accountId: number,
+  frozenUntil: Date | null = null,
+): Promise<boolean> {
+  return (await lockAccount(tx, [accountId, frozenUntil])).length > 0;
 }
 
-const lockAccount = statement(
-  "select from accounts where account_id = $1 and frozen_at is null for key share",
-);
+const lockAccount = statement(`
+  select from accounts where account_id = $1 and (frozen_at is null or frozen_at <= $2::timestamptz)
+  for key share`);
+
+/** An account that is frozen for longer has moved, or its operator ended its use for now. */
+const long_freeze_ms = 86_400_000;
+
+/** Returns the time until which an account must have been frozen to count as frozen for long. */
+export function longFrozenUntil(now: Date): Date {
+  return new Date(now.getTime() - long_freeze_ms);
+}
 
 const findFrozen = statement<{ account_id: number }>(
   "select account_id from accounts where account_id = $1 and frozen_at is not null",

@@ -192,6 +192,35 @@ test("a frozen account's calls do not end as too late and its campaigns do not p
   ]);
 });
 
+test("the late calls of an account that is frozen for a day end, so that no placement on their node reads past them", async () => {
+  const { app, clock } = api;
+  const owner = await makeAccount(app);
+  const { account_id } = owner;
+  await makeCredits(app, owner, { call: 1_000 });
+  const hours = (count: number) => new Date(clock.now().getTime() + count * 3_600_000);
+  const late = await makeCall(app, owner, { call: { due_at: hours(-2) } });
+  const later = await makeCall(app, owner, { call: { due_at: hours(2) } });
+  const stagesAfter = async (frozen_at: Date | null) => {
+    await app.db.query
+      .updateTable("accounts")
+      .set({ frozen_at })
+      .where("account_id", "=", account_id)
+      .execute();
+    await endOverdueCalls(app);
+    const calls = await app.db.query
+      .selectFrom("calls")
+      .select(["id", "stage", "ended_reason"])
+      .where("account_id", "=", account_id)
+      .orderBy("id")
+      .execute();
+    return calls.map(({ id, stage, ended_reason }) => [id, stage, ended_reason]);
+  };
+  const waiting = [later.id, "queued", null];
+  assert.deepEqual(await stagesAfter(hours(-23)), [[late.id, "queued", null], waiting]);
+  assert.deepEqual(await stagesAfter(hours(-25)), [[late.id, "ended", "too_late"], waiting]);
+  assert.deepEqual(await stagesAfter(null), [[late.id, "ended", "too_late"], waiting]);
+});
+
 test("writes of a frozen account are 503 in the shape of their route, also one whose body was on its way; reads go on", async () => {
   const owner = await makeAccount(api.app);
   const slow = startSlowWrite(`${api.url}/api/v1/crm/workspaces`, {
