@@ -2,13 +2,14 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { lockTrunk } from "./internal/lock-trunk.ts";
+import { keepsItsPlace } from "../nodes/keeps-its-place.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
 import { readTrunk } from "./trunks.ts";
 import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
 /**
  * Deletes a trunk and returns its nodes. Refuses: not-found; conflict while the trunk has queued or
- * live calls. The caller sends `call_work` for each node with account 0 after the commit.
+ * live calls, except queued ones of accounts that are frozen for long. The caller sends `call_work` for each node with account 0 after the commit.
  */
 export async function deleteTrunk(
   tx: Tx,
@@ -23,7 +24,7 @@ export async function deleteTrunk(
     .selectFrom("calls")
     .select("id")
     .where("trunk_id", "=", id)
-    .where("stage", "<>", "ended")
+    .where(keepsItsPlace(now))
     .limit(1)
     .executeTakeFirst();
   if (call) {

@@ -10,6 +10,7 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { endOverdueCalls, late_ms_max } from "../../calls/controls/end-overdue-calls.ts";
 
 let api: TestApi;
 let operator: TestAccount;
@@ -158,6 +159,42 @@ test("a node can be removed from a trunk only if its queued calls can move to an
     .where("id", "=", call.id)
     .executeTakeFirstOrThrow();
   assert.equal(node_id, two);
+});
+
+test("queued calls of an account that is frozen for a day keep neither a trunk, its node, nor the node itself; live ones do", async () => {
+  const moved = await makeAccount(api.app);
+  const { account_id } = moved;
+  await makeCredits(api.app, moved, { call: 10 });
+  const node_id = await makeNode(api.app, { active: false });
+  const trunk_id = await makeTrunk(api.app, [node_id]);
+  const call = await makeCall(api.app, moved, { place: { node_id, trunk_id } });
+  const change = (table: "accounts" | "calls", values: object) =>
+    api.app.db.query
+      .updateTable(table)
+      .set(values)
+      .where("account_id", "=", account_id)
+      .executeTakeFirstOrThrow();
+  const remove = async () => [
+    (await request("PATCH", `/${trunk_id}`, { nodes: [] })).status,
+    (await request("DELETE", `/${trunk_id}`)).status,
+    (await api.send("DELETE", `/api/v1/voice-nodes/${node_id}`, { token: operator.token })).status,
+  ];
+  const hoursAgo = (hours: number) => new Date(api.clock.now().getTime() - hours * 3_600_000);
+  await change("accounts", { frozen_at: hoursAgo(23) });
+  assert.deepEqual(await remove(), [409, 409, 409]);
+  await change("accounts", { frozen_at: hoursAgo(25) });
+  await change("calls", { stage: "talking" });
+  assert.deepEqual(await remove(), [409, 409, 409]);
+  await change("calls", { stage: "queued" });
+  assert.deepEqual(await remove(), [200, 204, 204]);
+
+  // After an unfreeze, the call ends as too late.
+  await change("accounts", { frozen_at: null });
+  api.clock.advance(late_ms_max + 1);
+  await endOverdueCalls(api.app);
+  const path = `/api/v1/calls/${call.id}`;
+  const { body } = await api.send("GET", path, { token: moved.token });
+  assert.equal(body.ended_reason, "too_late");
 });
 
 test("changes of trunks are audited in the operator's account, and other accounts cannot see trunks", async () => {

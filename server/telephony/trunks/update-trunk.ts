@@ -3,6 +3,7 @@ import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { validateTrunk, refuseTakenTrunk } from "./internal/validate-trunk.ts";
 import { lockTrunk } from "./internal/lock-trunk.ts";
+import { keepsItsPlace } from "../nodes/keeps-its-place.ts";
 import { moveQueuedCalls, type MovedCalls } from "../nodes/move-queued-calls.ts";
 import { touchVoiceNodes } from "../nodes/touch-voice-nodes.ts";
 import type { TrunkResponse, TrunkPatch } from "./trunk-schema.ts";
@@ -33,7 +34,7 @@ export async function updateTrunk(
     .where("id", "=", id)
     .execute()
     .catch(refuseTakenTrunk);
-  const moved = nodes ? await replaceShares(tx, earlier, nodes) : [];
+  const moved = nodes ? await replaceShares(tx, earlier, nodes, now) : [];
   const affected = [...earlier.nodes, ...(nodes ?? [])].map(({ node_id }) => node_id);
   const touched = [...new Set(affected)].toSorted((a, b) => a - b);
   await touchVoiceNodes(tx, touched, now);
@@ -50,6 +51,7 @@ async function replaceShares(
   tx: Tx,
   trunk: TrunkResponse,
   nodes: TrunkResponse["nodes"],
+  now: Date,
 ): Promise<MovedCalls> {
   await tx.deleteFrom("trunk_nodes").where("trunk_id", "=", trunk.id).execute();
   if (nodes.length > 0) {
@@ -63,7 +65,7 @@ async function replaceShares(
   for (const { node_id } of trunk.nodes) {
     if (kept.has(node_id)) continue;
     moved.push(...(await moveQueuedCalls(tx, { node_id, trunk_id: trunk.id })));
-    await refuseWithLiveCalls(tx, { node_id, trunk_id: trunk.id });
+    await refuseWithLiveCalls(tx, { node_id, trunk_id: trunk.id }, now);
   }
   return moved;
 }
@@ -71,13 +73,14 @@ async function replaceShares(
 async function refuseWithLiveCalls(
   tx: Tx,
   at: { node_id: number; trunk_id: number },
+  now: Date,
 ): Promise<void> {
   const call = await tx
     .selectFrom("calls")
     .select("id")
     .where("node_id", "=", at.node_id)
     .where("trunk_id", "=", at.trunk_id)
-    .where("stage", "<>", "ended")
+    .where(keepsItsPlace(now))
     .limit(1)
     .executeTakeFirst();
   if (call) {
