@@ -56,7 +56,13 @@ export function mapOf<T extends TSchema>(values: T, options: Record<string, unkn
 /** The query fields of every list. */
 export const pageQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 200, default: 50, description: "Rows per page" }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 200,
+      default: 50,
+      description:
+        "Rows per page, at most: a page also ends after about 4 MB, so only a next cursor of null shows the end",
+    }),
   ),
   cursor: Type.Optional(
     Type.String({

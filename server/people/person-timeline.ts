@@ -1,5 +1,6 @@
 // A person's history over CRM, chat, voice and consent, newest first, found by every spelling of the number.
 import type { App } from "../engine/app.ts";
+import type { BoundedRows } from "../lib/database/cursor.ts";
 import { searches } from "../lib/database/searches.ts";
 import { decodePositions, encodePositions, startPositions } from "./internal/timeline-cursor.ts";
 import { sources, type SourceEntry } from "./internal/timeline-sources.ts";
@@ -21,10 +22,14 @@ export async function readPersonTimeline(
       ? startPositions(sources.length)
       : decodePositions(at.cursor, sources.length);
   const found = await searches.use(person.account_id, async () => {
-    const entries: SourceEntry[][] = [];
+    const entries: BoundedRows<SourceEntry>[] = [];
     for (const [i, { kind, part, read }] of sources.entries()) {
       const is_visible = visible.parts.has(part) && visible.kinds.has(kind);
-      entries.push(is_visible ? await read(app.db.query, person, positions[i]!, at.limit + 1) : []);
+      entries.push(
+        is_visible
+          ? await read(app.db.query, person, positions[i]!, at.limit + 1)
+          : { rows: [], isCut: false },
+      );
     }
     return entries;
   });
@@ -32,19 +37,24 @@ export async function readPersonTimeline(
   while (data.length < at.limit) {
     const i = newestSource(found);
     if (i === null) break;
-    const { position, ...entry } = found[i]!.shift()!;
+    const { position, ...entry } = found[i]!.rows.shift()!;
     positions[i] = position;
     data.push(entry);
   }
-  const has_more = found.some((entries) => entries.length > 0);
+  const has_more = found.some(({ rows, isCut }) => rows.length > 0 || isCut);
   return { data, next_cursor: has_more ? encodePositions(positions) : null };
 }
 
-/** Returns the source whose next entry is the newest; null if all are at their end. */
-function newestSource(found: readonly (readonly SourceEntry[])[]): number | null {
+/**
+ * Returns the source whose next entry is the newest; null if all are at their end, or if bytes have ended one, so that
+ * its next entry is unknown.
+ */
+function newestSource(found: readonly BoundedRows<SourceEntry>[]): number | null {
   let newest: number | null = null;
-  for (const [i, [next]] of found.entries()) {
-    if (next && (newest === null || next.at > found[newest]![0]!.at)) newest = i;
+  for (const [i, { rows, isCut }] of found.entries()) {
+    const [next] = rows;
+    if (!next && isCut) return null;
+    if (next && (newest === null || next.at > found[newest]!.rows[0]!.at)) newest = i;
   }
   return newest;
 }

@@ -1,5 +1,6 @@
 // Reads the members of a group, in the order of their phone keys.
 import type { Kysely } from "kysely";
+import { readBounded } from "../../lib/database/cursor.ts";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
@@ -56,10 +57,10 @@ export async function listGroupMembers(
     .where("group_id", "=", groupId);
   if (at.cursor !== undefined) query = query.where("phone_key", ">", readCursor(at.cursor));
   if (at.phone !== undefined) query = query.where("phone_key", "=", phoneKey(at.phone));
-  const rows = await query
-    .orderBy("phone_key")
-    .limit(at.limit + 1)
-    .execute();
+  const { rows, isCut } = await readBounded(db, query.orderBy("phone_key").limit(at.limit + 1), {
+    large: ["variables"],
+    order: "phone_key",
+  });
   const data = rows
     .slice(0, at.limit)
     .map(({ id, phone, name, variables, created_at }): MemberResponse => ({
@@ -69,7 +70,7 @@ export async function listGroupMembers(
       variables: variables as Record<string, string>,
       created_at: created_at.toISOString(),
     }));
-  const isLast = rows.length <= at.limit;
+  const isLast = rows.length <= at.limit && !isCut;
   return { data, next_cursor: isLast ? null : cursorAfter(rows[data.length - 1]!.phone_key) };
 }
 

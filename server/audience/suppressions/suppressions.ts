@@ -2,7 +2,13 @@
 import type { Kysely, Selectable } from "kysely";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
-import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
+import {
+  decodeCursor,
+  endOfSearch,
+  page,
+  readBounded,
+  type BoundedRows,
+} from "../../lib/database/cursor.ts";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
@@ -180,7 +186,7 @@ async function suppressionsBefore(
   accountId: number,
   filter: SuppressionFilter,
   before: { id: number | null; end?: number | null; limit: number; now: Date },
-): Promise<SuppressionResponse[]> {
+): Promise<BoundedRows<SuppressionResponse>> {
   const { phone, channel, scope, source, active } = filter;
   const { now } = before;
   let query = db
@@ -197,9 +203,11 @@ async function suppressionsBefore(
   if (active === true)
     query = query.where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", now)]));
   if (active === false) query = query.where("expires_at", "<=", now);
-  const bounded = query.orderBy("id", "desc").limit(before.limit);
-  const rows = await searches.use(accountId, () => bounded.execute());
-  return rows.map((row) => suppressionResponse(row, now));
+  const newest = query.orderBy("id", "desc").limit(before.limit);
+  const { rows, isCut } = await searches.use(accountId, () =>
+    readBounded(db, newest, { large: ["evidence"], order: "id desc" }),
+  );
+  return { rows: rows.map((row) => suppressionResponse(row, now)), isCut };
 }
 
 /** Converts a row to its API representation. */

@@ -5,7 +5,9 @@ import {
   isBelow,
   isNotBelow,
   page,
+  readBounded,
   searched_rows_max,
+  type BoundedRows,
 } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -50,7 +52,7 @@ export async function listCalls(
   const end = await endOfCalls(db, accountId, search, before);
   const found = await findCalls(db, accountId, search, { id: before, end, limit: at.limit + 1 });
   const { rows, next } = page(
-    found.map((record) => ({ id: record.call_id, record })),
+    { ...found, rows: found.rows.map((record) => ({ id: record.call_id, record })) },
     at.limit,
     end,
   );
@@ -63,7 +65,7 @@ export async function callsBefore(
   accountId: number,
   filter: CallFilter,
   before: { id: number | null; limit: number },
-): Promise<CallRecord[]> {
+): Promise<BoundedRows<CallRecord>> {
   return findCalls(db, accountId, await searchOf(db, accountId, filter), before);
 }
 
@@ -72,10 +74,10 @@ async function findCalls(
   accountId: number,
   search: Search,
   before: { id: number | null; end?: number | null; limit: number },
-): Promise<CallRecord[]> {
+): Promise<BoundedRows<CallRecord>> {
   const ids = foundIds(accountId, search, before);
-  const rows = await searches.use(accountId, () => findRows(db, accountId, ids));
-  return rows.map(toCallRecord);
+  const { rows, isCut } = await searches.use(accountId, () => findRows(db, accountId, ids));
+  return { rows: rows.map(toCallRecord), isCut };
 }
 
 /** Returns a call record. Refuses: not-found. */
@@ -84,7 +86,7 @@ export async function findCallRecord(
   accountId: number,
   id: number,
 ): Promise<CallRecord> {
-  const [row] = await findRows(db, accountId, sql`select ${id}::bigint as id`);
+  const [row] = (await findRows(db, accountId, sql`select ${id}::bigint as id`)).rows;
   if (!row) throw notFound();
   return toCallRecord(row);
 }
@@ -95,7 +97,7 @@ export async function findCallDetail(
   accountId: number,
   id: number,
 ): Promise<Omit<CallDetail, "contact_name">> {
-  const [row] = await findRows(db, accountId, sql`select ${id}::bigint as id`);
+  const [row] = (await findRows(db, accountId, sql`select ${id}::bigint as id`)).rows;
   if (!row) throw notFound();
   const events = await db
     .selectFrom("call_events")
@@ -114,12 +116,12 @@ export async function findCallDetail(
   };
 }
 
-async function findRows(
+function findRows(
   db: Kysely<DB>,
   accountId: number,
   ids: RawBuilder<unknown>,
-): Promise<CallRow[]> {
-  const { rows } = await sql<CallRow>`
+): Promise<BoundedRows<CallRow>> {
+  const query = sql<CallRow>`
     with page as materialized (${ids})
     select c.id, c.direction, c.campaign_id, v.name as campaign_name, v.call_type, c.recipient_id,
       coalesce(p.from_number, c.from_number) as from_number, c.to_number, c.cli_number, c.status,
@@ -160,9 +162,11 @@ async function findRows(
     cross join lateral (
       select coalesce(json_agg(json_build_object('node', r.node, 'state', r.state)
           order by r.at, r.recording), '[]') as messages
-      from call_messages r where r.account_id = ${accountId} and r.call_id = c.id) r
-    order by c.queued_at desc, c.id desc`.execute(db);
-  return rows;
+      from call_messages r where r.account_id = ${accountId} and r.call_id = c.id) r`;
+  return readBounded(db, query, {
+    large: ["legs", "menu_path", "transcript", "collected"],
+    order: "queued_at desc, id desc",
+  });
 }
 
 /** Selects what became of the callback that the caller of a call asked for. */

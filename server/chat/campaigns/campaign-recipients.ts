@@ -1,7 +1,13 @@
 // Lists the recipients of a campaign by ID, filtered by state, number or error.
 import { sql, type Kysely } from "kysely";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
-import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
+import {
+  decodeCursor,
+  endOfSearch,
+  page,
+  readBounded,
+  type BoundedRows,
+} from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -76,7 +82,7 @@ export async function recipientsAfter(
   key: CampaignKey,
   filter: RecipientFilter,
   after: { id: number; end?: number | null; limit: number },
-): Promise<RecipientResponse[]> {
+): Promise<BoundedRows<RecipientResponse>> {
   let query = db
     .selectFrom("chat_recipients")
     .select(["id", "phone", "variables", "state", "error_code", "error", "dispatches"])
@@ -97,9 +103,11 @@ export async function recipientsAfter(
   }
   if (filter.phone !== undefined) query = query.where(isOf(key.account_id, filter.phone));
   if (filter.error !== undefined) query = query.where("error", "=", filter.error);
-  const bounded = query.orderBy("id").limit(after.limit);
-  const rows = await searches.use(key.account_id, () => bounded.execute());
-  return rows.map(recipientOf);
+  const first = query.orderBy("id").limit(after.limit);
+  const { rows, isCut } = await searches.use(key.account_id, () =>
+    readBounded(db, first, { large: ["variables"], order: "id" }),
+  );
+  return { rows: rows.map(recipientOf), isCut };
 }
 
 /** A recipient who was addressed by BSUID has no phone here, but it may be known. */

@@ -1,4 +1,5 @@
 import { sql, type Kysely } from "kysely";
+import { readBounded } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import {
@@ -18,12 +19,12 @@ export async function listFlows(
 ): Promise<{ data: FlowResponse[]; next_cursor: string | null }> {
   let query = flowRows(db, kind, accountId);
   if (cursor !== undefined) query = query.where(sql<boolean>`id > ${decodeId(kind, cursor)}`);
-  const rows: FlowRow[] = await query
-    .orderBy("id")
-    .limit(limit + 1)
-    .execute();
-  const data = rows.slice(0, limit).map(flowResponse);
-  const more = rows.length > limit;
+  const found = await readBounded<FlowRow>(db, query.orderBy("id").limit(limit + 1), {
+    large: ["opening"],
+    order: "id",
+  });
+  const data = found.rows.slice(0, limit).map(flowResponse);
+  const more = found.rows.length > limit || found.isCut;
   return { data, next_cursor: more ? encodeId(data.at(-1)!.id) : null };
 }
 

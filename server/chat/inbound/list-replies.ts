@@ -2,7 +2,13 @@
 import { sql, type Kysely } from "kysely";
 import type { App } from "../../engine/app.ts";
 import { writeCsv, type Cell } from "../../lib/csv/write-csv.ts";
-import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
+import {
+  decodeCursor,
+  endOfSearch,
+  page,
+  readBounded,
+  type BoundedRows,
+} from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import type { ReplyAnswer } from "../messages/reply-answer.ts";
@@ -87,7 +93,7 @@ async function repliesBefore(
   accountId: number,
   filter: ReplyFilter,
   before: { id: number | null; end?: number | null; limit: number },
-): Promise<ReplyResponse[]> {
+): Promise<BoundedRows<ReplyResponse>> {
   let query = db
     .selectFrom("chat_replies")
     .select(["id", "chat_number_id", "bsuid", "type", "text", "payload", "content"])
@@ -100,13 +106,16 @@ async function repliesBefore(
   if (filter.opted_out !== undefined) query = query.where("opted_out", "=", filter.opted_out);
   if (before.id !== null) query = query.where("id", "<", before.id);
   if (typeof before.end === "number") query = query.where("id", ">=", before.end);
-  const bounded = query.orderBy("id", "desc").limit(before.limit);
-  const rows = await searches.use(accountId, () => bounded.execute());
-  return rows.map((row) => ({
+  const newest = query.orderBy("id", "desc").limit(before.limit);
+  const found = await searches.use(accountId, () =>
+    readBounded(db, newest, { large: ["text", "content", "answers"], order: "id desc" }),
+  );
+  const rows = found.rows.map((row) => ({
     ...row,
     answers: (row.answers as ReplyAnswer[]).map(withStatus),
     received_at: row.received_at.toISOString(),
   }));
+  return { rows, isCut: found.isCut };
 }
 
 /** Adds what answers of earlier versions lack. */

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { TemplateCategory, TemplateStatus } from "../../drivers/chat/driver.ts";
-import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page, readBounded } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { template_columns, templateResponse, type TemplateResponse } from "./template-schema.ts";
@@ -31,7 +31,11 @@ export async function listTemplates(
   }
   const q = filter.q?.trim() ?? "";
   if (q !== "") query = query.where("name", "ilike", `%${q.replaceAll(/[\\%_]/g, "\\$&")}%`);
-  const { rows, next } = page(await query.limit(limit + 1).execute(), limit, end);
+  const found = await readBounded(db, query.limit(limit + 1), {
+    large: ["components", "variable_defaults"],
+    order: "id",
+  });
+  const { rows, next } = page(found, limit, end);
   return { data: rows.map(templateResponse), next_cursor: next };
 }
 

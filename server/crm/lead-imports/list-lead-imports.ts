@@ -1,6 +1,6 @@
 // Lists the CSV imports of a workspace, including an inactive one: its imports show why they failed.
 import type { App } from "../../engine/app.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, page, readBounded } from "../../lib/database/cursor.ts";
 import { notFound } from "../../lib/errors.ts";
 import { leadImportAnswerOf, type LeadImportResponse } from "./lead-import-schema.ts";
 
@@ -31,10 +31,10 @@ export async function listLeadImports(
     .where("account_id", "=", accountId)
     .where("workspace_id", "=", workspaceId);
   if (at.cursor !== undefined) query = query.where("id", "<", decodeCursor(at.cursor));
-  const found = await query
-    .orderBy("id", "desc")
-    .limit(at.limit + 1)
-    .execute();
+  const found = await readBounded(app.db.query, query.orderBy("id", "desc").limit(at.limit + 1), {
+    large: ["header", "column_map"],
+    order: "id desc",
+  });
   const { rows, next } = page(found, at.limit);
   return { data: rows.map(leadImportAnswerOf), nextCursor: next };
 }

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
 import { writeCsv } from "../../lib/csv/write-csv.ts";
-import { decodeIntCursor, page } from "../../lib/database/cursor.ts";
+import { decodeIntCursor, page, readBounded, type BoundedRows } from "../../lib/database/cursor.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { findLeadImport, type ImportPlace } from "./list-lead-imports.ts";
 
@@ -18,8 +18,6 @@ export const LeadReject = Type.Object(
 export type LeadReject = Static<typeof LeadReject>;
 
 const csv_page_rows = 1_000;
-/** A row may have a million characters. */
-const page_bytes_max = 4_000_000;
 
 /** Returns a page of rejects in file order; one with long cells has fewer than the limit. */
 export async function listLeadRejects(
@@ -29,11 +27,10 @@ export async function listLeadRejects(
 ): Promise<{ data: LeadReject[]; nextCursor: string | null }> {
   await findLeadImport(app, place);
   const after = at.cursor === undefined ? 0 : decodeIntCursor(at.cursor);
-  const { rejects, end } = await rejectsAfter(app, place, after, at.limit + 1);
+  const { rows: found, isCut } = await rejectsAfter(app, place, after, at.limit + 1);
   const { rows, next } = page(
-    rejects.map((reject) => ({ id: reject.row, reject })),
+    { rows: found.map((reject) => ({ id: reject.row, reject })), isCut },
     at.limit,
-    end,
   );
   return { data: rows.map(({ reject }) => reject), nextCursor: next };
 }
@@ -53,8 +50,7 @@ export async function openLeadRejectsCsv(
   return writeCsv<LeadReject>({
     header: [...kept.map(({ name }) => name), "errors"],
     page_rows: csv_page_rows,
-    short_pages: true,
-    next: async (after, limit) => (await rejectsAfter(app, place, after?.row ?? 0, limit)).rejects,
+    next: (after, limit) => rejectsAfter(app, place, after?.row ?? 0, limit),
     cells: ({ cells, errors }) => [
       ...kept.map(({ at }) => cells[at]),
       errors.map(({ field, reason }) => `${field}: ${reason}`).join("; "),
@@ -62,31 +58,17 @@ export async function openLeadRejectsCsv(
   });
 }
 
-type RejectRow = { row_number: number; cells: string[]; errors: FieldError[]; found: number };
-
-/** Returns the rejects up to the limits of rows and bytes, always the first; `end` is the last if bytes were the limit. */
-async function rejectsAfter(
+/** Returns the next rejects in file order; a row may have a million characters. */
+function rejectsAfter(
   app: App,
   place: ImportPlace,
   after: number,
   limit: number,
-): Promise<{ rejects: LeadReject[]; end: number | null }> {
-  const { rows } = await sql<RejectRow>`
-    select row_number, cells, errors, found from (
-      select row_number, cells, errors, count(*) over () as found,
-        sum(bytes) over (order by row_number) - bytes as bytes_before
-      from (
-        select r.row_number, r.cells, r.errors,
-          octet_length(r.cells::text) + octet_length(r.errors::text) as bytes
-        from lead_import_rejects r
-        where r.account_id = ${place.account_id} and r.import_id = ${place.import_id}
-          and r.row_number > ${after}
-        order by r.row_number limit ${limit}
-      ) page
-    ) measured
-    where bytes_before < ${page_bytes_max}
-    order by row_number`.execute(app.db.query);
-  const rejects = rows.map(({ row_number, cells, errors }) => ({ row: row_number, cells, errors }));
-  const last = rows.at(-1);
-  return { rejects, end: last && rows.length < last.found ? last.row_number : null };
+): Promise<BoundedRows<LeadReject>> {
+  const query = sql<{ row: number; cells: string[]; errors: FieldError[] }>`
+    select r.row_number as "row", r.cells, r.errors from lead_import_rejects r
+    where r.account_id = ${place.account_id} and r.import_id = ${place.import_id}
+      and r.row_number > ${after}
+    order by r.row_number limit ${limit}`;
+  return readBounded(app.db.query, query, { large: ["cells", "errors"], order: '"row"' });
 }

@@ -40,9 +40,9 @@ export function exportLeads(
     next: async (after, limit) => {
       const before = { id: after?.id ?? null, limit };
       const { workspace_id } = schema;
-      const rows = await leadsBefore(app.db.query, accountId, workspace_id, filter, before);
-      await learnEmails(app, accountId, rows, emails);
-      return rows;
+      const found = await leadsBefore(app.db.query, accountId, workspace_id, filter, before);
+      await learnEmails(app, accountId, found.rows, emails);
+      return found;
     },
     cells: (row) => cellsOf(row, fields, emails),
   });

@@ -7,6 +7,8 @@ import {
   findCandidates,
   isBelow,
   page,
+  readBounded,
+  type BoundedRows,
   type Candidates,
 } from "../../lib/database/cursor.ts";
 import { knownId } from "../../lib/ids.ts";
@@ -106,14 +108,17 @@ export async function leadsBefore(
   workspaceId: number,
   filter: LeadFilter,
   before: { id: number | null; ids?: readonly number[] | undefined; limit: number },
-): Promise<LeadRecord[]> {
+): Promise<BoundedRows<LeadRecord>> {
   let query = selectLeads(db, accountId, workspaceId, before.ids).where(matches(filter));
   if (before.id !== null) query = query.where(isBelow(order, accountId, before.id));
   const first = query.orderBy("l.created_at", "desc").orderBy("l.id", "desc").limit(before.limit);
-  const found = describeLeads(db, accountId, first)
-    .orderBy("l.created_at", "desc")
-    .orderBy("l.id", "desc");
-  return searches.use(accountId, () => found.execute());
+  const found = describeLeads(db, accountId, first);
+  return searches.use(accountId, () =>
+    readBounded(db, found, {
+      large: ["custom_fields", "collaborators"],
+      order: "created_at desc, id desc",
+    }),
+  );
 }
 
 /** Returns the condition of the leads `l` that match. */

@@ -1,7 +1,7 @@
 // Lists a lead's timeline, newest first.
 import Type, { type Static } from "typebox";
 import type { App } from "../../engine/app.ts";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, page, readBounded } from "../../lib/database/cursor.ts";
 import { id, mapOf, nullable, timestamp } from "../../lib/schemas.ts";
 import { requireLead } from "./find-lead.ts";
 import type { LeadPlace } from "./internal/lock-lead.ts";
@@ -38,10 +38,10 @@ export async function listTimeline(
     .where("account_id", "=", place.account_id)
     .where("lead_id", "=", place.lead_id);
   if (at.cursor !== undefined) query = query.where("id", "<", decodeCursor(at.cursor));
-  const found = await query
-    .orderBy("id", "desc")
-    .limit(at.limit + 1)
-    .execute();
+  const found = await readBounded(app.db.query, query.orderBy("id", "desc").limit(at.limit + 1), {
+    large: ["data"],
+    order: "id desc",
+  });
   const { rows, next } = page(found, at.limit);
   return {
     data: rows.map((row) => ({

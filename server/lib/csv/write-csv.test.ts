@@ -86,6 +86,18 @@ test("writes numbers, times, booleans, lists and null by their type", () => {
   );
 });
 
+test("reads on behind a page that bytes have ended", async () => {
+  const chunks = writeCsv<number>({
+    header: ["n"],
+    page_rows: 10,
+    next: async (after) => ({ rows: [(after ?? 0) + 1], isCut: (after ?? 0) < 2 }),
+    cells: (n) => [n],
+  });
+  let text = "";
+  for await (const chunk of chunks) text += chunk;
+  assert.equal(text, "n\r\n1\r\n2\r\n3\r\n");
+});
+
 test("reads pages one by one, on demand, until one is not full", async () => {
   const asked: (number | null)[] = [];
   const chunks = writeCsv<number>({

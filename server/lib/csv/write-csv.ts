@@ -1,6 +1,7 @@
 // Writes every CSV export page by page: memory holds one page, no transaction stays open, and no further page
 // is read when the reader stops.
 import { stringify } from "csv-stringify/sync";
+import type { BoundedRows } from "../database/cursor.ts";
 import { inertCell } from "./inert-cell.ts";
 
 /** Times become ISO 8601, lists and objects JSON, null an empty cell. */
@@ -10,21 +11,20 @@ export type CsvPages<Row> = {
   readonly header: readonly string[];
   /** Rows per page. */
   readonly page_rows: number;
-  /** Whether a page may have fewer rows although others follow; then an empty page is the last. */
-  readonly short_pages?: boolean;
-  /** Returns the rows after one, or the first rows; without short_pages, fewer than `limit` are the last. */
-  readonly next: (after: Row | null, limit: number) => Promise<readonly Row[]>;
+  /** Returns the rows after one, or the first rows; fewer than `limit` are the last, unless bytes ended them. */
+  readonly next: (after: Row | null, limit: number) => Promise<readonly Row[] | BoundedRows<Row>>;
   readonly cells: (row: Row) => readonly Cell[];
 };
 
 /** Streams CSV (RFC 4180) with a header; text that a spreadsheet would execute is made inert. */
 export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<string> {
-  const { header, page_rows, short_pages = false, next, cells } = pages;
+  const { header, page_rows, next, cells } = pages;
   yield csvLines([header]);
   for (let after: Row | null = null; ;) {
-    const rows: readonly Row[] = await next(after, page_rows);
+    const found: readonly Row[] | BoundedRows<Row> = await next(after, page_rows);
+    const { rows, isCut } = "rows" in found ? found : { rows: found, isCut: false };
     if (rows.length > 0) yield csvLines(rows.map(cells));
-    if (rows.length === 0 || (rows.length < page_rows && !short_pages)) return;
+    if (rows.length < page_rows && !isCut) return;
     after = rows.at(-1)!;
   }
 }

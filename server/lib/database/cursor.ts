@@ -1,5 +1,6 @@
-import { sql, type RawBuilder } from "kysely";
+import { CompiledQuery, sql, type Kysely, type RawBuilder } from "kysely";
 import { invalidField } from "../errors.ts";
+import type { DB } from "./database.ts";
 
 /** Encodes an opaque keyset cursor: the end of the previous page. */
 function encodeCursor(id: number): string {
@@ -83,10 +84,75 @@ export async function endOfSearch(rows: Searched): Promise<number | null> {
   return last?.id ?? null;
 }
 
+/**
+ * The most bytes of the large columns of a page; the row that exceeds them is its last. 200 rows of a megabyte would
+ * occupy a process for seconds.
+ */
+export const page_bytes_max = 4_000_000;
+
+/** Rows up to a limit of rows and one of bytes. */
+export type BoundedRows<Row> = {
+  /** At least one, if there are any. */
+  readonly rows: Row[];
+  /** Whether their bytes ended them, so that more rows follow. */
+  readonly isCut: boolean;
+};
+
+type Bounds<Column extends string> = {
+  /** The columns that may be large; only these are measured. */
+  readonly large: readonly Column[];
+  /** The order of the rows, which distinguishes each of them, such as `id desc`. */
+  readonly order: string;
+  readonly bytes_max?: number;
+};
+
+/** What a statement of boundedSql adds to its rows. */
+export type Measured = { readonly rows_found: number; readonly bytes_before: number };
+
+/**
+ * Executes a query whose limit is one more than the rows of a page, and returns its rows up to page_bytes_max. The rows
+ * beyond stay in PostgreSQL.
+ */
+export async function readBounded<Row>(
+  db: Kysely<DB>,
+  query: { compile(db: Kysely<DB>): CompiledQuery<Row> },
+  bounds: Bounds<keyof Row & string>,
+): Promise<BoundedRows<Row>> {
+  const { sql: text, parameters } = query.compile(db);
+  const bounded = CompiledQuery.raw(boundedSql(text, bounds), [...parameters]);
+  return boundedRows((await db.executeQuery<Row & Measured>(bounded)).rows);
+}
+
+/**
+ * Returns a statement that reads the first rows of another one; boundedRows converts its result. JSON is measured as
+ * text, because its stored size is the compressed one.
+ */
+export function boundedSql(
+  text: string,
+  { large, order, bytes_max = page_bytes_max }: Bounds<string>,
+): string {
+  const bytes = large.map((column) => `coalesce(octet_length(${column}::text), 0)`);
+  return `with found as materialized (${text})
+    select * from (
+      select *, count(*) over () as rows_found, coalesce(sum(${bytes.join(" + ")}) over (
+        order by ${order} rows between unbounded preceding and 1 preceding), 0) as bytes_before
+      from found) measured
+    where bytes_before < ${bytes_max} order by ${order}`;
+}
+
+/** Returns the rows of a statement of boundedSql. */
+export function boundedRows<Row>(measured: readonly (Row & Measured)[]): BoundedRows<Row> {
+  const rows = measured.map(({ rows_found: _found, bytes_before: _before, ...row }) => row as Row);
+  return { rows, isCut: rows.length < (measured[0]?.rows_found ?? 0) };
+}
+
 /** How often a request searches for the rows of its page. */
 const searches_max = 12;
 /** The rows that a request searches, at most, for those of its page. */
 export const rows_of_request_max = searched_rows_max * searches_max;
+
+/** Half, because PostgreSQL's text of JSON, which ends a page, has more spaces. */
+const full_bytes = page_bytes_max / 2;
 
 type Listed = {
   readonly data: readonly unknown[];
@@ -95,8 +161,8 @@ type Listed = {
 };
 
 /**
- * Searches on where a search has ended until the page is full: only what is rare among many rows takes more than one
- * request.
+ * Searches on where a search has ended until the page is full, by its rows or by about page_bytes_max: only what is rare
+ * among many rows takes more than one request.
  */
 export async function searchOn<
   At extends { readonly limit: number; readonly cursor?: string | undefined },
@@ -104,9 +170,12 @@ export async function searchOn<
 >(at: At, list: (at: At) => Promise<Page>): Promise<Page> {
   let found = await list(at);
   const data = [...found.data];
+  let bytes = 0;
   for (let searches = 1; searches < searches_max && data.length < at.limit; searches++) {
     const cursor = found.next_cursor ?? found.nextCursor;
     if (!cursor) break;
+    bytes += Buffer.byteLength(JSON.stringify(found.data));
+    if (bytes >= full_bytes) break;
     found = await list({ ...at, cursor, limit: at.limit - data.length });
     data.push(...found.data);
   }
@@ -114,15 +183,18 @@ export async function searchOn<
 }
 
 /**
- * Builds a page from up to limit + 1 rows: the extra row shows that there are more. `end` is the ID of the last row
- * that was searched, if there are more rows behind it: the next page then begins there, however few were found.
+ * Builds a page from up to limit + 1 rows: the extra row shows that there are more, unless bytes ended them. `end` is the
+ * ID of the last row that was searched, if there are more rows behind it: the next page then begins there, however few
+ * were found.
  */
 export function page<Row extends { id: number }>(
-  rows: Row[],
+  found: Row[] | BoundedRows<Row>,
   limit: number,
   end: number | null = null,
 ): { rows: Row[]; next: string | null } {
-  if (rows.length <= limit) return { rows, next: end === null ? null : encodeCursor(end) };
+  const { rows, isCut } = Array.isArray(found) ? { rows: found, isCut: false } : found;
+  if (rows.length <= limit && !isCut)
+    return { rows, next: end === null ? null : encodeCursor(end) };
   const kept = rows.slice(0, limit);
   return { rows: kept, next: encodeCursor(kept.at(-1)!.id) };
 }

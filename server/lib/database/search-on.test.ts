@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searchOn } from "./cursor.ts";
+import { page_bytes_max, searchOn } from "./cursor.ts";
 
 /** A list of `rows` numbers of which a search looks at ten and finds those that match; a cursor is the number reached. */
 function listOf(rows: number, matches: (row: number) => boolean) {
@@ -32,4 +32,12 @@ test("a page that finds too little ends after 12 searches, and the next one goes
   assert.equal(searches(), 12);
   const next = await searchOn({ limit: 3, cursor: first.next_cursor }, list);
   assert.deepEqual(next, { data: [170], next_cursor: null });
+});
+
+test("a page whose bytes ended it is not searched on, however few rows it has", async () => {
+  let searches = 0;
+  const large = "x".repeat(page_bytes_max);
+  const list = async () => ({ data: [large], next_cursor: String(++searches) });
+  const found = await searchOn({ limit: 50 }, list);
+  assert.deepEqual([found.data.length, found.next_cursor, searches], [1, "1", 1]);
 });

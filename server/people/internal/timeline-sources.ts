@@ -3,9 +3,16 @@
 import { CompiledQuery, type Kysely } from "kysely";
 import { only_lifted_reason } from "../../audience/suppressions/lift-suppressions.ts";
 import { shownState, type RecipientState } from "../../chat/recipients/recipient-states.ts";
+import {
+  boundedRows,
+  boundedSql,
+  page_bytes_max,
+  type BoundedRows,
+  type Measured,
+} from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import type { Part } from "../people-access.ts";
-import type { EntryKind, PersonEntry } from "../person-schema.ts";
+import { entry_kinds, type EntryKind, type PersonEntry } from "../person-schema.ts";
 import { campaigns_max } from "./search-statements.ts";
 import type { Position } from "./timeline-cursor.ts";
 
@@ -21,7 +28,7 @@ export type Source = {
     person: { readonly account_id: number; readonly phone: string },
     before: Position,
     limit: number,
-  ): Promise<SourceEntry[]>;
+  ): Promise<BoundedRows<SourceEntry>>;
 };
 
 type Row = {
@@ -42,21 +49,31 @@ const microseconds = (column: string) =>
 /** The position's time, exact to the microsecond. */
 const before_at = "(timestamptz 'epoch' + $3::bigint * interval '1 microsecond')";
 
+/** An equal part for each source, because a request reads all of them. */
+const source_bytes_max = Math.floor(page_bytes_max / entry_kinds.length);
+
 /** Expects $1 account, $2 phone, $3 and $4 the position, $5 the limit; selects the columns of a row. */
-function source(kind: EntryKind, part: Part, text: string): Source {
+function source(kind: EntryKind, part: Part, text: string, order = "at desc, id desc"): Source {
+  const bounded = boundedSql(text, {
+    large: ["data"],
+    order,
+    bytes_max: source_bytes_max,
+  });
   return {
     kind,
     part,
     read: async (db, { account_id, phone }, [at_us, id], limit) => {
       const values = [account_id, phone, at_us, id, limit];
-      const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, values));
-      return rows.map((row) => ({
+      const measured = await db.executeQuery<Row & Measured>(CompiledQuery.raw(bounded, values));
+      const { rows, isCut } = boundedRows<Row>(measured.rows);
+      const entries = rows.map((row): SourceEntry => ({
         at: row.at.toISOString(),
         kind,
         event: kind === "message" ? shownState(row.event as RecipientState) : row.event,
         data: withTimes(row.data),
         position: [row.at_us, row.id],
       }));
+      return { rows: entries, isCut };
     },
   };
 }
@@ -96,6 +113,7 @@ const leads = source(
     where t.account_id = $1 and t.lead_id = m.id and t.id < $4 and t.kind <> 'call' and $3::bigint is not null
     order by t.id desc limit $5) t
   order by t.id desc limit $5`,
+  "id desc",
 );
 
 const message_columns =

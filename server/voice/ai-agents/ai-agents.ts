@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { decodeCursor, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, page, readBounded } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound } from "../../lib/errors.ts";
 import { aiAgentResponse, type AiAgentResponse } from "./ai-agent-schema.ts";
@@ -12,10 +12,10 @@ export async function listAiAgents(
 ): Promise<{ data: AiAgentResponse[]; next_cursor: string | null }> {
   let query = db.selectFrom("voice_ai_agents").selectAll().where("account_id", "=", accountId);
   if (cursor !== undefined) query = query.where("id", ">", decodeCursor(cursor));
-  const found = await query
-    .orderBy("id")
-    .limit(limit + 1)
-    .execute();
+  const found = await readBounded(db, query.orderBy("id").limit(limit + 1), {
+    large: ["plan", "rehearsals"],
+    order: "id",
+  });
   const { rows, next } = page(found, limit);
   return { data: rows.map(aiAgentResponse), next_cursor: next };
 }

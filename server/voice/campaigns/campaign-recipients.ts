@@ -6,7 +6,13 @@ import {
 } from "../../accounts/accounts/calling-window.ts";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
 import type { MenuStep } from "../../calls/records/call-record-schema.ts";
-import { decodeIntCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
+import {
+  decodeIntCursor,
+  endOfSearch,
+  page,
+  readBounded,
+  type BoundedRows,
+} from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { phoneSpellings } from "../../lib/phone-key.ts";
@@ -80,7 +86,7 @@ export async function recipientsAfter(
   { account_id, campaign_id }: CampaignKey,
   filter: RecipientFilter,
   after: { id: number; end?: number | null; limit: number; now: Date },
-): Promise<VoiceRecipientResponse[]> {
+): Promise<BoundedRows<VoiceRecipientResponse>> {
   const conditions = [sql`r.account_id = ${account_id}`, sql`r.campaign_id = ${campaign_id}`];
   conditions.push(sql`r.id > ${after.id}`);
   if (typeof after.end === "number") conditions.push(sql`r.id <= ${after.end}`);
@@ -110,9 +116,11 @@ export async function recipientsAfter(
           json_build_object('node', m.node, 'key', m.key, 'at', m.at) order by m.id), '[]') as menu_path
       from call_menu_steps m where m.account_id = ${account_id} and m.call_id = r.call_id) m
     order by r.id`;
-  const { rows } = await searches.use(account_id, () => query.execute(db));
+  const { rows, isCut } = await searches.use(account_id, () =>
+    readBounded(db, query, { large: ["variables", "menu_path"], order: "id" }),
+  );
   const opensAt = openOpenings(after.now);
-  return rows.map((row) => recipientOf(row, opensAt));
+  return { rows: rows.map((row) => recipientOf(row, opensAt)), isCut };
 }
 
 /** Opens a cache: most recipients of a page share a few lists of zones. */

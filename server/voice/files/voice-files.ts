@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { findAudio } from "../../calls/audio/audio-files.ts";
 import { encodeWav } from "../../lib/audio/wav.ts";
-import { decodeCursor, endOfSearch, page } from "../../lib/database/cursor.ts";
+import { decodeCursor, endOfSearch, page, readBounded } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import {
@@ -28,7 +28,10 @@ export async function listVoiceFiles(
   let files = all.select(voice_file_columns);
   if (end !== null) files = files.where("id", "<=", end);
   if (status !== undefined) files = files.where("status", "=", status);
-  const found = await files.limit(limit + 1).execute();
+  const found = await readBounded(db, files.limit(limit + 1), {
+    large: ["text", "script"],
+    order: "id",
+  });
   const { rows, next } = page(found, limit, end);
   return { data: rows.map(voiceFileResponse), next_cursor: next };
 }
