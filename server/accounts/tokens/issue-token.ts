@@ -5,9 +5,9 @@ import { knownId } from "../../lib/ids.ts";
 import { parseTime } from "../../lib/parse-time.ts";
 import { createToken } from "./create-token.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
-import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
+import { permissionsBeyond, refuseBeyond, type Grantor } from "../roles/grantor.ts";
 import { validateToken } from "./validate-token.ts";
-import { permissionNames } from "../permissions.ts";
+import { permissionNames, type Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { TokenRequest, TokenResponse } from "./token-schema.ts";
 import { findToken } from "./tokens.ts";
@@ -17,7 +17,8 @@ export type Issued = { readonly answer: TokenResponse; readonly token: string };
 
 /**
  * Creates a token. Throws validation-failed (user_id, expires_at); forbidden when the token would have more
- * permissions than the grantor, or be the owner's while the grantor is neither the owner nor has every permission.
+ * permissions than the grantor, be of another user who has more, or be an account token while the grantor is neither the
+ * owner nor has every permission.
  */
 export async function issueToken(
   tx: Tx,
@@ -32,6 +33,7 @@ export async function issueToken(
   const user = await findTokenUser(tx, account_id, input);
   refuseOwnerToken(grantor, input.kind);
   refuseBeyond(grantor, input.scopes ?? grantedPermissions(user));
+  refuseStrongerTokenUser(grantor, user.id, grantedPermissions(user));
   const expires_at = input.expires_at == null ? null : parseTime(input.expires_at, timeZone);
   const { id, token } = await createToken(
     tx,
@@ -69,6 +71,24 @@ export function refuseOwnerToken(grantor: Grantor, kind: "account" | "agent"): v
   if (kind === "agent" || grantor.may_issue_account_tokens) return;
   if (permissionNames.every((permission) => grantor.permissions.has(permission))) return;
   throw new Refusal("forbidden", "Only users with every permission can create an account token");
+}
+
+/**
+ * Throws forbidden for a token of another user with more permissions than the grantor. Whatever its scopes, a token reads
+ * and changes what is its user's own, such as private saved views and the availability.
+ */
+export function refuseStrongerTokenUser(
+  { actor, permissions }: Grantor,
+  user_id: number,
+  held: Iterable<Permission>,
+): void {
+  if (user_id === actor.user_id) return;
+  const beyond = permissionsBeyond(permissions, held);
+  if (beyond.length === 0) return;
+  throw new Refusal(
+    "forbidden",
+    `Whatever its scopes, a token of another user needs their permissions, of which you lack: ${beyond.join(", ")}`,
+  );
 }
 
 async function findTokenUser(tx: Tx, account_id: number, input: TokenRequest) {

@@ -4,7 +4,7 @@ import { createToken } from "./create-token.ts";
 import { lockToken } from "./internal/lock-token.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { refuseBeyond, type Grantor } from "../roles/grantor.ts";
-import { refuseOwnerToken, type Issued } from "./issue-token.ts";
+import { refuseOwnerToken, refuseStrongerTokenUser, type Issued } from "./issue-token.ts";
 import type { Permission } from "../permissions.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { TokenRotation } from "./token-schema.ts";
@@ -13,7 +13,8 @@ import { findToken } from "./tokens.ts";
 /**
  * Replaces a token with a new one of the same kind, user, name, scopes, addresses and expiry (a rotation never
  * extends the expiry); the old token expires after the overlap. Throws not-found; conflict when it is
- * revoked, expired or its user inactive; forbidden when it has more permissions than the grantor.
+ * revoked, expired or its user inactive; forbidden when it, or another user whose it is, has more permissions than the
+ * grantor.
  */
 export async function rotateToken(
   tx: Tx,
@@ -28,6 +29,7 @@ export async function rotateToken(
   const kind = old.kind as "account" | "agent";
   refuseOwnerToken(grantor, kind);
   refuseBeyond(grantor, grantedPermissions(old, old.scopes));
+  refuseStrongerTokenUser(grantor, old.user_id, grantedPermissions(old));
   if (old.revoked_at || (old.expires_at && old.expires_at <= now) || !old.active)
     throw new Refusal(
       "conflict",

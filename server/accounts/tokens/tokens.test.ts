@@ -344,7 +344,6 @@ test("refuses to create or rotate a token with more permissions than the grantor
   assert.equal((await agentFor(mighty)).status, 403);
   assert.equal((await agentFor(equal, { scopes: ["crm.write"] })).status, 403);
   assert.equal((await agentFor(equal)).status, 201);
-  assert.equal((await agentFor(mighty, { scopes: ["crm.read"] })).status, 201);
   const theirs = await makeToken(api.app, account, { kind: "agent", user_id: mighty });
   for (const target of [account.token, theirs]) {
     const { status, body } = await rotate(idOf(target), {}, by);
@@ -352,6 +351,33 @@ test("refuses to create or rotate a token with more permissions than the grantor
     assert.equal(body.type, "forbidden");
   }
   assert.equal((await rotate(idOf(agent), {}, by)).status, 201, "it may rotate itself");
+});
+
+test("refuses to create or rotate a token of another user with more permissions than the grantor, whatever its scopes", async () => {
+  const own = await makeUser(api.app, account, ["tokens.manage", "crm.read"]);
+  const token = await makeToken(api.app, account, { kind: "agent", user_id: own });
+  const mighty = await makeUser(api.app, account, ["crm.read", "crm.write"]);
+  const equal = await makeUser(api.app, account, ["crm.read"]);
+  const agentFor = (user_id: number, scopes: string[], by = token) =>
+    create({ kind: "agent", name: "x", user_id, scopes }, { token: by });
+  for (const user_id of [account.owner_id, mighty])
+    for (const scopes of [[], ["crm.read"]]) {
+      const refused = await agentFor(user_id, scopes);
+      assert.deepEqual([refused.status, refused.body.type], [403, "forbidden"]);
+      assert.match(refused.body.detail, /another user needs their permissions.*crm\.write/);
+      const { body: made } = await agentFor(user_id, scopes, account.token);
+      assert.equal((await rotate(made.id, {}, { token })).status, 403);
+      assert.equal((await rotate(made.id)).status, 201, "with every permission of the user");
+    }
+  const { status, body: made } = await agentFor(equal, []);
+  assert.equal(status, 201);
+  assert.equal((await rotate(made.id, {}, { token })).status, 201);
+  const narrow = await makeToken(api.app, account, {
+    kind: "agent",
+    user_id: own,
+    scopes: ["tokens.manage"],
+  });
+  assert.equal((await agentFor(own, ["tokens.manage"], narrow)).status, 201, "of their own user");
 });
 
 test("a token with more permissions than the grantor's is not revoked by them, but their own is", async () => {
