@@ -28,3 +28,8 @@ export type Caller = {
   /** Whether the token may be used from an IP address; absent: from any. */
   readonly isAllowedFrom?: (address: string) => boolean;
 };
+
+/** Returns whether the caller's token may be used from an IP address. */
+export function isUsableFrom({ isAllowedFrom }: Caller, address: string): boolean {
+  return isAllowedFrom === undefined || isAllowedFrom(address);
+}

@@ -6,7 +6,7 @@ import type { App } from "../../engine/app.ts";
 import { openAddressList } from "../../lib/addresses/address-list.ts";
 import { statement } from "../../lib/database/database.ts";
 import { openStrangerLookups } from "../../lib/addresses/stranger-lookups.ts";
-import type { Caller } from "../caller.ts";
+import { isUsableFrom, type Caller } from "../caller.ts";
 import { grantedPermissions } from "../roles/granted-permissions.ts";
 import { openLastUses } from "./internal/last-uses.ts";
 import type { Feature, Permission } from "../permissions.ts";
@@ -15,9 +15,10 @@ import { hashSecret, readToken, type TokenParts } from "./token-text.ts";
 export type TokenDirectory = {
   /**
    * Returns the caller of a token, or null if the token is malformed, unknown, expired or revoked; 503
-   * when too many uncached tokens wait to be looked up, in all or from the sender's address.
+   * when too many uncached tokens wait to be looked up, in all or from the sender's address. Notes the use of
+   * the token, unless it may not be used from `ip`: the caller's isAllowedFrom reports that.
    */
-  find(token: string, address?: () => string): Promise<Caller | null>;
+  find(token: string, address?: () => string, ip?: string): Promise<Caller | null>;
   /** Saves when tokens were last used since the previous call. */
   saveLastUses(): Promise<void>;
 };
@@ -83,7 +84,7 @@ export function openTokenDirectory(app: App, max = entries_max): TokenDirectory 
   };
 
   return {
-    async find(token, address = () => "") {
+    async find(token, address = () => "", ip) {
       const parts = readToken(token);
       if (!parts) return null;
       const subject = tokenSubject(parts.account_id, parts.token_id);
@@ -98,7 +99,8 @@ export function openTokenDirectory(app: App, max = entries_max): TokenDirectory 
       const now = app.clock.now();
       if (entry.expires_at && entry.expires_at <= now) return null;
       if (isIdle(entry, lastUses.lastUse(parts.account_id, parts.token_id), now)) return null;
-      lastUses.note(parts.account_id, parts.token_id, now);
+      if (ip === undefined || isUsableFrom(entry.caller, ip))
+        lastUses.note(parts.account_id, parts.token_id, now);
       return entry.caller;
     },
     saveLastUses: lastUses.save,

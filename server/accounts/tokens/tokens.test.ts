@@ -495,6 +495,19 @@ test("last uses are saved in one statement, never go back, and survive a failed 
   assert.equal(await lastUse(used.id), "2998-01-01T00:00:05.000Z", "never goes back");
 });
 
+test("a request from an address that the token does not allow does not count as its last use", async () => {
+  const { body: elsewhere } = await create({
+    ...accountToken(),
+    allowed_addresses: ["198.51.100.0/24"],
+  });
+  assert.equal(await works(elsewhere.token), 403);
+  await api.app.tokens.saveLastUses();
+  const { body } = await api.send("GET", `/api/v1/tokens/${elsewhere.id}`, {
+    token: account.token,
+  });
+  assert.equal(body.last_used_at, null);
+});
+
 test("a stopping process waits for a save of last uses in progress", async (t) => {
   const { body: used } = await create(accountToken());
   await works(used.token);

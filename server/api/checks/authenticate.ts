@@ -1,6 +1,7 @@
-// 401, then the rate limits, then 403, then 503 for a write of a frozen account, before the body is read.
+// 401, then 403 for the address, then the rate limits, then any other 403, then 503 for a write of a frozen account, before
+// the body is read.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Caller } from "../../accounts/caller.ts";
+import { isUsableFrom, type Caller } from "../../accounts/caller.ts";
 import { addressGroup } from "../../lib/addresses/address-group.ts";
 import { frozenAccount, Refusal } from "../../lib/errors.ts";
 import type { ApiApp } from "../api-app.ts";
@@ -30,23 +31,24 @@ export function requestToken(request: FastifyRequest): string {
   return session;
 }
 
-/** Returns the caller of the request's token; 401 without one (contract 5.1, 5.6). */
+/**
+ * Returns the caller of the request's token; 401 without one (contract 5.1, 5.6), 403 if the token may not be used from the
+ * request's address.
+ */
 async function authenticate(app: ApiApp, request: FastifyRequest): Promise<Caller> {
-  const caller = await app.tokens.find(requestToken(request), () => addressGroup(request.ip));
+  const { ip } = request;
+  const caller = await app.tokens.find(requestToken(request), () => addressGroup(ip), ip);
   if (!caller) throw unauthorized("The access token is unknown, expired or revoked");
   const is_session = request.headers.authorization === undefined;
   if (is_session !== (caller.token_kind === "session"))
     throw unauthorized("A session is valid in its cookie only, and any other token in a header");
+  if (!isUsableFrom(caller, ip))
+    throw new Refusal("forbidden", `This token may not be used from the address ${ip}`);
   return caller;
 }
 
-/**
- * Throws 403 unless the token may be used from the request's address, the account has one of the features and the caller
- * one of the permissions.
- */
-function authorize(access: Access, caller: Caller, { ip }: FastifyRequest): void {
-  if (caller.isAllowedFrom && !caller.isAllowedFrom(ip))
-    throw new Refusal("forbidden", `This token may not be used from the address ${ip}`);
+/** Throws 403 unless the account has one of the features and the caller one of the permissions. */
+function authorize(access: Access, caller: Caller): void {
   const { features } = access;
   if (features && !features.some((feature) => caller.account.features.has(feature))) {
     throw new Refusal(
@@ -75,7 +77,7 @@ export function guard(
     request.caller = await authenticate(app, request);
     limiter.count(request, reply, rate_limit !== undefined);
     if (rate_limit) await counter.count(rate_limit, request, reply);
-    authorize(access, request.caller, request);
+    authorize(access, request.caller);
     if (!frozen_too) refuseFrozenWrite(request, request.caller);
   };
 }
@@ -92,7 +94,7 @@ export async function recheckWrite(
 ): Promise<void> {
   if (isRead(request)) return;
   request.caller = await authenticate(app, request);
-  authorize(access, request.caller, request);
+  authorize(access, request.caller);
   if (!frozen_too) refuseFrozenWrite(request, request.caller);
 }
 
@@ -110,7 +112,7 @@ export async function reauthorize(
   request: FastifyRequest,
   access: Access,
 ): Promise<void> {
-  authorize(access, await authenticate(app, request), request);
+  authorize(access, await authenticate(app, request));
 }
 
 /** Returns a 401 with the header that it must have. */

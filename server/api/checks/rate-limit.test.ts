@@ -13,6 +13,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import {
   makeAccount,
   makeAgentToken,
+  makeToken,
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
@@ -150,6 +151,20 @@ test("a reached limit does not affect other accounts and endpoints", async () =>
   const others = await post(other);
   assert.equal(others.status, 201);
   assert.deepEqual(figures(others.headers), { limit: 300, remaining: 299, reset: 60 });
+});
+
+test("a token that is refused for its address uses up no limit, and its answers carry the headers", async () => {
+  const account = await makeAccount(api.app);
+  limits.set(account.account_id, 1);
+  const token = await makeToken(api.app, account, { allowed_addresses: ["198.51.100.0/24"] });
+  for (let i = 0; i < 3; i++) {
+    const { status, headers } = await post(account, { token });
+    assert.equal(status, 403);
+    assert.deepEqual(figures(headers), { limit: 300, remaining: 300, reset: 60 });
+  }
+  const { status, headers } = await post(account);
+  assert.equal(status, 201);
+  assert.deepEqual(figures(headers), { limit: 1, remaining: 0, reset: 60 });
 });
 
 test("a window ends a minute after it began, by the database's clock, and reports the seconds until then", async () => {

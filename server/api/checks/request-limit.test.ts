@@ -76,6 +76,13 @@ test("an account's tokens share its requests a minute, and a refused token does 
   assert.equal((await get((await makeAccount(api.app)).token)).status, 200);
 });
 
+test("requests that are refused for their address do not use up an account's requests a minute", async () => {
+  const account = await limitedAccount({ requests_a_minute: 1 });
+  const foreign = await makeToken(api.app, account, { allowed_addresses: ["198.51.100.0/24"] });
+  for (let i = 0; i < 2; i++) assert.equal((await get(foreign)).status, 403);
+  assert.equal((await get(account.token)).status, 200);
+});
+
 test("the endpoint with a limit of its own reports that limit, unless the token's is reached", async () => {
   const { token } = await limitedAccount({ token_requests_a_minute: 1 });
   const create = () =>
