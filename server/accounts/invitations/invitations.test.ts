@@ -7,8 +7,11 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { startSmtpServer, type SmtpServer } from "../../../test/support/smtp-server.ts";
+import { operatorOf } from "../roles/grantor.ts";
+import { updateUser } from "../users/update-user.ts";
 
 let api: TestApi;
 let smtp: SmtpServer;
@@ -325,6 +328,29 @@ test("a mailed link expires after an hour, and ends with a new password or addre
   const json = { email: newEmail() };
   await api.send("PATCH", `/api/v1/users/${id}`, { token: account.token, json });
   assert.ok(await isRefused(before_move));
+});
+
+test("an address that is replaced while a link is requested gets no link of its former user, but those of others", async () => {
+  const { email, cookie } = await makeSignedIn();
+  const other = await makeAccount(api.app);
+  await makeSignedIn(other, email);
+  const { id } = (await me(cookie)).body.user;
+  const { account_id } = account;
+  await api.app.db.query.transaction().execute(async (tx) => {
+    const operator = operatorOf(account_id, "test");
+    await updateUser(tx, operator, id, { email: newEmail() }, api.clock.now());
+    assert.equal((await requestReset(email)).status, 202);
+    await awaitsLock(api.app.db.query);
+  });
+  await eventually(() => resetMails(email).length === 1);
+  const { text } = resetMails(email)[0]!;
+  assert.deepEqual(
+    [text.includes(`(account ${account_id}):`), text.includes(`(account ${other.account_id}):`)],
+    [false, true],
+  );
+  const links = api.app.db.query.selectFrom("sign_in_links").select("id");
+  assert.deepEqual(await links.where("account_id", "=", account_id).execute(), []);
+  assert.equal((await auditOf("password_reset.requested")).length, 0);
 });
 
 test("a person of several accounts gets one mail with a link for each", async () => {

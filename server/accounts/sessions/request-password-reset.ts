@@ -4,6 +4,7 @@ import { statement } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { recordAudit, type Client } from "../audit/record-audit.ts";
 import { quotedName, type Mailer } from "../mailer.ts";
+import { holdUserOfEmail } from "./internal/lock-user.ts";
 import { storeSignInLink } from "./sign-in-links.ts";
 import type { ResetRequest } from "./session-schema.ts";
 import { countWithin } from "./throttle.ts";
@@ -62,11 +63,12 @@ async function mailLinks(
   client: Client,
 ): Promise<void> {
   const users = await findUsers(app.db.pool, [to, wanted]);
-  if (users.length === 0) return;
   const now = app.clock.now();
   const lines: string[] = [];
   for (const { account_id, user_id, name } of users) {
     const link = await app.db.query.transaction().execute(async (tx) => {
+      // A change of the address since the look-up has voided the links of the user, but not this one.
+      if (!(await holdUserOfEmail(tx, { account_id, user_id }, to))) return null;
       const expires_at = new Date(now.getTime() + link_minutes * 60_000);
       const actor = { account_id, user_id: null, token_id: null, ...client };
       await recordAudit(tx, actor, {
@@ -76,10 +78,12 @@ async function mailLinks(
       });
       return storeSignInLink(tx, { account_id, user_id, expires_at, origin: "reset" }, now);
     });
+    if (link === null) continue;
     lines.push(
       `${quotedName(name)} (account ${account_id}):\n${app.public_url}/sign-in/reset#${link}`,
     );
   }
+  if (lines.length === 0) return;
   await app.mailer.send({
     to,
     subject: "A new password for Trunkline",

@@ -1,5 +1,5 @@
-// A new password, the removal of passkeys and a deactivation must miss neither a passkey nor a session that a request in
-// progress creates.
+// A new password, the removal of passkeys, a deactivation and a new email address must miss none of the passkeys, sessions
+// and links that a request in progress creates.
 import type { Tx } from "../../../lib/database/database.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { UserActor } from "../../audit/record-audit.ts";
@@ -18,6 +18,19 @@ export async function lockUser(tx: Tx, owner: Owner): Promise<void> {
 export async function holdUser(tx: Tx, owner: Owner): Promise<void> {
   const user = await userRow(tx, owner).select("active").forShare().executeTakeFirst();
   if (!user?.active) throw new Refusal("unauthorized", "This user has been deactivated");
+}
+
+/**
+ * Waits like holdUser, and returns whether the user is active and has this email address (in lower case), which stays so
+ * until this transaction ends.
+ */
+export async function holdUserOfEmail(tx: Tx, owner: Owner, email: string): Promise<boolean> {
+  const user = await userRow(tx, owner)
+    .where("email", "=", email)
+    .where("active", "=", true)
+    .forShare()
+    .executeTakeFirst();
+  return user !== undefined;
 }
 
 function userRow(tx: Tx, { account_id, user_id }: Owner) {
