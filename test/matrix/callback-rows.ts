@@ -35,7 +35,8 @@ export const callbackRows: Record<string, RouteRow> = {
   readCallbackEndpoint: see((ids) => ({ path: endpointOf(ids) })),
   updateCallbackEndpoint: manage((ids) => ({
     path: endpointOf(ids),
-    json: { ...wanted(), enabled: false },
+    // The URL that it has: callbacks.manage alone does not show the types that it has.
+    json: { ...wanted(), url: "https://example.com/callbacks", enabled: false },
   })),
   deleteCallbackEndpoint: manage((ids) => ({ path: endpointOf(ids) })),
   readCallbackSecret: manage((ids) => ({ path: `${endpointOf(ids)}/secret` })),

@@ -212,6 +212,33 @@ test("a user sends no events to an endpoint that their permissions do not show",
   assert.equal((await user.send("POST", `/${theirs}/replay`, { json: { from } })).status, 202);
 });
 
+test("a user redirects no events that their permissions do not show by changing the types too, or first", async () => {
+  const account = await makeAccount(api.app);
+  const owner = ownerOf(account);
+  const token = await makeAgentToken(api.app, account, ["callbacks.manage", "crm.read"]);
+  const user = ownerOf({ ...account, token });
+  const types = ["lead.created"];
+  const elsewhere = () => new URL(`/${unique("redirected")}`, receiver.url).href;
+  const hidden = (answer: Answer) => {
+    const [reason] = assertRefused(answer, "url");
+    assert.match(reason!, /such as call\.completed$/);
+  };
+  const unused = await owner.take({ types: ["call.completed"] });
+  hidden(await user.patch(unused, { url: elsewhere(), types }));
+  const narrowed = { types, enabled: true };
+  assert.equal((await user.patch(unused, narrowed)).status, 200);
+  assert.equal((await user.patch(unused, { url: elsewhere() })).status, 200, "without deliveries");
+
+  const theirs = await owner.take({ types: ["call.completed", "lead.created"] });
+  await makeEvents(api.app, account, [{ type: "call.completed" }, { type: "lead.created" }]);
+  await relayEvents(api.app, never);
+  hidden(await user.patch(theirs, { url: elsewhere(), types }));
+  assert.equal((await user.patch(theirs, narrowed)).status, 200);
+  hidden(await user.patch(theirs, { url: elsewhere() }));
+  hidden(await user.patch(theirs, { url: elsewhere(), types }));
+  assert.equal((await owner.patch(theirs, { url: elsewhere() })).status, 200);
+});
+
 test("endpoints are listed in pages, by kind, by URL, and by whether they are enabled", async () => {
   const owner = await newOwner();
   const [first, second, third] = [await owner.take(), await owner.take(), await owner.take()];

@@ -1,8 +1,9 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Permission } from "../../accounts/permissions.ts";
+import type { EventType } from "../../engine/event-catalogue.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
-import { invalid } from "../../lib/errors.ts";
+import { invalid, invalidField } from "../../lib/errors.ts";
 import { resetDeliveryState } from "./internal/reset-delivery-state.ts";
 import type { EndpointResponse, EndpointPatch } from "./endpoint-schema.ts";
 import { endpoint_columns, endpointResponse } from "./endpoints.ts";
@@ -12,7 +13,8 @@ import { lockEndpoint } from "./lock-endpoint.ts";
 /**
  * Changes an endpoint. Enabling it or changing its URL resets its failures and makes its pending deliveries
  * due. The body is validated before. Refuses: not-found; validation-failed (fields of a campaign's endpoint
- * other than `enabled`; a URL or types by which events go where they did not, and the permissions do not show them).
+ * other than `enabled`; a URL or types by which events, also past ones, go where they did not, and the permissions do not
+ * show them).
  */
 export async function updateEndpoint(
   tx: Tx,
@@ -24,7 +26,7 @@ export async function updateEndpoint(
   const { account_id } = actor;
   const before = await lockEndpoint(tx, account_id, id);
   if (before.kind === "campaign") refuseAllButEnabled(patch);
-  refuseHidden(permissions, before, patch);
+  await refuseHidden(tx, { account_id, id, permissions }, before, patch);
   const { enabled = before.enabled, url = before.url } = patch;
   const isDisabled = before.enabled && !enabled;
   const isEnabled = !before.enabled && enabled;
@@ -65,18 +67,65 @@ export async function updateEndpoint(
 
 type Receiving = { readonly url: string; readonly types: readonly string[] | null };
 
-function refuseHidden(
-  permissions: ReadonlySet<Permission>,
+type Change = {
+  readonly account_id: number;
+  readonly id: number;
+  readonly permissions: ReadonlySet<Permission>;
+};
+
+async function refuseHidden(
+  tx: Tx,
+  change: Change,
   before: Receiving,
   { url = before.url, types = before.types }: Partial<Receiving>,
-): void {
-  const hidden = hiddenTypes(permissions, types);
+): Promise<void> {
+  const hidden = hiddenTypes(change.permissions, types);
+  const is_moved = url !== before.url;
   const violations = hiddenViolations(
-    url === before.url
-      ? hidden.filter((type) => before.types !== null && !before.types.includes(type))
-      : hidden,
+    is_moved
+      ? hidden
+      : hidden.filter((type) => before.types !== null && !before.types.includes(type)),
   );
   if (violations.length > 0) throw invalid(violations);
+  if (is_moved) await refuseHiddenDeliveries(tx, change, before);
+}
+
+/**
+ * The new URL receives what is pending for the endpoint and what is replayed to it: events of the types that it has, and of
+ * those that it had when its deliveries were created.
+ */
+async function refuseHiddenDeliveries(
+  tx: Tx,
+  { account_id, id, permissions }: Change,
+  before: Receiving,
+): Promise<void> {
+  const [former] = hiddenTypes(permissions, before.types);
+  const hidden =
+    former ?? (await findHiddenDelivery(tx, account_id, id, hiddenTypes(permissions, null)));
+  if (hidden === undefined) return;
+  throw invalidField(
+    "url",
+    `must stay, as the endpoint has or had types of events that your permissions do not show, such as ${hidden}`,
+  );
+}
+
+/** Returns the type of a delivery to the endpoint that is one of these. */
+async function findHiddenDelivery(
+  tx: Tx,
+  account_id: number,
+  endpoint_id: number,
+  types: readonly EventType[],
+): Promise<string | undefined> {
+  if (types.length === 0) return undefined;
+  const delivery = await tx
+    .selectFrom("callback_deliveries")
+    .select("type")
+    .where("account_id", "=", account_id)
+    .where("endpoint_id", "=", endpoint_id)
+    .where("type", "in", types)
+    .limit(1)
+    .executeTakeFirst();
+  return delivery?.type;
 }
 
 /** A campaign's endpoint keeps the URL that campaigns were launched with, and receives their calls' events. */
