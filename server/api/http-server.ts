@@ -29,6 +29,7 @@ import {
 } from "./checks/rate-limit.ts";
 import { openRequestLimiter } from "./checks/request-limit.ts";
 import { limitConnections } from "./limit-connections.ts";
+import { endStalledResponses } from "./end-stalled-responses.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { sendError, type RenderError } from "./checks/render-error.ts";
 import type { Route } from "./route.ts";
@@ -76,6 +77,8 @@ export type HttpLimits = {
   readonly request_timeout_ms: number;
   /** The least that must arrive of a body. */
   readonly body_rate: BodyRate;
+  /** How long a client may read nothing of a response. */
+  readonly stalled_response_ms: number;
   readonly connections_max: number;
 };
 
@@ -83,6 +86,7 @@ const default_limits: HttpLimits = {
   headers_timeout_ms: 10_000,
   request_timeout_ms: 120_000,
   body_rate: { window_ms: 10_000, bytes: 10_000 },
+  stalled_response_ms: 60_000,
   connections_max: 8_192,
 };
 /** The largest CSV upload, in bytes. */
@@ -133,7 +137,7 @@ export async function buildHttpServer(
   });
   parseJson(server);
   routeHandshakes(server);
-  limitConnections(server.server, limits.connections_max, isTrustedProxy);
+  boundConnections(server, limits, isTrustedProxy);
   const watch = openBodyWatch(timers, limits.body_rate);
   server.server.once("close", watch.close);
   traceRequests(server);
@@ -158,6 +162,16 @@ export async function buildHttpServer(
   );
   await server.ready();
   return server;
+}
+
+/** Bounds how many connections there are, and how long each holds a response that its client does not read. */
+function boundConnections(
+  { server }: FastifyInstance,
+  { connections_max, stalled_response_ms }: HttpLimits,
+  isTrustedProxy: (address: string) => boolean,
+): void {
+  limitConnections(server, connections_max, isTrustedProxy);
+  endStalledResponses(server, stalled_response_ms);
 }
 
 /** Parses bodies as JSON, also without a Content-Type; the multipart plugin parses its own. */
