@@ -5,8 +5,8 @@ import { findRecordedCall, noRecording, openRecording } from "./internal/open-re
 
 /**
  * Opens a caller's nth message (from 1) as a WAV file from its node, after it has recorded the access
- * in the audit trail, which it does once for all parts. Refuses: not-found; unavailable if the node does not respond, or if this process
- * has no driver for it.
+ * in the audit trail, which it does once for all parts. Refuses: not-found; rate-limited and unavailable as
+ * openRecording does.
  */
 export async function readCallMessage(
   app: App,

@@ -6,8 +6,7 @@ import { findRecordedCall, noRecording, openRecording } from "./internal/open-re
 
 /**
  * Opens a call's recording as a WAV file from its node, after it has recorded the access in the audit
- * trail, which it does once for all parts. Refuses: not-found; unavailable if the node does not respond, or if this process has no
- * driver for it.
+ * trail, which it does once for all parts. Refuses: not-found; rate-limited and unavailable as openRecording does.
  */
 export async function readCallRecording(
   app: App,

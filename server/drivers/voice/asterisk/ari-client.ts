@@ -6,7 +6,10 @@ import { pathTemplate, tracedRequest } from "../../../lib/tracing/traced-request
 import { VoiceError, type VoiceNode } from "../driver.ts";
 import { openChannelAliases, type ChannelAliases } from "./channel-aliases.ts";
 
-/** Far below Asterisk's `sessionlimit`; at 3 ms per request, enough for thousands per second. */
+/**
+ * Far below Asterisk's `sessionlimit`, also with the streams of recordings, which whoever reads them limits; at 3 ms per
+ * request, enough for thousands per second.
+ */
 const connections_max = 64;
 const connect_timeout_ms = 2_000;
 /** Below Asterisk's `session_inactivity`, so that requests rarely hit a closing connection. */
@@ -152,8 +155,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * Streams the body of a response; null for 404. The stream has its own connection, which closes with it.
- * Throws VoiceError.
+ * Streams the body of a response; null for 404. The stream has its own connection, which closes with it, and which
+ * counts for Asterisk's `sessionlimit`: limit how many are open. Throws VoiceError.
  */
 export async function readStream(
   ari: AriSettings,
