@@ -1,6 +1,6 @@
 // The stored audio of an account: decoded uploads and synthesized texts.
 import { createHash } from "node:crypto";
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { SpeechError, type Synthesizer, type Utterance } from "../../drivers/speech/driver.ts";
 import type { App } from "../../engine/app.ts";
 
@@ -34,6 +34,44 @@ export async function findAudio(
     .where("name", "=", name)
     .executeTakeFirst();
   return row ? audioOf(db, account_id, { name, ...row }) : null;
+}
+
+/** Bytes that are read at once of samples that are sent to a client: 32 s. */
+const piece_bytes = 524_288;
+
+/** Stored samples that are read in pieces. */
+export type StoredSamples = {
+  readonly bytes: number;
+  /** Reads each piece when it is asked for, by a statement of its own. Throws if the audio was deleted meanwhile. */
+  pieces(): AsyncGenerator<Buffer>;
+};
+
+/** Returns the samples of the account's audio of this name, or null. */
+export async function findSamples(
+  db: Kysely<DB>,
+  account_id: number,
+  name: string,
+): Promise<StoredSamples | null> {
+  const audio = db
+    .selectFrom("voice_audio")
+    .where("account_id", "=", account_id)
+    .where("name", "=", name);
+  const row = await audio.select(sql<number>`octet_length(samples)`.as("bytes")).executeTakeFirst();
+  if (!row) return null;
+  const { bytes } = row;
+  return {
+    bytes,
+    async *pieces() {
+      for (let at = 0; at < bytes; at += piece_bytes) {
+        const read = await audio
+          .select(sql<Buffer>`substring(samples from ${at + 1} for ${piece_bytes})`.as("piece"))
+          .executeTakeFirst();
+        if (!read)
+          throw new Error(`audio ${name} of account ${account_id} was deleted while it was read`);
+        yield read.piece;
+      }
+    },
+  };
 }
 
 /** Returns whether the audio of a text is stored. */

@@ -58,9 +58,14 @@ export function decodeWav(file: Buffer, duration_ms_max: number): Buffer {
 
 /** Encodes samples in the format of audio.ts as a WAV file. */
 export function encodeWav(samples: Buffer): Buffer {
+  return Buffer.concat([wavHeader(samples.length), samples]);
+}
+
+/** Returns the header of a WAV file with this many bytes of samples in the format of audio.ts. */
+export function wavHeader(bytes: number): Buffer {
   const header = Buffer.alloc(44);
   header.write("RIFF", 0, "latin1");
-  header.writeUInt32LE(36 + samples.length, 4);
+  header.writeUInt32LE(36 + bytes, 4);
   header.write("WAVEfmt ", 8, "latin1");
   header.writeUInt32LE(16, 16);
   header.writeUInt16LE(pcm, 20);
@@ -70,8 +75,8 @@ export function encodeWav(samples: Buffer): Buffer {
   header.writeUInt16LE(2, 32);
   header.writeUInt16LE(16, 34);
   header.write("data", 36, "latin1");
-  header.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([header, samples]);
+  header.writeUInt32LE(bytes, 40);
+  return header;
 }
 
 function findChunks(file: Buffer): { readonly format: WavFormat; readonly data: Buffer } {

@@ -1,9 +1,11 @@
+import { Readable } from "node:stream";
 import type { Kysely } from "kysely";
-import { findAudio } from "../../calls/audio/audio-files.ts";
-import { encodeWav } from "../../lib/audio/wav.ts";
+import { findSamples, type StoredSamples } from "../../calls/audio/audio-files.ts";
+import { wavHeader } from "../../lib/audio/wav.ts";
 import { decodeCursor, endOfSearch, page, readBounded } from "../../lib/database/cursor.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
+import { openStreamSlots } from "../../calls/audio/stream-slots.ts";
 import {
   voice_file_columns,
   voiceFileResponse,
@@ -52,12 +54,21 @@ export async function readVoiceFile(
   return voiceFileResponse(row);
 }
 
-/** Returns the audio of a voice file as WAV. Refuses: not-found, also if it has no audio. */
-export async function readVoiceFileAudio(
+/** Each holds about 1 MB: the piece that is sent, and the next. */
+const downloads = openStreamSlots("downloads of voice files", {
+  slots_max: 64,
+  of_account_max: 16,
+});
+
+/**
+ * Opens the audio of a voice file as a WAV file, which is read as fast as its client reads. Refuses: not-found, also if
+ * it has no audio; rate-limited if the account has too many open downloads; unavailable if the process has.
+ */
+export async function openVoiceFileAudio(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<Buffer> {
+): Promise<{ readonly wav: Readable; readonly bytes: number }> {
   const row = await db
     .selectFrom("voice_files")
     .select("audio_name")
@@ -65,7 +76,14 @@ export async function readVoiceFileAudio(
     .where("id", "=", id)
     .executeTakeFirst();
   if (!row) throw notFound();
-  const audio = row.audio_name === null ? null : await findAudio(db, accountId, row.audio_name);
-  if (!audio) throw new Refusal("not-found", "This voice file has no audio");
-  return encodeWav(await audio.read());
+  const samples = row.audio_name === null ? null : await findSamples(db, accountId, row.audio_name);
+  if (!samples) throw new Refusal("not-found", "This voice file has no audio");
+  const header = wavHeader(samples.bytes);
+  const open = async () => Readable.from(chunksOf(header, samples), { objectMode: false });
+  return { wav: await downloads.open(accountId, open), bytes: header.length + samples.bytes };
+}
+
+async function* chunksOf(header: Buffer, samples: StoredSamples): AsyncGenerator<Buffer> {
+  yield header;
+  yield* samples.pieces();
 }

@@ -23,18 +23,25 @@ export function askedRange({ method, headers }: FastifyRequest): AskedRange | nu
 }
 
 /**
- * Answers with the file as an attachment: all of it, or with 206 the range. Refuses: range-not-satisfiable, for a range
- * that begins after the end.
+ * Answers with the file as an attachment: all of it, with its length if `bytes` is known, or with 206 the range.
+ * Refuses: range-not-satisfiable, for a range that begins after the end.
  */
 export async function sendWav(
   reply: FastifyReply,
   wav: Readable,
-  { file, range }: { readonly file: string; readonly range: AskedRange | null },
+  {
+    file,
+    range,
+    bytes,
+  }: { readonly file: string; readonly range: AskedRange | null; readonly bytes?: number },
 ): Promise<Readable> {
   void reply.header("content-type", "audio/wav");
   void reply.header("content-disposition", `attachment; filename="${file}"`);
   void reply.header("accept-ranges", "bytes");
-  if (range === null) return wav;
+  if (range === null) {
+    if (bytes !== undefined) void reply.header("content-length", bytes);
+    return wav;
+  }
   const chunks = wav[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const begin = await readAtLeast(chunks, riff_bytes);
   const total = begin.toString("latin1", 0, 4) === "RIFF" ? begin.readUInt32LE(4) + riff_bytes : 0;

@@ -18,11 +18,12 @@ import {
 } from "../../../voice/files/voice-file-schema.ts";
 import {
   listVoiceFiles,
+  openVoiceFileAudio,
   readVoiceFile,
-  readVoiceFileAudio,
 } from "../../../voice/files/voice-files.ts";
 import { shapeChecker, type CheckedBody } from "../../checks/check-shape.ts";
 import { mergeErrors } from "../../field-errors.ts";
+import { askedRange, sendWav } from "../shared/send-wav.ts";
 import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
 import {
   route,
@@ -139,16 +140,16 @@ export const voiceFileRoutes = [
     method: "GET",
     url: `${files}/:id/audio`,
     id: "readVoiceFileAudio",
-    summary: "Download the audio of a voice file as WAV",
+    summary:
+      "Download the audio of a voice file as WAV, or the range of bytes that a player asks for",
     tag,
     access: seeContent,
     params,
-    success: { 200: { contentType: "audio/wav" } },
-    handle: async ({ app, caller, params: { id }, reply }) => {
-      const wav = await readVoiceFileAudio(app.db.query, caller.account.id, id);
-      void reply.header("content-type", "audio/wav");
-      void reply.header("content-disposition", `attachment; filename="voice-file-${id}.wav"`);
-      return wav;
+    success: { 200: { contentType: "audio/wav" }, 206: { contentType: "audio/wav" } },
+    handle: async ({ app, caller, params: { id }, request, reply }) => {
+      const range = askedRange(request);
+      const { wav, bytes } = await openVoiceFileAudio(app.db.query, caller.account.id, id);
+      return sendWav(reply, wav, { file: `voice-file-${id}.wav`, range, bytes });
     },
   }),
   route({
