@@ -1,5 +1,6 @@
 -- Returns a call as its node leader needs it: the row, its legs, its plan, the voice campaign's plan and the
--- account's settings. The plan of a campaign's call asks for nothing, because the campaign's plan covers it.
+-- account's settings. The plan of a campaign's call asks for nothing, because the campaign's plan covers it. If a
+-- user has retried the recipient, the call is the last attempt: no automatic redial follows.
 create or replace function call_state(p_account_id bigint, p_call_id bigint) returns jsonb
 language plpgsql stable
 set enable_seqscan = off
@@ -51,7 +52,8 @@ begin
       'recipient_id', v_recipient.id, 'variables', coalesce(v_recipient.variables, '{}'),
       'audio', case when v_recipient.audio_name is not null then jsonb_build_object(
         'name', v_recipient.audio_name, 'duration_ms', v_audio_ms) end,
-      'attempts_max', 1 + v_campaign.max_retry, 'callbacks', v_recipient.callbacks,
+      'attempts_max', case when v_recipient.retries > 0 then v_call.attempt - v_recipient.callbacks
+        else 1 + v_campaign.max_retry end, 'callbacks', v_recipient.callbacks,
       'retry_after_minutes', v_campaign.retry_after_minutes, 'crm_workspace_id', v_campaign.crm_workspace_id)
       when v_call.incoming is not null then jsonb_build_object('content', v_call.incoming -> 'content', 'opt_out_key', null,
         'answering_machine', 'off', 'recipient_id', null, 'variables', '{}'::jsonb, 'audio', null,

@@ -2,7 +2,7 @@
 -- last call has one of p_outcomes (null: any) and who were not reached for one of p_reasons (null: any). If both are
 -- null, those that an automatic retry would call and those whose script or prompts could not be synthesized. Returns
 -- how many; the caller has locked the campaign. Credit is reserved by each call. Attempts and the last result are kept,
--- so that each recipient gets one more call.
+-- and call_state lets no automatic redial follow, so that each recipient gets one more call.
 create or replace function retry_failed_voice_recipients(
   p_account_id bigint, p_campaign_id bigint, p_outcomes text[], p_reasons text[], p_now timestamptz
 ) returns int

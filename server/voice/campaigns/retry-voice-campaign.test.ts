@@ -1,6 +1,7 @@
 // A retry of the failed recipients of a voice campaign.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
@@ -12,7 +13,12 @@ import {
 } from "../../../test/support/check-invariants.ts";
 import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
-import { makeSandboxTrunk, setCalling } from "../../../test/support/telephony-factory.ts";
+import {
+  makeCallingAccount,
+  makeSandboxTrunk,
+  setCalling,
+} from "../../../test/support/telephony-factory.ts";
+import { makeContact } from "../../../test/support/crm-factory.ts";
 import {
   makeAccount,
   makeCredits,
@@ -77,11 +83,18 @@ async function eventTypes({ account_id }: TestAccount): Promise<string[]> {
 async function makeCompleted(
   account: TestAccount,
   recipients: readonly (readonly [RecipientState, string | null])[],
-  campaign: { readonly call_type?: "obd_smartvoice"; readonly callback_url?: string } = {},
+  campaign: {
+    readonly call_type?: "obd_smartvoice" | "obd_ivr";
+    readonly callback_url?: string;
+    readonly max_retry?: number;
+    readonly plan?: string;
+  } = {},
+  recipient: { readonly number?: string; readonly phone?: string } = {},
 ) {
   const made = await makeVoiceCampaign(api.app, account, {
     campaign: { ...campaign, state: "completed", finished_at: api.app.clock.now() },
     recipients: recipients.map(([state, disposition]) => ({
+      ...recipient,
       state,
       attempts: disposition === null ? 0 : 1,
       finished_at: api.app.clock.now(),
@@ -157,6 +170,117 @@ test("a retried recipient gets one more call, with the earlier attempts kept and
   await checkVoiceCampaigns(api.app.db.pool);
   await checkCalls(api.app.db.pool);
   await checkLedger(api.app.db.pool);
+});
+
+/** Makes what is due at the time due now, and waits until the campaign's recipients have these states and attempts. */
+async function settled(
+  account: TestAccount,
+  { id, trunk_id }: { readonly id: number; readonly trunk_id: number },
+  expected: readonly (readonly [RecipientState, number])[],
+): Promise<void> {
+  api.app.notifications.send("voice_work", String(trunk_id));
+  let seen: unknown;
+  await eventually(async () => {
+    const rows = await rowsOf(account, id);
+    seen = rows.map(({ state, attempts }) => [state, attempts]);
+    return isDeepStrictEqual(seen, expected);
+  }).catch((error: unknown) => {
+    throw new Error(`recipients are ${JSON.stringify(seen)}`, { cause: error });
+  });
+}
+
+test("no automatic redial follows a requested retry, whatever the last result was", async () => {
+  const account = await makeCallingAccount(api.app);
+  const leaders = leadNodes(api.app);
+  try {
+    for (const [state, disposition] of [
+      ["busy", "declined"],
+      ["failed", "unallocated"],
+      ["failed", "lost"],
+      ["machine", "machine"],
+      ["failed", null],
+    ] as const) {
+      const phone = { number: "9001777486", phone: "919001777486" };
+      const made = await makeCompleted(account, [[state, disposition]], { max_retry: 3 }, phone);
+      const selected = disposition ? { outcomes: [disposition] } : { reasons: ["not_synthesized"] };
+      assert.equal((await retry(account, made.id, selected)).body.retried, 1);
+      await settled(account, made, [["busy", disposition ? 2 : 1]]);
+    }
+  } finally {
+    await leaders.stop();
+  }
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
+test("a requested retry that could not be dialed at night is placed in the morning, and is not redialed", async () => {
+  const account = await makeCallingAccount(api.app);
+  await setCalling(api.app, account, { night_calling: false, time_zone: "Asia/Kolkata" });
+  // The contact moved to where it is night.
+  const number = "2126777486";
+  const moved = { name: "Ada", phone: number, phone_e164: `+1${number}`, time_zone: "Asia/Tokyo" };
+  await makeContact(api.app, account, moved);
+  api.clock.set("2027-05-03T13:00:00Z");
+  const leaders = leadNodes(api.app);
+  try {
+    const made = await makeCompleted(
+      account,
+      [["busy", "declined"]],
+      { max_retry: 3 },
+      { number, phone: `1${number}` },
+    );
+    assert.equal((await retry(account, made.id, { outcomes: ["declined"] })).body.retried, 1);
+    const isWithdrawn = async () => {
+      const { rows } = await api.app.db.pool.query(
+        "select from calls where campaign_id = $1 and ended_reason = 'night_window'",
+        [made.id],
+      );
+      return rows.length === 1;
+    };
+    api.app.notifications.send("voice_work", String(made.trunk_id));
+    await eventually(isWithdrawn);
+    await settled(account, made, [["waiting", 1]]);
+    api.clock.set("2027-05-04T03:30:00Z");
+    await settled(account, made, [["busy", 2]]);
+  } finally {
+    await leaders.stop();
+    api.clock.release();
+  }
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
+test("a callback that the customer asks for in a requested retry is placed, and is not redialed", async () => {
+  const account = await makeCallingAccount(api.app);
+  const later = { type: "callback", delay_minutes: 10, prompt: null };
+  const plan = {
+    content: { call_type: "obd_ivr", menu: { start: "later", nodes: { later } } },
+    opt_out_key: null,
+    answering_machine: "off",
+  };
+  const number = "9001777900";
+  const leaders = leadNodes(api.app);
+  try {
+    const made = await makeCompleted(
+      account,
+      [["busy", "declined"]],
+      { call_type: "obd_ivr", max_retry: 3, plan: JSON.stringify(plan) },
+      { number, phone: `91${number}` },
+    );
+    assert.equal((await retry(account, made.id, { outcomes: ["declined"] })).body.retried, 1);
+    await settled(account, made, [["waiting", 2]]);
+    // The callback finds the phone busy.
+    await api.app.db.query
+      .updateTable("voice_recipients")
+      .set({ number: "9001777486", phone: "919001777486" })
+      .where("account_id", "=", account.account_id)
+      .where("campaign_id", "=", made.id)
+      .execute();
+    api.clock.advance(600_000);
+    await settled(account, made, [["busy", 3]]);
+  } finally {
+    await leaders.stop();
+    api.clock.release();
+  }
+  await checkVoiceCampaigns(api.app.db.pool);
 });
 
 test("a retry calls the recipients that an automatic retry would call, and others only by their outcome", async () => {
