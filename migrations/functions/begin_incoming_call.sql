@@ -1,5 +1,6 @@
 -- Stores an incoming call, with the caller's leg ringing, and returns its state; the stored call of the channel if a
--- previous leader, or an earlier report of the channel, has stored it. The caller is not called meanwhile.
+-- previous leader, or an earlier report of the channel, has stored it. Null if the trunk was deleted, whose deletion
+-- otherwise waits for this call. The caller is not called meanwhile.
 -- p_phone: E.164 digits; empty if the caller's number is withheld.
 create or replace function begin_incoming_call(
   p_account_id bigint, p_node_id bigint, p_trunk_id bigint, p_fence bigint, p_called text, p_phone text,
@@ -16,6 +17,8 @@ begin
     where c.node_id = p_node_id and c.account_id = p_account_id and c.stage not in ('queued', 'ended')
       and c.incoming ->> 'channel' = p_channel;
   if found then return call_state(p_account_id, v_id); end if;
+  perform from trunks t where t.id = p_trunk_id for key share;
+  if not found then return null; end if;
 
   -- As ten digits where the customer's number is one of the account's country, as in outgoing calls.
   select right(p_phone, 10) into v_number from accounts a

@@ -48,6 +48,11 @@ begin
     select from voice_holds h where h.account_id = p_account_id and h.campaign_id = p_campaign_id) then
     return;
   end if;
+  -- The deletion of the trunk waits for these calls, and finds them.
+  perform from trunks t where t.id = p_trunk_id for key share;
+  if not found then
+    return;
+  end if;
   v_campaign.caller_id := coalesce(v_campaign.caller_id, (
     select default_caller_id(p_account_id, row(t.*)::trunks) from trunks t where t.id = v_campaign.trunk_id), p_caller_id);
   if v_campaign.caller_id <> '0' then

@@ -36,6 +36,8 @@ export type CallEvent = { readonly at: Date } &
         readonly to: Agent | null;
       }
     | { readonly type: "hangup"; readonly reason: HangUpReason }
+    /** The call's trunk was deleted, so that no leg can be dialed over it. */
+    | { readonly type: "trunk_deleted" }
     | { readonly type: "recorded"; readonly ok: boolean }
     /** A pulse without reserved credit begins soon, at `due_at`. */
     | { readonly type: "pulse_due"; readonly due_at: Date }

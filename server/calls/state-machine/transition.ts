@@ -68,15 +68,19 @@ export function cancelQueuedCall(call: Call, reason: CancelReason, at: Date): Tr
  * retried. Null if its outcome is decided and calls for no retry.
  */
 export function loseCall(call: Call, at: Date): Transition | null {
+  const lost = endAsLost(call, at);
+  return lost && countTransition(call, lost);
+}
+
+function endAsLost(call: Call, at: Date): Transition | null {
   if (call.stage === "ending" && !retryable.has(call.disposition ?? "")) return null;
   const talked = call.stage === "talking";
-  const lost = endCall(call, at, {
+  return endCall(call, at, {
     status: talked ? "completed" : "failed",
     disposition: talked ? "answered" : "lost",
     ended_reason: "node_lost",
     ended_by: "system",
   });
-  return countTransition(call, lost);
 }
 
 /** Events that prove that the switch was in contact. */
@@ -136,6 +140,8 @@ function handle(call: Call, line: Line, event: CallEvent): Transition | null {
       return handleCreditRefused(call, event);
     case "hangup":
       return call.stage === "ending" ? null : hangUp(call, event.reason, event.at);
+    case "trunk_deleted":
+      return endAsLost(call, event.at);
     case "recorded":
       return handleRecorded(call, event);
     case "played":

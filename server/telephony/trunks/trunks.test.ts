@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
-import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
+import {
+  makeCallingAccount,
+  makeNode,
+  makeTrunk,
+} from "../../../test/support/telephony-factory.ts";
+import { makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
 import { makeCall } from "../../../test/support/call-factory.ts";
 import {
   makeAccount,
@@ -11,6 +17,9 @@ import {
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
 import { endOverdueCalls, late_ms_max } from "../../calls/controls/end-overdue-calls.ts";
+import { beginIncomingCall } from "../../calls/leader/node/incoming-statements.ts";
+import { claimRecipients } from "../../calls/leader/node/leader-statements.ts";
+import type { Tx } from "../../lib/database/database.ts";
 
 let api: TestApi;
 let operator: TestAccount;
@@ -135,6 +144,49 @@ test("a trunk can be deleted only once its queued and live calls have ended", as
       .where("id", "=", call.id)
       .execute();
     assert.equal((await request("DELETE", `/${trunk_id}`)).status, 204);
+  }
+});
+
+test("a trunk that is being deleted gets no call, and is not deleted once it has got one", async () => {
+  const { db, clock } = api.app;
+  const account = await makeCallingAccount(api.app);
+  const { account_id } = account;
+  const content = { call_type: "obd_ivr", menu: { start: "bye", nodes: {} } } as const;
+  const claims = {
+    recipient: async (tx: Tx, node_id: number, trunk_id: number) => {
+      const { id: campaign_id } = await makeVoiceCampaign(api.app, account, {
+        campaign: { trunk_id },
+        recipients: [{ number: "9800000301", phone: "919800000301" }],
+      });
+      const of = { account_id, campaign_id, trunk_id, node_id, fence: 0, take: 1 };
+      return claimRecipients(tx, { ...of, caller_id: "0", time_zones: [""] }, clock.now());
+    },
+    caller: async (tx: Tx, node_id: number, trunk_id: number) => {
+      const of = { account_id, trunk_id, node_id, fence: 0, called: "918000000301", phone: "" };
+      const call = await beginIncomingCall(
+        tx,
+        { ...of, channel: unique("c"), content },
+        clock.now(),
+      );
+      return call ? [call] : [];
+    },
+  };
+  for (const [name, claim] of Object.entries(claims)) {
+    const node_id = await makeNode(api.app);
+    const trunk_id = await makeTrunk(api.app, [node_id]);
+    // The call is stored first.
+    const { refused } = await db.query.transaction().execute(async (tx) => {
+      assert.equal((await claim(tx, node_id, trunk_id)).length, 1, name);
+      const asked = request("DELETE", `/${trunk_id}`);
+      await awaitsLock(db.query);
+      return { refused: asked };
+    });
+    assert.equal((await refused).status, 409, name);
+    // The trunk is deleted first.
+    const other_id = await makeTrunk(api.app, [node_id]);
+    assert.equal((await request("DELETE", `/${other_id}`)).status, 204);
+    const late = await db.query.transaction().execute((tx) => claim(tx, node_id, other_id));
+    assert.deepEqual(late, [], name);
   }
 });
 

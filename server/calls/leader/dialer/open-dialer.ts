@@ -13,6 +13,7 @@ import {
   type DialableCampaign,
   type DialPosition,
 } from "../node/leader-statements.ts";
+import type { NodeTrunk } from "../node/node-state.ts";
 import { isTrunkAllowed } from "./call-blockers.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import { carrier_sets_caller_id } from "./trunk-line.ts";
@@ -69,7 +70,7 @@ export function openDialer(leader: Leader): Dialer {
           if (!trunk || take === 0 || !isTrunkAllowed(trunk, campaign) || time_zones.length === 0)
             continue;
           const claim = { ...campaign, time_zones, take };
-          const calls = await serializeClaim(leader, () => claimSome(leader, claim));
+          const calls = await serializeClaim(leader, () => claimSome(leader, claim, trunk));
           if (calls === 0) {
             unclaimed.add(keyOf(campaign));
             continue;
@@ -159,12 +160,13 @@ function hasOpenTimeZones(campaign: DialableCampaign, at: Date): boolean {
 async function claimSome(
   leader: Leader,
   claim: DialableCampaign & { readonly time_zones: readonly string[]; readonly take: number },
+  trunk: NodeTrunk,
 ): Promise<number> {
   const { app, node_id, lease } = leader;
   if (!lease.mayProceed()) return 0;
   const of = { ...claim, node_id, fence: lease.fence, caller_id: carrier_sets_caller_id };
   const calls = await claimRecipients(app.db.pool, of, app.clock.now());
-  for (const call of calls) dial(leader, trackCall(leader, call, false), call);
+  for (const call of calls) dial(leader, trackCall(leader, call, trunk), call);
   return calls.length;
 }
 

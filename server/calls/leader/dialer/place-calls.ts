@@ -2,7 +2,7 @@
 import { callName, type Call } from "../../state-machine/call.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import { adoptCallsOfNode, claimCalls, type Claimed } from "../node/leader-statements.ts";
-import type { NodeTrunk } from "../node/node-state.ts";
+import { readNodeState, type NodeTrunk } from "../node/node-state.ts";
 import { blockerAtClaim } from "./call-blockers.ts";
 import { resolveLine } from "./trunk-line.ts";
 
@@ -34,7 +34,7 @@ export async function placeCalls(
     const room = roomOn(leader, trunk);
     if (room.take > 0) {
       const taken = await serializeClaim(leader, () =>
-        claimSome(leader, account_id, trunk_id, room.take),
+        claimSome(leader, account_id, trunk, room.take),
       );
       calls += taken;
       if (taken === room.take) more.push(trunk_id);
@@ -82,37 +82,68 @@ export function serializeClaim<Answer>(
 async function claimSome(
   leader: Leader,
   account_id: number,
-  trunk_id: number,
+  trunk: NodeTrunk,
   take: number,
 ): Promise<number> {
   const { app, node_id, lease } = leader;
   if (!lease.mayProceed()) return 0;
-  const of = { account_id, node_id, trunk_id, fence: lease.fence, take };
+  const of = { account_id, node_id, trunk_id: trunk.id, fence: lease.fence, take };
   const claimed = await claimCalls(app.db.pool, of, app.clock.now());
-  for (const each of claimed) place(leader, each);
+  for (const each of claimed) place(leader, each, trunk);
   return claimed.length;
 }
 
-function place(leader: Leader, claimed: Claimed): void {
-  const live = trackCall(leader, claimed.call, false);
+function place(leader: Leader, claimed: Claimed, trunk: NodeTrunk): void {
+  const live = trackCall(leader, claimed.call, trunk);
   const at = leader.app.clock.now();
-  leader.dispatch(live, { type: "placed", blocker: blockerAtClaim(claimed, live.trunk, at), at });
+  leader.dispatch(live, { type: "placed", blocker: blockerAtClaim(claimed, trunk, at), at });
 }
 
-/** Adopts and returns calls of previous node leaders, and of claims whose result was lost. */
+/**
+ * Adopts and returns calls of previous node leaders, and of claims whose result was lost. A call whose trunk was deleted
+ * ends as lost.
+ */
 export function adoptOrphanedCalls(leader: Leader): Promise<LiveCall[]> {
   return serializeClaim(leader, async () => {
     const { app, node_id, lease } = leader;
     const known = [...leader.calls.values()].map(({ call }) => call);
     const adopted = await adoptCallsOfNode(app.db.pool, node_id, lease.fence, known);
-    return adopted.map((call) => trackCall(leader, call, true));
+    const trunks = await findTrunksOf(leader, adopted);
+    return adopted.map((call) => {
+      const trunk = trunks.get(call.trunk_id);
+      const live = trackCall(leader, call, trunk ?? deletedTrunk(call.trunk_id), true);
+      if (!trunk) leader.dispatch(live, { type: "trunk_deleted", at: app.clock.now() });
+      return live;
+    });
   });
 }
 
-/** Starts handling a call in this process. */
-export function trackCall(leader: Leader, call: Call, adopted: boolean): LiveCall {
-  const trunk = leader.trunks.get(call.trunk_id);
-  if (!trunk) throw new Error(`trunk ${call.trunk_id} is not on node ${leader.node_id}`);
+/** Finds the calls' trunks: the last poll lacks one that an operator has removed from the node since the dial. */
+async function findTrunksOf(
+  { app, node_id, trunks }: Leader,
+  calls: readonly Call[],
+): Promise<ReadonlyMap<number, NodeTrunk>> {
+  if (calls.every(({ trunk_id }) => trunks.has(trunk_id))) return trunks;
+  const state = await readNodeState(app, node_id);
+  return new Map(state?.limits.trunks.map((trunk) => [trunk.id, trunk]));
+}
+
+/** Returns what stands for a trunk that was deleted while its call was stored: no leg may be dialed over it. */
+function deletedTrunk(id: number): NodeTrunk {
+  return {
+    id,
+    endpoint: "",
+    number_format: "e164",
+    number_prefix: "",
+    destinations: [],
+    only_account_id: null,
+    calls_per_second: 1,
+    calls_max: 0,
+  };
+}
+
+/** Starts handling a call over the trunk in this process. */
+export function trackCall(leader: Leader, call: Call, trunk: NodeTrunk, adopted = false): LiveCall {
   const live: LiveCall = {
     call,
     unstored: null,

@@ -348,7 +348,7 @@ async function runIncoming(...events: CallEvent[]) {
   const content = { call_type: "obd_ivr", menu: { start: "main", nodes: { main, bye } } } as const;
   const numbers = { called: "918000000001", phone: "919812345678" };
   const of = { account_id, node_id, trunk_id, fence: 0, ...numbers, channel: "c1", content };
-  let call = await beginIncomingCall(db.pool, of, noon);
+  let call = (await beginIncomingCall(db.pool, of, noon))!;
   for (const event of events) {
     const named = event.type === "played" ? { ...event, playback: playbackName(call, 1) } : event;
     const next = transition(call, line, named)!;

@@ -132,7 +132,7 @@ async function answer(leader: Leader, incoming: IncomingCall, called: Called): P
       { ...of, ...caller, content },
       app.clock.now(),
     );
-    return leader.calls.get(callName(call)) ?? trackCall(leader, call, false);
+    return call && (leader.calls.get(callName(call)) ?? trackCall(leader, call, trunk));
   });
   if (!live) return false;
   live.pending = live.pending.then(() =>

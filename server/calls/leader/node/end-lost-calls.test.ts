@@ -28,6 +28,7 @@ import { openSandboxVoiceDriver } from "../../../drivers/voice/sandbox/open-sand
 import { completeVoiceCampaigns } from "../../../voice/campaigns/complete-voice-campaigns.ts";
 import { endOverdueCalls } from "../../controls/end-overdue-calls.ts";
 import { storeAudio } from "../../audio/audio-files.ts";
+import { claimRecipients } from "./leader-statements.ts";
 
 const times = { reconcile_ms: 30_000, missing_ms: 100, recording_ms: 100, lost_ms: 300 };
 const patient = { ...times, lost_ms: 3_600_000 };
@@ -246,6 +247,50 @@ test("a call that waits to ring its agent again ends with the loss of its node, 
   const record = await client.awaitCall(campaign, "completed", "failed");
   assert.equal(record.ended_reason, "node_lost");
   assert.deepEqual(await credits(), had);
+});
+
+/** Deletes the trunk as if the calls over it had not been stored yet; calls go over a new one. */
+async function replaceTrunk(): Promise<void> {
+  const { app } = api;
+  await app.db.query.deleteFrom("trunks").where("id", "=", trunk_id).execute();
+  trunk_id = await makeTrunk(app, nodes, { only_account_id: client.account.account_id });
+}
+
+test("a call whose trunk was deleted is hung up as lost by the next node leader, which connects and places other calls", async () => {
+  await lead(patient);
+  const { campaign, node_id } = await talk();
+  await leaders.stop();
+  // A recipient whose leg the node leader had not dialed yet.
+  const { account_id } = client.account;
+  const of = { account_id, campaign_id: await launch(1, 1), trunk_id, node_id, take: 1 };
+  const claim = { ...of, fence: 0, caller_id: "0", time_zones: [""] };
+  assert.equal((await claimRecipients(api.app.db.pool, claim, api.clock.now())).length, 1);
+  await replaceTrunk();
+  await lead(patient);
+  const record = await client.awaitCall(campaign, "completed");
+  assert.deepEqual([record.ended_reason, record.ended_by], ["node_lost", "system"]);
+  await eventually(async () => (await switches.behind(node_id).snapshot()).legs.length === 0);
+  await eventually(async () => (await readCampaign(of.campaign_id)).status === "completed");
+  const { failed, attempts } = await readCampaign(of.campaign_id);
+  assert.deepEqual([failed, attempts], [1, 1]);
+  const again = await talk();
+  const [{ call_id }] = await client.callRecords(again.campaign);
+  await client.ask("POST", `/api/v1/calls/${call_id}/hangup`);
+  await client.awaitCall(again.campaign, "completed");
+});
+
+test("a call whose trunk was deleted ends as lost when the next node leader does not reach the switch", async () => {
+  const had = await credits();
+  await lead();
+  const { campaign, node_id } = await talk();
+  await leaders.stop();
+  await replaceTrunk();
+  switches.cut(node_id, api.clock.now());
+  leaders = leadNodes(api.app, times);
+  const record = await client.awaitCall(campaign, "completed");
+  assert.deepEqual([record.ended_reason, record.ended_by], ["node_lost", "system"]);
+  await eventually(() => isLost(node_id));
+  assert.deepEqual(await credits(), { ...had, available: had.available - record.cost });
 });
 
 /** Launches a campaign to customers who stay on the line while the audio plays. */

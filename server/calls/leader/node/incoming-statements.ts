@@ -59,7 +59,10 @@ const beginCall = statement<{ call: unknown }>(
   "select begin_incoming_call($1, $2, $3, $4, $5, $6, $7, $8, $9) as call",
 );
 
-/** Stores an incoming call whose caller's leg rings, unless its channel has one, and returns it. */
+/**
+ * Stores an incoming call whose caller's leg rings, unless its channel has one, and returns it; null if the trunk was
+ * deleted.
+ */
 export async function beginIncomingCall(
   db: Executor,
   of: {
@@ -74,9 +77,9 @@ export async function beginIncomingCall(
     readonly content: VoiceContent;
   },
   now: Date,
-): Promise<Call> {
+): Promise<Call | null> {
   const { account_id, node_id, trunk_id, fence, called, phone, channel, content } = of;
   const values = [account_id, node_id, trunk_id, fence, called, phone, channel];
   const [row] = await beginCall(db, [...values, JSON.stringify(content), now]);
-  return readCall(row!.call);
+  return row!.call === null ? null : readCall(row!.call);
 }
