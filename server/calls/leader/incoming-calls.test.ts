@@ -13,7 +13,12 @@ import {
   setCalling,
 } from "../../../test/support/telephony-factory.ts";
 import { makeSuppression } from "../../../test/support/chat-factory.ts";
-import type { VoiceNode } from "../../drivers/voice/driver.ts";
+import {
+  VoiceError,
+  type VoiceDriver,
+  type VoiceEvent,
+  type VoiceNode,
+} from "../../drivers/voice/driver.ts";
 
 let fixture: CallFixture;
 let other: CallClient;
@@ -21,12 +26,43 @@ let node: VoiceNode;
 let leaders: { stop(): Promise<void> };
 
 before(async () => {
-  fixture = await openCallFixture();
+  fixture = await openCallFixture({ through: asAsterisk });
   leaders = fixture.startLeaders();
   other = await openCallClient(fixture.api, await makeCallingAccount(fixture.app));
   node = { id: fixture.node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
 });
 after(() => fixture.close());
+
+let answersFail = false;
+
+/** Reports calls that wait since before the connection with the snapshot, as Asterisk does. */
+function asAsterisk(driver: VoiceDriver): VoiceDriver {
+  return {
+    ...driver,
+    open(of, onEvent, maySend) {
+      const waiting: VoiceEvent[] = [];
+      let isListed = false;
+      const onHeld = (event: VoiceEvent) => {
+        if (event.type === "incoming" && !isListed) waiting.push(event);
+        else onEvent(event);
+      };
+      const session = driver.open(of, onHeld, maySend);
+      return {
+        ...session,
+        async answer(channel, leg) {
+          if (answersFail) throw new VoiceError("unreachable", "the switch cannot be reached");
+          await session.answer(channel, leg);
+        },
+        async snapshot() {
+          const listed = await session.snapshot();
+          isListed = true;
+          for (const event of waiting.splice(0)) onEvent(event);
+          return listed;
+        },
+      };
+    },
+  };
+}
 
 let numbers = 0;
 
@@ -264,6 +300,36 @@ test("a call that arrives while no leader is connected is answered by the next o
   leaders = fixture.startLeaders();
   await over;
   assert.equal((await ended(fixture, number)).disposition, "answered");
+});
+
+test("a call whose leader ended before the answer keeps its place and is answered by the next one, without a missed call", async () => {
+  const { app, trunk_id } = fixture;
+  const group = await makeAgentGroup(app, fixture.account, ["206"]);
+  const number = await numberOf(fixture, { agent_group_id: group });
+  const setPlaces = (calls_max: number) =>
+    app.db.query
+      .updateTable("trunk_nodes")
+      .set({ calls_max })
+      .where("trunk_id", "=", trunk_id)
+      .execute();
+  const before_count = (await missed()).length;
+  await leaders.stop();
+  await setPlaces(1);
+  answersFail = true;
+  leaders = fixture.startLeaders();
+  const over = callIn(number);
+  try {
+    await eventually(async () => (await records(fixture, number)).length === 1);
+    await leaders.stop();
+    answersFail = false;
+    leaders = fixture.startLeaders();
+    await over;
+    assert.equal((await ended(fixture, number)).disposition, "answered");
+    assert.deepEqual((await missed()).slice(before_count), []);
+  } finally {
+    answersFail = false;
+    await setPlaces(10_000);
+  }
 });
 
 test("a number is routed to a menu or an agent group of its account, not to a menu that promises callbacks", async () => {

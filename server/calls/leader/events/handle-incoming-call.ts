@@ -6,6 +6,7 @@ import { notifyJob } from "../../../engine/add-job.ts";
 import { isDatabaseUnavailable } from "../../../lib/database/database-errors.ts";
 import { traced } from "../../../lib/tracing/tracing.ts";
 import { callName } from "../../state-machine/call.ts";
+import type { VoiceContent } from "../../state-machine/voice-plan.ts";
 import { executeCommands } from "../commands/execute-commands.ts";
 import { promptTexts } from "../../state-machine/prompt-texts.ts";
 import { prepareTexts } from "../commands/prepare-content.ts";
@@ -14,6 +15,7 @@ import {
   addRefusedCall,
   beginIncomingCall,
   findCalledNumber,
+  findStoredCall,
   removeRefusedCall,
   type CalledNumber,
 } from "../node/incoming-statements.ts";
@@ -22,7 +24,7 @@ import { callSpan } from "../node/call-span.ts";
 import type { Leader } from "../node/leader.ts";
 import { recordMissedCall } from "./record-missed-call.ts";
 
-/** How soon a failed refusal is repeated, by a snapshot. */
+/** How soon a failed refusal is repeated, by a snapshot, and a stored call is taken over. */
 const reconcile_ms = 500;
 
 /** While the database is unavailable, a call waits, unanswered, for at most this long. */
@@ -116,12 +118,18 @@ function trunkOf(
   return usable.find(({ only_account_id }) => only_account_id !== null) ?? usable[0];
 }
 
-/** Answers the call with the content of the number's route; false if it has none, or no place or audio for it. */
+/**
+ * Answers the call with the content of the number's route; false if it has none, or no place or audio for it. A call
+ * that is stored already has its place: it is answered when its leader resumes it.
+ */
 async function answer(leader: Leader, incoming: IncomingCall, called: Called): Promise<boolean> {
   const { app, node_id, lease } = leader;
   const { account_id, country_code, number, content, trunk } = called;
-  if (content === null || !hasPlace(leader, trunk)) return false;
-  if ((await prepareTexts(leader, account_id, promptTexts(content, {}))) !== null) return false;
+  if (content === null || !(await mayAnswer(leader, called, content))) {
+    const stored = await findStoredCall(app.db.pool, [account_id, node_id, incoming.channel]);
+    if (stored.length > 0) leader.reconcileIn(reconcile_ms);
+    return stored.length > 0;
+  }
   const live = await serializeClaim(leader, async () => {
     if (!lease.mayProceed()) return null;
     const of = { account_id, node_id, trunk_id: trunk.id, fence: lease.fence, called: number };
@@ -141,6 +149,16 @@ async function answer(leader: Leader, incoming: IncomingCall, called: Called): P
     ),
   );
   return true;
+}
+
+/** Whether the node and the trunk have a place for the call, and its content has its audio. */
+async function mayAnswer(
+  leader: Leader,
+  { account_id, trunk }: Called,
+  content: VoiceContent,
+): Promise<boolean> {
+  if (!hasPlace(leader, trunk)) return false;
+  return (await prepareTexts(leader, account_id, promptTexts(content, {}))) === null;
 }
 
 /**

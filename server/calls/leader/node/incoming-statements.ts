@@ -59,6 +59,12 @@ const beginCall = statement<{ call: unknown }>(
   "select begin_incoming_call($1, $2, $3, $4, $5, $6, $7, $8, $9) as call",
 );
 
+/** Finds the account's call of the node that has not ended, by its channel. */
+export const findStoredCall = statement(`
+  select 1 from calls
+  where account_id = $1 and node_id = $2 and stage not in ('queued', 'ending', 'ended')
+    and incoming ->> 'channel' = $3`);
+
 /**
  * Stores an incoming call whose caller's leg rings, unless its channel has one, and returns it; null if the trunk was
  * deleted.
