@@ -11,11 +11,14 @@ export type NewAttempt = {
   readonly due_at: Date;
 };
 
-/** Why an attempt cannot be added. `no_node`: its node was deleted, and the trunk has no other active one. */
-type Refused = "insufficient_credit" | "no_node";
+/**
+ * Why an attempt cannot be added. `no_trunk`: its trunk is inactive or deleted, and takes no new calls. `no_node`: its
+ * node was deleted, and the trunk has no other active one of the same driver.
+ */
+type Refused = "insufficient_credit" | "no_trunk" | "no_node";
 
 /**
- * Adds the campaign's next attempt, a copy of its last call on the same trunk, and reserves its credit.
+ * Adds the campaign's next attempt, a copy of its last call on the same trunk, if that is active, and reserves its credit.
  * Without any effect if it is refused. Locks the campaign, so that attempt numbers are unique, and then
  * the account's balance. The caller sends `call_work` after the commit if the call is due.
  */
@@ -27,6 +30,7 @@ export async function addAttempt(
   const { account_id, campaign_id } = wanted;
   await lockCampaign(tx, account_id, campaign_id);
   const { attempt, ...last } = await findLastCall(tx, account_id, campaign_id);
+  if (!(await isActive(tx, last.trunk_id))) return "no_trunk";
   const node_id = await findNode(tx, last.trunk_id, last.node_id);
   if (node_id === null) return "no_node";
   const call = { ...last, ...wanted, attempt: attempt + 1, node_id };
@@ -57,9 +61,25 @@ function findLastCall(tx: Tx, accountId: number, campaignId: number) {
     .executeTakeFirstOrThrow();
 }
 
-/** Returns the same node if it is active, else another active node of the trunk, else the same node if it exists. */
+async function isActive(tx: Tx, trunkId: number): Promise<boolean> {
+  const trunk = await tx
+    .selectFrom("trunks")
+    .select("active")
+    .where("id", "=", trunkId)
+    .executeTakeFirst();
+  return trunk?.active ?? false;
+}
+
+/**
+ * Returns the same node if it is active, else another active node of the trunk that has the same driver, else the same
+ * node if it exists. The sandbox would only simulate a real call, and a call to the sandbox would ring real phones: if
+ * the node was deleted, all nodes of the trunk must have one driver.
+ */
 async function findNode(tx: Tx, trunkId: number, nodeId: number): Promise<number | null> {
-  const isUsable = sql<boolean>`s.trunk_id is not null and n.active`;
+  const isUsable = sql<boolean>`(s.trunk_id is not null and n.active and n.driver = coalesce(
+    (select o.driver from voice_nodes o where o.id = ${nodeId}),
+    (select case when count(distinct o.driver) = 1 then min(o.driver) end
+      from trunk_nodes k join voice_nodes o on o.id = k.node_id where k.trunk_id = ${trunkId})))`;
   const found = await tx
     .selectFrom("voice_nodes as n")
     .leftJoin("trunk_nodes as s", (on) =>

@@ -418,6 +418,26 @@ test("a retry is 409 once the node of the call has been deleted, and has no effe
   assert.deepEqual(await fixture.audit(), []);
 });
 
+test("a retry is 409 once the trunk of the call is inactive or deleted, and has no effect", async () => {
+  const fixture = await openFixture();
+  const node_id = await makeNode(api.app);
+  const trunk_id = await makeTrunk(api.app, [node_id], { active: false });
+  const { id } = await fixture.make({ ...no_agent, place: { node_id, trunk_id } });
+  const refusal = async () => {
+    const { status, body } = await fixture.post(`${id}/retry`, { leg: "agent" });
+    return [status, body.detail];
+  };
+  const expected = [
+    409,
+    "The trunk of the call is inactive or deleted, so the call cannot be retried; place a new call",
+  ];
+  assert.deepEqual(await refusal(), expected);
+  await api.app.db.query.deleteFrom("trunks").where("id", "=", trunk_id).execute();
+  assert.deepEqual(await refusal(), expected);
+  assert.deepEqual(await fixture.credit(), { available: 100, reserved: 0 });
+  assert.deepEqual(await fixture.audit(), []);
+});
+
 test("a call that was queued while its node was deleted ends as too late after an hour, and its credit is released", async () => {
   const fixture = await openFixture();
   const node_id = await makeNode(api.app);

@@ -17,8 +17,8 @@ export type Retry = { readonly id: number; readonly leg: RetriedLeg };
  * party that did not answer in the last attempt that dialed one, whichever of the campaign's calls is named; each has
  * its own limit, and concurrent retries are counted one at a time.
  * The caller sends `call_work` after the commit. Refuses: not-found; conflict if the parties talked, a
- * call of the campaign has not ended, the limit is reached, the customer was erased, the call's node
- * was deleted, or the call belongs to a voice campaign; forbidden outside the calling window; insufficient-credit.
+ * call of the campaign has not ended, the limit is reached, the customer was erased, the call's trunk is
+ * inactive, the call's node or trunk was deleted, or the call belongs to a voice campaign; forbidden outside the calling window; insufficient-credit.
  */
 export async function retryCall(
   tx: Tx,
@@ -50,6 +50,10 @@ export async function retryCall(
     { account_id, campaign_id, retried_leg: leg, due_at: now },
     now,
   );
+  if (added === "no_trunk")
+    throw conflict(
+      "The trunk of the call is inactive or deleted, so the call cannot be retried; place a new call",
+    );
   if (added === "no_node")
     throw conflict("The node of the call has been deleted, so the call cannot be retried");
   if (added !== "insufficient_credit") return added;

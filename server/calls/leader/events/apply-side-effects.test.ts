@@ -269,6 +269,15 @@ test("queues the chat message beside a call once, when an attempt is placed", as
   ]);
 });
 
+test("queues and announces no automatic retry over an inactive trunk", async () => {
+  const node_id = await makeNode({ db, clock });
+  const trunk_id = await makeTrunk({ db, clock }, [node_id], { active: false });
+  const call = await made(10, { asked: with_retry, place: { node_id, trunk_id } });
+  await endUnanswered(call);
+  const [ended, ...more] = await attempts(call);
+  assert.deepEqual([ended!.stage, ended!.retry_at, more], ["ended", null, []]);
+});
+
 test("queues the chat message beside a call that ends when it is placed, and is retried", async () => {
   const call = await made(2, { asked: { ...with_retry, enable_chat: true } });
   await endUnanswered(call);
@@ -335,6 +344,26 @@ test("queues an attempt on the last one's node if active, else on another active
   assert.equal(await node(), idle);
   await db.query.deleteFrom("voice_nodes").where("id", "=", idle).execute();
   assert.equal(await retry(call), "no_node");
+});
+
+test("queues an attempt on no node of another driver", async () => {
+  const real = await makeNode({ db, clock }, { driver: "asterisk" });
+  const sandbox = await makeNode({ db, clock }, { connected: true });
+  const trunk_id = await makeTrunk({ db, clock }, [real, sandbox]);
+  const call = await made(100, { place: { node_id: real, trunk_id } });
+  await db.query.updateTable("voice_nodes").set({ active: false }).where("id", "=", real).execute();
+  assert.equal((await addRetry(call)).node_id, real);
+  const other = await makeNode({ db, clock }, { driver: "asterisk" });
+  const limits = { calls_per_second: 1, calls_max: 1 };
+  await db.query
+    .insertInto("trunk_nodes")
+    .values({ trunk_id, node_id: other, ...limits })
+    .execute();
+  assert.equal((await addRetry(call)).node_id, other);
+  // Which driver the deleted node had is not known.
+  await db.query.deleteFrom("voice_nodes").where("id", "=", real).execute();
+  const last = await made(100, { place: { node_id: real, trunk_id } });
+  assert.equal(await retry(last), "no_node");
 });
 
 /** Runs an incoming call of a new account to its end; returns it and the calls that are reported as missed. */

@@ -10,7 +10,7 @@ import { applySideEffects, hasSideEffects } from "./apply-side-effects.ts";
 /**
  * Stores the transition from `before` in one transaction with its side effects and the answer to
  * `queue_retry`, and returns what was stored. The credit that the end of the call releases pays for the
- * retry; if it is insufficient, or no node is left, the transaction is rolled back and the end is stored
+ * retry; if it is insufficient, the trunk is inactive or no node is left, the transaction is rolled back and the end is stored
  * without a retry. Fails as writeTransition does.
  */
 export async function storeTransition(
