@@ -131,9 +131,38 @@ async function store(tx: Tx, row: Selectable<DB["suppressions"]>, now: Date): Pr
   const entry = { ...row, person: { phone, bsuid } } as unknown as Suppression;
   const { source } = entry;
   if (lifted_at === null) await suppress(tx, entry, now);
-  else if (isLateSource(source)) {
-    // A lifting lifts the requests before its time.
-    const occurred_at = lifts_until === null ? lifted_at : new Date(lifts_until.getTime() + 1);
-    await liftSuppressions(tx, { ...entry, source, occurred_at }, now);
-  }
+  else if (lifts_until !== null) await storeRemoved(tx, removedValues(row, entry));
+  // The person's own lifting lifts their requests before its time.
+  else if (isLateSource(source))
+    await liftSuppressions(tx, { ...entry, source, occurred_at: lifted_at }, now);
+}
+
+// A user removed this suppression and no other: one in force remains, and one that was lifted covers both from now on.
+const storeRemoved = statement(`
+  insert into suppressions as existing (account_id, person_key, channel, scope, source, phone, bsuid, reason, evidence,
+    occurred_at, expires_at, created_by, created_at, lifted_at, lifts_until)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+  on conflict (account_id, person_key, channel, scope, source) do update
+  set lifted_at = greatest(existing.lifted_at, excluded.lifted_at), lifts_until = excluded.lifts_until
+  where existing.lifted_at is not null
+    and coalesce(existing.lifts_until, existing.lifted_at) <= excluded.lifts_until`);
+
+function removedValues(row: Selectable<DB["suppressions"]>, { person }: Suppression): unknown[] {
+  return [
+    row.account_id,
+    phoneKey(person.phone!),
+    row.channel,
+    row.scope,
+    row.source,
+    person.phone,
+    person.bsuid,
+    row.reason,
+    row.evidence === null ? null : JSON.stringify(row.evidence),
+    row.occurred_at,
+    row.expires_at,
+    row.created_by,
+    row.created_at,
+    row.lifted_at,
+    row.lifts_until,
+  ];
 }

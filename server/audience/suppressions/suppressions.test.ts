@@ -245,6 +245,14 @@ const lift = (of: TestAccount, occurred_at: Date, more: Partial<Lifting> = {}) =
     ),
   );
 
+/** Links the WhatsApp user ID and the phone of these tests, as a webhook with both does. */
+const linked = (of: TestAccount, bsuid: string) =>
+  api.app.db.query
+    .transaction()
+    .execute((tx) =>
+      linkBsuids(tx, of.account_id, [{ bsuid, phone: "919876543210" }], api.clock.now()),
+    );
+
 const isStopped = (of: TestAccount, person: Person = { phone: "919876543210" }) =>
   isSuppressed(api.app.db.pool, of.account_id, is_utility, person, api.clock.now());
 
@@ -328,6 +336,47 @@ test("a suppression under a WhatsApp user ID also blocks the phone as soon as it
   // A later request under the ID alone is the phone's.
   assert.equal(await lift(of, api.clock.now(), { person }), true);
   assert.deepEqual([await isStopped(of, person), await isStopped(of, known)], [false, false]);
+});
+
+test("a suppression that a user removed before the phone of its WhatsApp user ID was known lifts no other of the phone", async () => {
+  const of = await makeAccount(api.app);
+  const marketing = { scope: "marketing", occurred_at: hours(-6) } as const;
+  const removed = { person: { phone: null, bsuid: "IN.125" }, occurred_at: hours(-2) };
+  await suppressed(of, { occurred_at: hours(-5) });
+  await suppressed(of, marketing);
+  await suppressed(of, removed);
+  const [newest] = await list("", of);
+  assert.equal(newest.bsuid, "IN.125");
+  assert.equal((await remove(newest.id, of)).status, 204);
+  await linked(of, "IN.125");
+  assert.equal(await isStopped(of), true);
+  assert.deepEqual(
+    (await list("", of)).map(({ scope, occurred_at }) => [scope, occurred_at]),
+    [
+      ["marketing", hours(-6).toISOString()],
+      ["all", hours(-5).toISOString()],
+    ],
+  );
+});
+
+test("a request that a user removed under a WhatsApp user ID has no effect again once its phone is known", async () => {
+  for (const lifted of [undefined, hours(-3), hours(-1)]) {
+    const of = await makeAccount(api.app);
+    const person = { phone: null, bsuid: "IN.126" };
+    const asked = { person, occurred_at: hours(-2), evidence: { text: "STOP" } };
+    await suppressed(of, asked);
+    const [{ id }] = await list("", of);
+    assert.equal((await remove(id, of)).status, 204);
+    if (lifted !== undefined) {
+      await suppressed(of, { occurred_at: hours(-4) });
+      assert.equal(await lift(of, lifted), true);
+    }
+    await linked(of, "IN.126");
+    assert.equal(await suppressed(of, asked), false, `lifted ${lifted?.toISOString()}`);
+    assert.equal(await isStopped(of), false);
+    assert.equal(await suppressed(of, { ...asked, occurred_at: hours(-1) }), true);
+    assert.equal(await isStopped(of), true);
+  }
 });
 
 test("a person's own requests under a WhatsApp user ID, and nothing else, also block the next phone of the ID", async () => {
