@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { nationalPhone, tenDigits } from "./phone-numbers.ts";
+import metadata from "libphonenumber-js/max/metadata";
+import { isZeroPrefix, nationalPhone, tenDigits, tenDigitsOfPhone } from "./phone-numbers.ts";
 
-const ten = fc.stringMatching(/^[0-9]{10}$/);
+const ten = fc.stringMatching(/^[1-9][0-9]{9}$/);
 const country = fc.stringMatching(/^[1-9][0-9]{0,2}$/);
 const gap = fc.constantFrom("", " ", "-", ".", "(", ")", " ", "–", "\u202a", "\u2060", "[", "]");
 
@@ -14,7 +15,8 @@ test("ten digits are found whatever prefix and signs people write around them", 
       country,
       fc.array(gap, { minLength: 20, maxLength: 20 }),
       (digits, code, gaps) => {
-        for (const prefix of ["", "0", code, `+${code}`, `00${code}`]) {
+        const zero = isZeroPrefix(code) ? [`+${code}0`, `${code}0`, `00${code}0`] : [];
+        for (const prefix of ["", "0", code, `+${code}`, `00${code}`, ...zero]) {
           const written = (prefix + digits)
             .split("")
             .map((sign, i) => sign + gaps[i]!)
@@ -26,6 +28,40 @@ test("ten digits are found whatever prefix and signs people write around them", 
       },
     ),
   );
+});
+
+test("ten digits are themselves whatever the first ones are", () => {
+  for (const digits of ["0987654321", "0091987654", "9198765432"]) {
+    assert.equal(tenDigits(digits, "91"), digits);
+    assert.equal(tenDigitsOfPhone(`91${digits}`, "91"), digits);
+  }
+});
+
+test("no digit of a prefix counts as one of the ten", () => {
+  for (const text of [
+    "00 91 98765 43",
+    "00 91 98765 432",
+    "+91 0987654321",
+    "91 (0) 98765 4321",
+    "0091 (0) 98765 4321",
+    "00 98765 4321",
+  ])
+    assert.equal(tenDigits(text, "91"), null, text);
+  // A 0 that belongs to the number: fixed lines in Italy, all numbers in Côte d'Ivoire.
+  assert.equal(tenDigits("+39 06 1234 5678", "39"), "0612345678");
+  assert.equal(tenDigits("0039 06 1234 5678", "39"), "0612345678");
+  assert.equal(tenDigits("+225 07 12 34 56 78", "225"), "0712345678");
+});
+
+test("a 0 after a calling code is a prefix where libphonenumber reads it as one", () => {
+  for (const [code, countries] of Object.entries(metadata.country_calling_codes)) {
+    type Entry = { readonly 3: readonly number[]; readonly 5?: string; readonly 7?: string };
+    const entries = countries.map((one) => metadata.countries[one] as unknown as Entry);
+    if (!entries.some(({ 3: lengths }) => lengths.includes(10))) continue;
+    const prefix = entries[0]![7] || entries[0]![5];
+    const isPrefix = Boolean(prefix) && new RegExp(`^(?:${prefix})`).test("0987654321");
+    assert.equal(isZeroPrefix(code), isPrefix, code);
+  }
 });
 
 test("what is not a number of the account's country is none", () => {

@@ -31,14 +31,29 @@ function foreignValue(code: number): number {
 }
 
 /**
+ * Calling codes with ten-digit numbers where a 0 after the code is a digit of the number, as in Italy; elsewhere it is the
+ * 0 that is dialed before a national number. A test compares this with libphonenumber, which the console does not load.
+ */
+const codes_with_zero: ReadonlySet<string> = new Set(
+  "1 7 30 39 48 52 56 65 225 229 230 267 352 372 378 420 506 507 685 960".split(" "),
+);
+
+/** Returns whether a 0 after a calling code, as in `+44 (0) 7911 123456`, is a prefix and no digit of the number. */
+export function isZeroPrefix(countryCode: string): boolean {
+  return !codes_with_zero.has(countryCode);
+}
+
+/**
  * Returns the ten digits of a number as people write it in a CSV: what compactPhone drops, and a prefix: `+` or `00` and
- * the country code, the country code, or a 0. Null for anything else.
+ * the country code, the country code, or a 0, also after the country code. Without its prefix, a number has exactly ten
+ * digits, and the first is not a 0 that isZeroPrefix. Null for anything else. Ten digits are returned as they are.
  */
 export function tenDigits(text: string, countryCode: string): string | null {
   const compact = compactPhone(text);
   if (/^[0-9]{10}$/.test(compact)) return compact;
-  const local = new RegExp(`^(?:\\+|00)?${countryCode}([0-9]{10})$`).exec(compact);
-  return local?.[1] ?? /^0([0-9]{10})$/.exec(compact)?.[1] ?? null;
+  const national = isZeroPrefix(countryCode) ? "0?([1-9][0-9]{9})" : "([0-9]{10})";
+  const local = new RegExp(`^(?:\\+|00)?${countryCode}${national}$`).exec(compact);
+  return local?.[1] ?? /^0([1-9][0-9]{9})$/.exec(compact)?.[1] ?? null;
 }
 
 /**
@@ -46,8 +61,9 @@ export function tenDigits(text: string, countryCode: string): string | null {
  * Brazilian mobile has only without the ninth digit; null if none has.
  */
 export function tenDigitsOfPhone(phone: string, countryCode: string): string | null {
-  const all = phoneSpellings(phone).map((spelling) => tenDigits(`+${spelling}`, countryCode));
-  return all.find((digits) => digits !== null) ?? null;
+  const length = countryCode.length + 10;
+  const isNational = (each: string) => each.length === length && each.startsWith(countryCode);
+  return phoneSpellings(phone).find(isNational)?.slice(countryCode.length) ?? null;
 }
 
 /**
