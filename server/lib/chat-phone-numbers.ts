@@ -71,11 +71,23 @@ function readPossible(digits: string): string | null {
   return plan.some_country & length ? readPossibleByLibrary(digits) : null;
 }
 
+/**
+ * Returns the digits of a number (E.164 digits) with its country's national prefix after the calling code, as in
+ * `+44 (0) 7911 123456`; null if numbers of its country are not written so.
+ */
+export function withNationalPrefix(phone: string): string | null {
+  const plan = planOf(phone);
+  if (!plan?.written_prefix) return null;
+  return phone.slice(0, plan.code_length) + plan.written_prefix + phone.slice(plan.code_length);
+}
+
 /** The rules of one calling code; lengths are bits, without the code. */
 type Plan = {
   readonly code_length: number;
   /** Matches the calling code and its national prefix. */
   readonly national_prefix: RegExp | null;
+  /** The digits of the prefix, such as 0. */
+  readonly written_prefix: string | null;
   /** Lengths possible in all countries of the code, which may differ. */
   readonly every_country: number;
   readonly some_country: number;
@@ -123,6 +135,7 @@ function planFrom(code: string, entries: readonly MetadataEntry[]): Plan {
   const prefix = entries[0]![7] || entries[0]![5];
   return {
     code_length: code.length,
+    written_prefix: entries[0]![5] || null,
     national_prefix: prefix ? new RegExp(`^${code}(?:${prefix})`) : null,
     every_country: lengths.reduce((all, bits) => all & bits),
     some_country: lengths.reduce((all, bits) => all | bits),

@@ -12,7 +12,11 @@ export function e164(phone: string, countryCode: string): string {
 const ignored = /[\s.\uFF0E()[\]\uFF08\uFF09\uFF3B\uFF3D\p{Pd}\u2212\u30FC\p{Cf}]/gu;
 /** The fraction of a whole number that a spreadsheet or a program wrote as a decimal, as in `919876543210.0`. */
 const zero_fraction = /^([+\s\p{Cf}]*\d[\d\p{Cf}]{6,})[.\uFF0E]0+(?=[\s\p{Cf}]*$)/u;
-const foreign_digits = /[\uFF10-\uFF19\u0660-\u0669\u06F0-\u06F9]/g;
+/** Full-width, Arabic-Indic and Eastern Arabic digits, each from 0 to 9. */
+export const foreign_digits: string = [0xff10, 0x0660, 0x06f0]
+  .flatMap((zero) => Array.from({ length: 10 }, (_, value) => String.fromCharCode(zero + value)))
+  .join("");
+const foreign_digit = new RegExp(`[${foreign_digits}]`, "g");
 
 /**
  * Drops spaces, dashes, dots, brackets, invisible characters and the `.0` of a decimal, and returns full-width,
@@ -21,13 +25,9 @@ const foreign_digits = /[\uFF10-\uFF19\u0660-\u0669\u06F0-\u06F9]/g;
 export function compactPhone(text: string): string {
   return text
     .replaceAll("\uFF0B", "+")
-    .replaceAll(foreign_digits, (digit) => String(foreignValue(digit.charCodeAt(0))))
+    .replaceAll(foreign_digit, (digit) => String(foreign_digits.indexOf(digit) % 10))
     .replace(zero_fraction, "$1")
     .replaceAll(ignored, "");
-}
-
-function foreignValue(code: number): number {
-  return code - (code >= 0xff10 ? 0xff10 : code >= 0x06f0 ? 0x06f0 : 0x0660);
 }
 
 /**

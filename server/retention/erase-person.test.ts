@@ -641,6 +641,48 @@ test("erasing a number of fewer than ten digits keeps rows of longer numbers tha
   );
 });
 
+test("an erasure finds every spelling in uploads that an import reads", async () => {
+  const fullWidth = (text: string) =>
+    text.replaceAll(/[0-9+]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0xfee0));
+  const digitsFrom = (zero: number, text: string) =>
+    text.replaceAll(/[0-9]/g, (digit) => String.fromCharCode(zero + Number(digit)));
+  for (const [phone_number, written, others] of [
+    [
+      number,
+      [fullWidth(`+91 ${number}`), digitsFrom(0x660, number), digitsFrom(0x6f0, `0${number}`)],
+      ["9876543211", "98765432"],
+    ],
+    ["+447911123456", ["+44 (0) 7911 123456", "0044(0)7911-123456"], ["+44 (0) 7911 123457"]],
+    [
+      "+29022222",
+      ["\u202a+290\u00a022222\u202c", "290\u201122222", fullWidth("+290 22222"), "29022222.0"],
+      ["9290222221", "+290 22222.05"],
+    ],
+    ["+358912345", ["+358 (0) 912345", "00358 [0] 9-12345"], ["+358 (0) 9123456"]],
+  ] as const) {
+    const owner = await account();
+    for (const [i, cell] of [...written, ...others].entries())
+      for (const table of ["lead_import_rejects", "voice_rejects"])
+        await query(
+          table === "voice_rejects"
+            ? "insert into voice_rejects values ($1, 1, $2, $3, 'invalid')"
+            : "insert into lead_import_rejects values ($1, 1, $2, array[$3], '[]')",
+          [owner.account_id, i + 1, cell],
+        );
+    await post(owner, "/api/v1/erasures", { phone_number });
+    await work();
+    const left = await query<{ cell: string }>(
+      `select cells[1] as cell from lead_import_rejects where account_id = $1 and cells[1] <> ''
+       union all select value from voice_rejects where account_id = $1 and value <> ''`,
+      [owner.account_id],
+    );
+    assert.deepEqual(
+      left.map(({ cell }) => cell),
+      [...others, ...others],
+    );
+  }
+});
+
 /** A long text that PostgreSQL stores compressed, and one that it cannot compress. */
 const long_texts = [
   "repeat('unpaid ', 90000)",

@@ -1,6 +1,8 @@
 // Rows of uploads as they were received: rows waiting to be imported, and rejects. No index contains the
 // numbers in them, so the account's rows are scanned in pages.
+import { withNationalPrefix } from "../../lib/chat-phone-numbers.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
+import { foreign_digits } from "../../lib/phone-numbers.ts";
 import { change_rows, type Part, type Person } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
@@ -60,8 +62,9 @@ function scanRows(how: {
   readonly empty: ReturnType<typeof statement>;
 }): Part {
   return async ({ app, person, progress, write }) => {
-    const { account_id, digits, pattern } = person;
-    const long = digits.filter(({ length }) => length >= whole_digits).map((each) => `%${each}%`);
+    const { account_id } = person;
+    const long = longOf(person).map((each) => `%${each}%`);
+    const pattern = patternOf(person);
     const [of, row] = (progress.at ?? [0, 0]) as RowPlace;
     const values = [account_id, of, row, change_rows, long, pattern, scan_bytes];
     const { found, next } = await readPage(app, how.find, values, change_rows);
@@ -75,6 +78,23 @@ function scanRows(how: {
   };
 }
 
+/** Returns the numbers with their national prefix after the calling code: an import drops it. */
+function prefixed({ spellings }: Person): string[] {
+  return spellings.map(withNationalPrefix).filter((each) => each !== null);
+}
+
+/** Returns the forms that are also found within other digits; none if the number has too few. */
+function longOf(person: Person): string[] {
+  const long = person.digits.filter(({ length }) => length >= whole_digits);
+  return long.length === 0 ? [] : [...long, ...prefixed(person)];
+}
+
+function patternOf(person: Person): string {
+  const numbers = prefixed(person);
+  if (numbers.length === 0) return person.pattern;
+  return `${person.pattern}|(?<![0-9])(00)?(${numbers.join("|")})(?![0-9])`;
+}
+
 const lockImports = statement(`
   select i.id from lead_imports i
   where i.account_id = $1 and i.id = any ($2::bigint[]) order by i.id for no key update`);
@@ -84,12 +104,16 @@ function lockImportsOf(tx: Tx, { account_id }: Person, found: readonly RowPlace[
 }
 
 /**
- * Returns SQL that is true when a text contains the number. Ignores the surrounding digits, so that a row too
- * many is erased rather than one too few, unless the number has fewer than ten digits and is part of many others.
+ * Returns SQL that is true when a text contains the number, in every spelling that compactPhone reads. Ignores the
+ * surrounding digits, so that a row too many is erased rather than one too few, unless the number has fewer than ten
+ * digits and is part of many others.
  */
 function hasDigits(text: string): string {
-  return `case when cardinality($5::text[]) > 0 then regexp_replace(${text}, '[^0-9]', '', 'g') like any ($5)
-    else regexp_replace(${text}, '[\\s().-]', '', 'g') ~ $6 end`;
+  // Most texts are ASCII and take half the time without translate().
+  const ascii = `case when octet_length(${text}) = length(${text}) then ${text}
+    else translate(${text}, '${foreign_digits}', repeat('0123456789', 3)) end`;
+  return `case when cardinality($5::text[]) > 0 then regexp_replace(${ascii}, '[^0-9]', '', 'g') like any ($5)
+    else regexp_replace(${ascii}, '[.\uFF0E]0+\\s*$|[^\\x21-\\x7e]|[][().-]', '', 'g') ~ $6 end`;
 }
 
 // The stored size first, which is known without reading the text: it may be compressed, but is no longer than the text.
