@@ -520,10 +520,7 @@ test("a column map and its preview take a field that another process has just ad
 test("lists rejects in pages, and as a CSV that can be corrected and imported", async () => {
   const of = await makeAccount(api.app);
   const names = ["=cmd()", "+1-1", "-x", "@y", 'say "hi"', "plain"];
-  const content = [
-    "phone,name,errors",
-    ...names.map((name) => `+44 12,"${name.replaceAll('"', '""')}",`),
-  ];
+  const content = ["phone,name", ...names.map((name) => `+44 12,"${name.replaceAll('"', '""')}"`)];
   const { done } = await importCsv(of, content.join("\n"), { phone: "phone", name: "name" });
   const path = `${base(of)}/leads/imports/${done.id}/rejects`;
   const first = (await api.send("GET", `${path}?limit=4`, of)).body;
@@ -558,6 +555,52 @@ test("lists rejects in pages, and as a CSV that can be corrected and imported", 
     again.leads.map((lead: { name: string }) => lead.name).toSorted(),
     names.toSorted(),
   );
+});
+
+test("the CSV of rejects keeps every cell of the file, so that an uncorrected row is rejected again", async () => {
+  const of = await makeAccount(api.app);
+  const columns = { phone: "phone", name: "name", email: "errors" };
+  const csvOf = async (content: string, by: unknown) => {
+    const { done, rejects } = await importCsv(of, content, by);
+    const path = `${base(of)}/leads/imports/${done.id}/rejects?format=csv`;
+    const answer = await api.send("GET", path, of);
+    assert.equal(answer.status, 200, answer.text);
+    const rows: string[][] = parse(answer.text, { relax_column_count: true });
+    return { done, rejects, text: answer.text, rows };
+  };
+  const named = { phone: "phone", name: "name" };
+  const content = "phone,name,note\n9000000011,Doe,John,met\n12,Ada,one";
+  const first = await csvOf(content, named);
+  const reasons = [
+    "row: has more cells than the header's 3",
+    "phone: must be 10 digits, with or without +91 or 0 before them",
+  ];
+  assert.deepEqual(first.rows, [
+    ["phone", "name", "note", "errors"],
+    ["9000000011", "Doe", "John", reasons[0], "met"],
+    ["12", "Ada", "one", reasons[1]],
+  ]);
+  // The column of an earlier CSV of rejects is replaced.
+  const again = await csvOf(first.text, named);
+  assert.deepEqual(
+    again.rejects.map(({ errors }: { errors: { field: string }[] }) => errors[0]!.field),
+    ["row", "phone"],
+  );
+  assert.deepEqual(again.rows[0], first.rows[0]);
+  assert.deepEqual(again.rows[1]!.toSpliced(3, 1), ["9000000011", "Doe", "John", "met"]);
+  // A column of that name is the file's own otherwise, and a map still names it alone.
+  const own = await csvOf("phone,name,errors\n12,Ada,ada@a.example", columns);
+  assert.deepEqual(own.rows, [
+    ["phone", "name", "errors", "errors 2"],
+    ["12", "Ada", "ada@a.example", reasons[1]],
+  ]);
+  const corrected = await csvOf(own.text.replace("12,", "9000000012,"), columns);
+  assert.equal(corrected.done.createdCount, 1);
+  const unmapped = await csvOf("name,errors,phone,errors 2\nAda,mine,12,too", { phone: "phone" });
+  assert.deepEqual(unmapped.rows, [
+    ["name", "errors", "phone", "errors 2", "errors 3"],
+    ["Ada", "mine", "12", "too", reasons[1]],
+  ]);
 });
 
 test("imports are visible only to their account, with crm.import", async () => {
