@@ -15,30 +15,52 @@ export type GroupMember = {
 };
 
 const batch_members = 5_000;
+/** A member's variables may have a million characters. */
+const batch_bytes_max = 4_000_000;
 
-const nextMembers = statement<GroupMember & { phone_key: string }>(`
+// The stored size first, which is known without reading the variables: they may be compressed. Always the first member.
+const nextMembers = statement<GroupMember & { phone_key: string; found: number }>(`
   select phone_key, phone, case when name is null then variables
-    else jsonb_build_object('name', name) || variables end as variables
-  from group_members
-  where account_id = $1 and group_id = $2 and phone_key > $3
-    and exists (select from groups where account_id = $1 and id = $2 and deleted_at is null)
-  order by phone_key limit $4`);
+    else jsonb_build_object('name', name) || variables end as variables, found
+  from (
+    select m.*, sum(m.bytes) over (order by m.phone_key) - m.bytes as bytes_before from (
+      select m.*, octet_length(m.variables::text) as bytes from (
+        select m.*, count(*) over ()::int as found,
+          sum(m.stored) over (order by m.phone_key) - m.stored as stored_before
+        from (
+          select phone_key, phone, name, variables, pg_column_size(variables) as stored
+          from group_members
+          where account_id = $1 and group_id = $2 and phone_key > $3
+            and exists (select from groups where account_id = $1 and id = $2 and deleted_at is null)
+          order by phone_key limit $4
+        ) m
+      ) m
+      where m.stored_before < $5
+    ) m
+  ) m
+  where m.bytes_before < $5
+  order by phone_key`);
 
 /**
- * Yields all members in batches of at most 5,000, ordered by phone key; none for an unknown or deleted group. Each batch
- * is its own statement: on a pool, concurrent additions and removals may or may not be included, and no
- * phone occurs twice. Must not run on a connection that executes a COPY.
+ * Yields all members in batches of at most 5,000 and about 4 MB of variables, ordered by phone key; none for an unknown or
+ * deleted group. Each batch is its own statement: on a pool, concurrent additions and removals may or may not be included,
+ * and no phone occurs twice. Must not run on a connection that executes a COPY.
  */
 export async function* openGroupMembers(
   db: Executor,
   accountId: number,
   groupId: number,
 ): AsyncGenerator<readonly GroupMember[], void, undefined> {
+  let limit = batch_members;
   for (let after = ""; ;) {
-    const members = await nextMembers(db, [accountId, groupId, after, batch_members]);
+    const members = await nextMembers(db, [accountId, groupId, after, limit, batch_bytes_max]);
     if (members.length > 0) yield members.map(({ phone, variables }) => ({ phone, variables }));
-    if (members.length < batch_members) return;
-    after = members.at(-1)!.phone_key;
+    const last = members.at(-1);
+    const isCut = last !== undefined && members.length < last.found;
+    if (last === undefined || (!isCut && members.length < limit)) return;
+    after = last.phone_key;
+    // Of members with long variables, the next statement measures few more than it returns.
+    limit = Math.min((isCut ? members.length : limit) * 2, batch_members);
   }
 }
 

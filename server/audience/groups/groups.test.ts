@@ -12,6 +12,8 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { chat_format } from "../../chat/campaigns/intake/recipient-format.ts";
+import { openBatchSource, readGroup } from "../recipients/recipient-source.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { clearGroup } from "./clear-group.ts";
 import { openGroupMembers, type GroupMember } from "./group-members.ts";
@@ -255,6 +257,40 @@ test("one request adds ten thousand members with variables", async () => {
     // The name is also a variable.
     variables: { ...members[9_999]!.variables, name: "Member 9999" },
   });
+});
+
+test("a batch of members has a few megabytes of variables, and the batches have all members", async () => {
+  const id = await makeGroup();
+  // Compressed, these variables take a hundredth of the space.
+  await api.app.db.pool.query(
+    `insert into group_members (account_id, group_id, phone_key, phone, variables, created_at)
+     select $1, $2, phone, phone, case when i between 10 and 27 then
+       jsonb_build_object('1', repeat('unpaid ', 150000)) else '{"1": "short"}' end, now()
+     from generate_series(1, 40) i, lateral (select (919800000000 + i)::text as phone) p`,
+    [account.account_id, id],
+  );
+  const batches = await readBatches(id);
+  const bytes = batches.map((batch) => JSON.stringify(batch).length);
+  assert.ok(Math.max(...bytes) < 6_000_000, bytes.join(" "));
+  const phones = batches.flat().map(({ phone }) => Number(phone) - 919_800_000_000);
+  assert.deepEqual(
+    phones,
+    Array.from({ length: 40 }, (_, i) => i + 1),
+  );
+  const read = openBatchSource(chat_format, 40, () =>
+    readGroup(api.app.db.pool, account.account_id, id, ({ phone, variables }) => ({
+      phone,
+      variables: JSON.stringify(variables),
+    })),
+  );
+  assert.equal(await read.readFew!(), null, "too long for one statement");
+  let lines = 0;
+  for await (const chunk of read.lines("")) {
+    assert.ok(chunk.length < 6_000_000, `${chunk.length} bytes`);
+    lines += new TextDecoder().decode(chunk).split("\n").length - 1;
+  }
+  assert.equal(lines, 40);
+  assert.equal(read.summary().valid, 40);
 });
 
 test("a campaign reads all members by phone, and none of another group or account", async () => {

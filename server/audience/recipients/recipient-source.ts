@@ -8,6 +8,7 @@ import {
   openRowIntake,
   type Intake,
   type IntakeCounts,
+  type Recipient,
   type RecipientFormat,
   type Rejected,
   type Rejects,
@@ -18,9 +19,11 @@ import type { FileProgress, FileTerms } from "../intake/run-file-thread.ts";
 /** The result of reading a source: counts and rejected rows. */
 export type IntakeSummary = IntakeCounts & { readonly rejects: Rejects };
 
+export type FewRecipients<R> = IntakeSummary & { readonly recipients: readonly R[] };
+
 export type RecipientSource<R> = {
-  /** Reads all recipients into memory; null if there may be many of them. */
-  readonly readFew: (() => Promise<IntakeSummary & { readonly recipients: readonly R[] }>) | null;
+  /** Reads all recipients into memory; null if there may be many of them, or they have long variables. */
+  readonly readFew: (() => Promise<FewRecipients<R> | null>) | null;
   /** Yields COPY lines as openLineIntake writes them; may be read once. */
   lines(prefix: string | null): AsyncIterable<Uint8Array>;
   /** Returns the counts of the rows read so far. */
@@ -32,7 +35,7 @@ export type RecipientSource<R> = {
 type Batches<R> = AsyncIterable<readonly SourceRow<R>[]>;
 
 /** Opens a source of about `count` rows, which `read` yields in batches. */
-export function openBatchSource<R extends { readonly phone: string }>(
+export function openBatchSource<R extends Recipient>(
   format: RecipientFormat<R>,
   count: number,
   read: () => Batches<R>,
@@ -54,12 +57,21 @@ export function openBatchSource<R extends { readonly phone: string }>(
   };
 }
 
-async function readAll<R extends { readonly phone: string }>(
+/** Variables of few recipients, in characters: these are in memory twice while one statement stores them. */
+const few_variables_max = 16_000_000;
+
+async function readAll<R extends Recipient>(
   format: RecipientFormat<R>,
   batches: Batches<R>,
-) {
+): Promise<FewRecipients<R> | null> {
   const intake = openRowIntake(format);
-  for await (const batch of batches) for (const row of batch) intake.take(row);
+  let characters = 0;
+  for await (const batch of batches)
+    for (const row of batch) {
+      intake.take(row);
+      if ("phone" in row.recipient) characters += row.recipient.variables?.length ?? 0;
+      if (characters > few_variables_max) return null;
+    }
   return { ...summaryOf(intake), recipients: intake.recipients };
 }
 

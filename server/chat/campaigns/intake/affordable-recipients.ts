@@ -53,7 +53,7 @@ export function withinCredit<R>(
       readFew &&
       (async () => {
         const few = await readFew();
-        if (exceeds(few)) throw insufficientCredit();
+        if (few !== null && exceeds(few)) throw insufficientCredit();
         return few;
       }),
     async *lines(prefix) {
