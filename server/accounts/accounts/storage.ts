@@ -1,5 +1,5 @@
 // The storage quota of an account.
-import { statement, type Executor } from "../../lib/database/database.ts";
+import { statement, type Executor, type Tx } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 
 /** Returns a violation of `field` if `bytes` more do not fit into the account's storage quota. */
@@ -14,6 +14,23 @@ export async function validateStorage(
   const used_megabytes = Math.ceil(used / 1_000_000);
   const reason = `does not fit into the account's storage quota: ${used_megabytes} MB of ${megabytes} MB are used`;
   return [{ field, reason }];
+}
+
+// Beside the key share of lockUnfrozen, which every long write of the account holds.
+const lockAccount = statement("select from accounts where account_id = $1 for no key update");
+
+/**
+ * As validateStorage, but also sees what other processes store at the same time: they wait for the end of this
+ * transaction, which must come soon.
+ */
+export async function lockAndValidateStorage(
+  tx: Tx,
+  account_id: number,
+  field: string,
+  bytes: number,
+): Promise<FieldError[]> {
+  await lockAccount(tx, [account_id]);
+  return validateStorage(tx, account_id, field, bytes);
 }
 
 /** Returns whether the account has used up its storage quota. */

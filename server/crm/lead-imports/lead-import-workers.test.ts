@@ -28,6 +28,66 @@ async function uploadRows(of: TestAccount, rows: number): Promise<number> {
   return body.id;
 }
 
+/** An upload that takes 60% of the account's storage; no worker imports it. */
+async function uploadLarge(of: TestAccount) {
+  const raw = new FormData();
+  raw.append("columnMap", JSON.stringify({ phone: "phone" }));
+  raw.append("file", new Blob([`phone,note\n9876543210,${"x".repeat(600_000)}`]), "leads.csv");
+  const { status, body } = await api.send("POST", imports(of), { token: of.token, raw });
+  return [status, body.errors?.map(({ field }: { field: string }) => field)];
+}
+
+const makeSmallAccount = async () => {
+  const of = await makeAccount(api.app);
+  await api.app.db.pool.query("update accounts set storage_megabytes = 1 where account_id = $1", [
+    of.account_id,
+  ]);
+  return of;
+};
+
+test("of three parallel uploads that fit into the storage quota only alone, one is accepted", async () => {
+  const of = await makeSmallAccount();
+  const answers = await Promise.all([uploadLarge(of), uploadLarge(of), uploadLarge(of)]);
+  assert.deepEqual(
+    answers.toSorted(([a], [b]) => a - b),
+    [
+      [202, undefined],
+      [422, ["file"]],
+      [422, ["file"]],
+    ],
+  );
+});
+
+test("an upload waits for one that another process is storing, and is refused if both exceed the storage quota", async () => {
+  const of = await makeSmallAccount();
+  const other = await api.app.db.pool.connect();
+  try {
+    // As the other process does at the end of its upload.
+    await other.query("begin");
+    await other.query("select from accounts where account_id = $1 for no key update", [
+      of.account_id,
+    ]);
+    await other.query(
+      `insert into lead_imports (account_id, workspace_id, created_by, file_name, column_map, header, state,
+         total_rows, file_bytes, created_at)
+       values ($1, $2, $3, 'leads.csv', '{"phone": "phone"}', '{phone}', 'processing', 0, 600000, now())`,
+      [of.account_id, of.workspace_id, of.owner_id],
+    );
+    const answer = uploadLarge(of);
+    await eventually(async () => {
+      const { rows } = await api.app.db.pool.query(
+        `select from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like '%for no key update%'`,
+      );
+      return rows.length === 1;
+    });
+    await other.query("commit");
+    assert.deepEqual(await answer, [422, ["file"]]);
+  } finally {
+    other.release(true);
+  }
+});
+
 const progress = async (of: TestAccount, id: number) =>
   (await api.send("GET", `${imports(of)}s/${id}`, of)).body;
 

@@ -1,7 +1,7 @@
 // Accepts an uploaded CSV: stores all rows with the import in one transaction, so an invalid file stores
 // nothing. run-lead-imports.ts creates the leads afterwards.
 import { fstatSync } from "node:fs";
-import { validateStorage } from "../../accounts/accounts/storage.ts";
+import { lockAndValidateStorage, validateStorage } from "../../accounts/accounts/storage.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import type pg from "pg";
 import type { App } from "../../engine/app.ts";
@@ -61,6 +61,9 @@ export async function startLeadImport(
         import_id = await insertImport(app, tx, actor, { schema, map, header, upload });
         return [account_id, import_id];
       });
+      // Other uploads were stored since the first check. Locked after the rows, which take minutes, and until the commit.
+      const exceeded = await lockAndValidateStorage(tx, account_id, "file", size);
+      if (exceeded.length > 0) throw invalid(exceeded);
       const row = await tx
         .updateTable("lead_imports")
         .set({ total_rows: total, file_bytes: size })
