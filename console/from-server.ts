@@ -2,6 +2,7 @@
 // are complete.
 export { audit_actions } from "../server/accounts/audit/audit-actions.ts";
 export { featuresFor } from "../server/accounts/permission-features.ts";
+export { tookCall } from "../server/calls/agent-took-leg.ts";
 export { makeTemplatePlan } from "../server/chat/messages/build-message-plan.ts";
 export { messageText } from "../server/chat/messages/message-text.ts";
 export { renderMessage } from "../server/chat/messages/render-message.ts";

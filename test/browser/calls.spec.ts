@@ -1,4 +1,5 @@
 import { expect, launchCalls, test, type Service } from "./console-fixture.ts";
+import { openDatabase } from "./open-database.ts";
 
 test("a campaign's call is found by its number, and shows how it ended, who was connected and which keys were pressed", async ({
   openPage,
@@ -74,6 +75,31 @@ test("a call by a click is watched live, transferred to an extension that exists
   await page.getByRole("button", { name: "Call again" }).click();
   await dialog.getByRole("button", { name: "Call again" }).click();
   await expect(page).not.toHaveURL(first);
+  await expect(page.getByText("The customer was busy")).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a call that ended while the agent picked up is placed again with the agent", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await clickToCall(service, "9813777486");
+  await openPage("/calls?number=9813777486&status=busy");
+  await page.getByRole("link", { name: "9813777486" }).click();
+  await expect(page.getByText("The customer was busy")).toBeVisible();
+  const call_id = Number(new URL(page.url()).pathname.split("/").at(-1));
+  const db = await openDatabase(service);
+  const { rowCount: crossed } = await db.query(
+    "update call_legs set status = 'canceled' where call_id = $1 and role = 'agent' and answered_at is not null",
+    [call_id],
+  );
+  await db.end();
+  expect(crossed).toBe(1);
+  await page.getByRole("button", { name: "Call again" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Call again" }).click();
+  await expect(page).not.toHaveURL(new RegExp(`/calls/${call_id}$`));
   await expect(page.getByText("The customer was busy")).toBeVisible();
   expect(problems).toEqual([]);
 });

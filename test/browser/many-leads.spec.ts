@@ -1,24 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import pg from "pg";
 import { fillLeads } from "../support/fill-depth.ts";
 import { createLead, expect, test, type Service } from "./console-fixture.ts";
+import { openDatabase } from "./open-database.ts";
 
 const leads = 100_000;
 const rows_max = 80;
 
 /** Inserts leads of the demo's account into the embedded database. */
-async function fill({ data_dir }: Service): Promise<void> {
-  const read = async (file: string) => (await readFile(join(data_dir, file), "utf8")).trim();
-  const db = new pg.Client({
-    host: "127.0.0.1",
-    port: Number(await read("postgres-port")),
-    user: "trunkline",
-    password: await read("postgres-password"),
-    database: "trunkline",
-  });
-  await db.connect();
+async function fill(service: Service): Promise<void> {
+  const db = await openDatabase(service);
   const { rows } = await db.query<{ account_id: string; id: string }>(
     "select account_id, id from users where email = 'owner@demo.example'",
   );

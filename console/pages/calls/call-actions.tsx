@@ -5,6 +5,7 @@ import type { CallDetail } from "../../api/call-records.ts";
 import { api, body } from "../../api/client.ts";
 import { keyed } from "../../api/keyed.ts";
 import { queryClient } from "../../api/query-client.ts";
+import { tookCall } from "../../from-server.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -79,10 +80,7 @@ async function legToRetry(campaign_id: number): Promise<"agent" | "customer"> {
   const query = { campaign_id, limit: 50 };
   const { data } = await body(api.GET("/api/v1/calls", { params: { query } }));
   const last = data.find(({ legs }) => legs.length > 0);
-  // A voicemail that answers takes no call.
-  const hasAgent = last?.legs.some(
-    ({ role, answered_at, status }) => role === "agent" && answered_at && status !== "no-answer",
-  );
+  const hasAgent = last?.legs.some((leg) => leg.role === "agent" && tookCall(leg));
   return hasAgent ? "customer" : "agent";
 }
 

@@ -273,6 +273,8 @@ test("only the party that a call failed on can be retried", async () => {
     legs: [{ ...asked, outcome: "no_answer" }],
   });
   const lost_voicemail = await fixture.make({ ...no_agent, legs: [{ ...asked, outcome: "lost" }] });
+  const crossing = { role: "agent", answered_at: new Date(0), status: "canceled" } as const;
+  const crossed = await fixture.make({ ...no_agent, legs: [crossing] });
   const customer = await fixture.make(no_customer);
   const talked = await fixture.make({
     call: { ...failed, status: "completed", answered_at: new Date(0) },
@@ -287,6 +289,8 @@ test("only the party that a call failed on can be retried", async () => {
     [voicemail, "agent", 201],
     [lost_voicemail, "customer", 409],
     [lost_voicemail, "agent", 201],
+    [crossed, "customer", 409],
+    [crossed, "agent", 201],
     [customer, "agent", 409],
     [customer, "customer", 201],
     [talked, "agent", 409],
