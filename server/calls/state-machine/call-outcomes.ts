@@ -60,3 +60,10 @@ const withdrawals: ReadonlySet<string | null> = new Set<CallBlocker>([
   "ai_agent_unavailable",
   "speech_unavailable",
 ]);
+
+const skips: readonly CallBlocker[] = ["number_barred", "destination_not_allowed"];
+
+/** SQL: whether the ended voice call `c` was not dialed and counts as no attempt, as recipientOutcome decides. */
+export const was_not_dialed =
+  "(c.disposition = 'canceled' " +
+  `and c.ended_reason in ('${[...withdrawals, ...skips].join("', '")}'))`;

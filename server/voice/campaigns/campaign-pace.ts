@@ -8,6 +8,7 @@ import {
   type FailureCount,
 } from "../../audience/recipients/campaign-figures-schema.ts";
 import type { CampaignKey } from "../../audience/recipients/campaign-key.ts";
+import { was_not_dialed } from "../../calls/state-machine/call-outcomes.ts";
 import type { DB } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
 import { failureReason } from "./internal/failure-reason.ts";
@@ -20,7 +21,7 @@ const calls_max = 100_000;
 export const VoiceMinute = Type.Object(
   {
     minute,
-    placed: count("Calls placed in this minute"),
+    placed: count("Calls placed in this minute, without those that ended before they were dialed"),
     answered: count("Those that were answered"),
     failed: count("Those that ended without an answer"),
   },
@@ -69,7 +70,7 @@ export async function countFailures(
   return rows.map(({ counted, ...row }) => ({ ...row, is_more: counted === counted_max }));
 }
 
-/** Returns the minutes since `from` in which calls were placed, oldest first. */
+/** Returns the minutes since `from` in which calls were placed, oldest first. Calls that were not dialed are left out. */
 export async function readPace(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,
@@ -81,9 +82,10 @@ export async function readPace(
         count(c.answered_at)::int as answered,
         count(*) filter (where c.answered_at is null and c.stage = 'ended')::int as failed
       from (
-        select c.queued_at, c.answered_at, c.stage from calls c
+        select c.queued_at, c.answered_at, c.stage, c.disposition, c.ended_reason from calls c
         where c.account_id = ${account_id} and c.campaign_id = ${campaign_id} and c.queued_at > ${from}
         order by c.queued_at desc, c.id desc limit ${calls_max}) c
+      where ${sql.raw(was_not_dialed)} is not true
       group by 1 order by 1`.execute(db),
   );
   return rows.map((row) => ({ ...row, minute: row.minute.toISOString() }));

@@ -12,6 +12,9 @@ import {
 } from "../../../test/support/account-factory.ts";
 import { makeContact } from "../../../test/support/crm-factory.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../../test/support/voice-factory.ts";
+import type { CallBlocker } from "../../calls/state-machine/call-blocker.ts";
+import type { Call } from "../../calls/state-machine/call.ts";
+import { recipientOutcome } from "../../calls/state-machine/transitions/recipient-outcome.ts";
 
 let api: TestApi;
 before(async () => {
@@ -489,6 +492,58 @@ test("the pace of a voice campaign has the calls placed in each minute, and how 
   ]);
   const recent = await get(account, `/${campaign.id}/pace?minutes=1`);
   assert.deepEqual(recent.body.data, [{ minute: second, placed: 1, answered: 0, failed: 0 }]);
+});
+
+test("the pace omits the same calls as the attempts: those that ended before they were dialed", async () => {
+  const account = await newAccount();
+  const reasons: readonly (CallBlocker | "hung_up_by_api" | "agent_lost")[] = [
+    "night_window",
+    "held",
+    "node_unavailable",
+    "ai_agent_unavailable",
+    "speech_unavailable",
+    "speech_rejected",
+    "number_barred",
+    "destination_not_allowed",
+    "suppressed",
+    "hung_up_by_api",
+    "agent_lost",
+  ];
+  const ends = reasons.flatMap((ended_reason) =>
+    (["canceled", "failed"] as const).map((disposition) => ({ ended_reason, disposition })),
+  );
+  const campaign = await makeVoiceCampaign(api.app, account, { recipients: ends.map(() => ({})) });
+  const ended_at = new Date("2026-03-01T12:00:00Z");
+  const minuteOf = (i: number) => new Date(ended_at.getTime() - (i + 1) * 60_000);
+  for (const [i, end] of ends.entries()) {
+    const status = end.disposition;
+    const call = { ...end, status, queued_at: minuteOf(i), answered_at: null };
+    await makeVoiceCall(api.app, account, campaign, { recipient_id: i + 1, call });
+  }
+  const isCounted = (end: (typeof ends)[number]) => {
+    const call: Partial<Call> = {
+      ...end,
+      voice: { recipient_id: 1, callbacks: 0, attempts_max: 1 } as Call["voice"],
+      settings: { night_calling: true } as Call["settings"],
+      to_phone: "919876543210",
+      contact_time_zones: [],
+      ended_at,
+      answered_at: null,
+      answered_by: "unknown",
+      opted_out: false,
+      callback_at: null,
+      attempt: 1,
+    };
+    return !recipientOutcome(call as Call)!.uncounted;
+  };
+  api.clock.set(ended_at);
+  const { body } = await get(account, `/${campaign.id}/pace`);
+  const placed = { placed: 1, answered: 0, failed: 1 };
+  const expected = ends.flatMap((end, i) =>
+    isCounted(end) ? [{ minute: minuteOf(i).toISOString(), ...placed }] : [],
+  );
+  assert.deepEqual(body.data, expected.toReversed());
+  assert.equal(expected.length, ends.length - 7);
 });
 
 test("a recipient names its contact for those who may see contacts", async () => {
