@@ -17,6 +17,7 @@ import type { JobHandlers } from "./engine/work-jobs.ts";
 import { erasePerson } from "./retention/erase-person.ts";
 import { decodeFile } from "./voice/files/decode-file.ts";
 import { startVoiceCampaign } from "./voice/campaigns/start-voice-campaign.ts";
+import { endTestCall } from "./voice/campaigns/cancel-voice-campaign.ts";
 import { drainVoiceCampaign } from "./voice/campaigns/drain-voice-campaign.ts";
 
 type JobQueue = {
@@ -48,6 +49,7 @@ export const job_queues: readonly JobQueue[] = [
     handlers: {
       "chat.start_campaign": startCampaign,
       "voice.start_campaign": startVoiceCampaign,
+      "voice.end_test_call": endTestCall,
       "chat.wake_campaigns": wakeCampaigns,
       "chat.end_throttling": endThrottling,
       "chat.end_restriction": endExpiredRestriction,

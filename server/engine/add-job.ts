@@ -17,6 +17,7 @@ export const job_kinds = [
   "voice.decode_file",
   "voice.start_campaign",
   "voice.drain_campaign",
+  "voice.end_test_call",
   "crm.record_call",
   "crm.record_missed_call",
   "callbacks.replay",

@@ -79,7 +79,8 @@ export const voiceEvents = {
     }),
   },
   "voice.campaign.cancelled": {
-    summary: "A user cancelled a voice campaign; calls in progress continue to their end.",
+    summary:
+      "A user cancelled a voice campaign, or a test call was not placed in time; calls in progress continue to their end.",
     data: Type.Object(voiceCampaign),
   },
 };

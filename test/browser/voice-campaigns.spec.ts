@@ -144,6 +144,32 @@ test("a running campaign is paused, resumed and cancelled, and its content is tr
   expect(problems).toEqual([]);
 });
 
+test("a test call to a country that the account may not call is refused at the number, with the reason", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await openPage("/voice/campaigns/new");
+  const allow = async (destinations: readonly string[] | null) => {
+    const answer = await page.request.patch(`${service.url}/api/v1/account`, {
+      headers: { authorization: `Bearer ${service.demo.tokens["account"]}` },
+      data: { calls: { destinations } },
+    });
+    expect(answer.ok(), await answer.text()).toBe(true);
+  };
+  await page.getByLabel("Content").selectOption("Demo message");
+  const phone = page.getByLabel("Your phone");
+  await phone.fill("9877777901");
+  await allow(["US"]);
+  await page.getByRole("button", { name: "Call my phone" }).click();
+  await expect(page.getByText("This account may not call numbers of IN")).toBeVisible();
+  await allow(null);
+  await expect(phone).toBeFocused();
+  await expect(page.getByRole("link", { name: "Look at it" })).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
 test("people of an unknown place are callable from a time in the account's zone", async ({
   browser,
   service,

@@ -573,6 +573,7 @@ test("a test call without call credit is refused as insufficient-credit and crea
   const voice_file_id = await makeFullVoiceFile(app, account);
   const json = { voice_file_id, call_type: "obd_voice_call", number: "9876543210" };
   const call = () => voice.api.send("POST", test_call_path, { token, json });
+  await setCalling(app, account, { night_calling: true });
   await makeSandboxTrunk(app, account);
   await makeCredits(app, account, { chat: 1 });
   const refused = await call();

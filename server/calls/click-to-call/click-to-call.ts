@@ -1,6 +1,5 @@
 // Submits a click-to-call (contract 4.4): stores the request and its first call and reserves the credit
 // of both legs, in one statement. The leader of the call's node places it.
-import type { DestinationBlocker } from "../../accounts/accounts/call-destinations.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import type { UserActor } from "../../accounts/audit/record-audit.ts";
 import type { App } from "../../engine/app.ts";
@@ -15,9 +14,10 @@ import {
   type NoPickPolicy,
 } from "./click-to-call-schema.ts";
 import type { TrunkOnNode } from "../../telephony/trunks/choose-trunk.ts";
-import type { CallCap } from "./internal/find-call-cap.ts";
 import { validateClickToCall, type ValidatedClickToCall } from "./validate-click-to-call.ts";
 import { credits_per_call, type NewCall } from "./queue-call.ts";
+import { refuseBeyondCap } from "./refuse-beyond-cap.ts";
+import { refuseDestination } from "./refuse-destination.ts";
 import { refuseOutsideWindow } from "./refuse-outside-window.ts";
 
 /** The account of the call, and the actor of the request. */
@@ -50,7 +50,7 @@ export async function clickToCall(
   if (validated.violations.length > 0) throw invalid(validated.violations);
   refuseOutsideWindow(validated.window, validated.customer_zones, validated.scheduled_at ?? now);
   refuseDestination(validated.blocker);
-  refuseBeyondCap(validated.cap, now);
+  refuseBeyondCap(validated.cap, "`to_number` or `from_number`", now);
   const { trunk } = validated;
   if (!trunk)
     throw new Refusal(
@@ -74,29 +74,6 @@ export async function clickToCall(
   if (!validated.scheduled_at)
     app.notifications.send("call_work", `${trunk.node_id}:${actor.account_id}:${trunk.trunk_id}`);
   return answer;
-}
-
-function refuseDestination(blocker: DestinationBlocker | null): void {
-  if (blocker?.reason !== "destination_not_allowed") return;
-  const place = blocker.country ?? "international services";
-  throw new Refusal("forbidden", `This account may not call numbers of ${place}`);
-}
-
-const cap_texts: Readonly<Record<CallCap, string>> = {
-  account: "This account has reached its cap on calls",
-  token: "This token has reached its cap on calls",
-  number: "`to_number` or `from_number` has reached its cap on calls to one phone number",
-};
-
-/** Refuses with the seconds until the next clock hour, when the count of the hour begins again. */
-function refuseBeyondCap(cap: CallCap | null, now: Date): void {
-  if (cap === null) return;
-  const seconds = Math.ceil((3_600_000 - (now.getTime() % 3_600_000)) / 1_000);
-  throw new Refusal(
-    "rate-limited",
-    `${cap_texts[cap]} per hour or day, which the operator of this service sets; try again in ${seconds} s`,
-    { headers: { "retry-after": String(seconds) } },
-  );
 }
 
 const submit = statement<{ campaign_id: number }>(

@@ -5,19 +5,19 @@ import {
 } from "../../accounts/accounts/calling-window.ts";
 import { Refusal } from "../../lib/errors.ts";
 
-/** Throws forbidden, with the window, if the customer may not be called at that time. */
+/** Throws forbidden, with the window and with the field if one is given, if the customer may not be called at that time. */
 export function refuseOutsideWindow(
   window: CallingWindow,
   customer_zones: readonly string[],
   at: Date,
+  field?: string,
 ): void {
   if (mayCallCustomerAt(window, customer_zones, at)) return;
   const [from, to] = [window.calling_from, window.calling_to].map((time) => time.slice(0, 5));
   const isOwn = !mayCallAt(window, at);
   const clock = isOwn ? window.time_zone : `the customer's time, ${customer_zones.join(" or ")}`;
-  throw new Refusal(
-    "forbidden",
+  const reason =
     "Night calling is disabled for this account, and the call would be placed outside " +
-      `its calling window, ${from} to ${to} (${clock})`,
-  );
+    `its calling window, ${from} to ${to} (${clock})`;
+  throw new Refusal("forbidden", reason, field ? { errors: [{ field, reason }] } : {});
 }

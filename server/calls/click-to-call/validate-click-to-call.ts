@@ -1,10 +1,8 @@
 // Validates a click-to-call against its account: the agent, the time, the groups and the trunk.
 import type { CallingWindow } from "../../accounts/accounts/calling-window.ts";
-import {
-  barredReason,
-  destinationBlocker,
-  type AccountDestinations,
-  type DestinationBlocker,
+import type {
+  AccountDestinations,
+  DestinationBlocker,
 } from "../../accounts/accounts/call-destinations.ts";
 import type { Caller } from "../../accounts/caller.ts";
 import { readPersonPhone } from "../../audience/intake/read-person-phone.ts";
@@ -12,7 +10,6 @@ import type { App } from "../../engine/app.ts";
 import { statement } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
-import { every_destination } from "../../lib/phone-destinations/phone-destinations.ts";
 import { phoneSpellings } from "../../lib/phone-key.ts";
 import { readStart } from "../../lib/read-start.ts";
 import { isExtension } from "../../telephony/agent-groups/agent-number.ts";
@@ -24,8 +21,9 @@ import {
   type TrunkOnNode,
 } from "../../telephony/trunks/choose-trunk.ts";
 import { contactTimeZones, customerZones } from "../customer-hours.ts";
+import { callableTrunks } from "./callable-trunks.ts";
 import { auto_block_minutes_max, auto_block_reason } from "./click-to-call-schema.ts";
-import { findCallCap, type CallCap } from "./internal/find-call-cap.ts";
+import { findCallCap, type CallCap } from "./find-call-cap.ts";
 
 /** The result; the other fields are valid only if there are no violations. */
 export type ValidatedClickToCall = {
@@ -201,31 +199,6 @@ function unknownReason(from: string): string {
   return isExtension(from)
     ? "is not an extension of this account"
     : "is neither an agent number of this account nor a member of its agent groups";
-}
-
-/** The phones to dial (E.164 digits); null for an extension, and for an invalid number. */
-type Dialed = { readonly from_number: string | null; readonly to_number: string | null };
-
-/** Returns the trunks over which both phones may be called, with the reasons if there is none. */
-function callableTrunks(
-  account: AccountDestinations,
-  trunks: readonly TrunkOnNode[],
-  { from_number, to_number }: Dialed,
-) {
-  const over = (trunk: TrunkOnNode | null, phone: string | null) =>
-    phone ? destinationBlocker(account, trunk?.destinations ?? [every_destination], phone) : null;
-  const reasonOf = (phone: string | null) => {
-    const found = over(null, phone);
-    return found?.reason === "number_barred" ? barredReason(found.kind) : null;
-  };
-  const blockerOf = (trunk: TrunkOnNode | null) =>
-    over(trunk, from_number) ?? over(trunk, to_number);
-  const callable = trunks.filter((trunk) => blockerOf(trunk) === null);
-  return {
-    trunks: callable,
-    barred: { from_number: reasonOf(from_number), to_number: reasonOf(to_number) },
-    blocker: callable.length > 0 ? null : blockerOf(trunks[0] ?? null),
-  };
 }
 
 function violation(field: string, reason: string | null): FieldError[] {

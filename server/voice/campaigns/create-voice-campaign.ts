@@ -14,6 +14,7 @@ import { addJob } from "../../engine/add-job.ts";
 import type { App } from "../../engine/app.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { describeSpan } from "../../lib/tracing/tracing.ts";
+import type { TrunkOnNode } from "../../telephony/trunks/choose-trunk.ts";
 import {
   prefixOf,
   voice_format,
@@ -24,7 +25,11 @@ import { findTimeZones, insertRecipients, insertRejects } from "./intake/store-r
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk, type ChosenTrunk } from "./internal/require-trunk.ts";
 import { recordCampaignEvents, type NewCampaignEvent } from "./internal/record-campaign-event.ts";
-import type { NewVoiceCampaign, VoiceCampaignResponse } from "./voice-campaign-schema.ts";
+import {
+  test_call_minutes_max,
+  type NewVoiceCampaign,
+  type VoiceCampaignResponse,
+} from "./voice-campaign-schema.ts";
 import {
   withValidatedLaunch,
   type VoiceLaunchRequest,
@@ -80,6 +85,8 @@ function campaignOf(body: NewVoiceCampaign, launch: VoiceLaunch): Campaign {
 type Launch = {
   readonly campaign: Campaign;
   readonly recipients: RecipientSource<VoiceRecipient>;
+  /** The trunks to choose from; omitted: all of the account. */
+  readonly trunks?: readonly TrunkOnNode[];
   readonly now: Date;
 };
 
@@ -88,10 +95,10 @@ export async function launchCampaign(
   app: App,
   { actor }: CampaignOwner,
   writes: CampaignWrites,
-  { campaign, recipients, now }: Launch,
+  { campaign, recipients, trunks, now }: Launch,
 ): Promise<VoiceCampaignResponse> {
   const { account_id } = actor;
-  const trunk = await requireTrunk(app.db.query, account_id, app.random());
+  const trunk = await requireTrunk(app.db.query, account_id, app.random(), trunks);
   const terms: RecipientTerms = {
     account_id,
     campaign_id: await nextCampaignId(app),
@@ -153,7 +160,7 @@ async function writeCampaign(
   return { success: true, id: public_id, campaignId: campaign_id };
 }
 
-/** Records the job that starts a scheduled campaign, the events and the audit entry. */
+/** Records the job that starts a scheduled campaign or ends a test call, the events and the audit entry. */
 async function recordLaunch(
   tx: Tx,
   actor: CampaignOwner["actor"],
@@ -163,8 +170,8 @@ async function recordLaunch(
   const { account_id, campaign_id } = terms;
   const { name, scheduled_at } = campaign;
   const { valid: total, invalid: rejected, duplicate: duplicates } = summary;
+  const subject = String(campaign_id);
   if (scheduled_at) {
-    const subject = String(campaign_id);
     const job = {
       account_id,
       kind: "voice.start_campaign",
@@ -172,6 +179,10 @@ async function recordLaunch(
       run_at: scheduled_at,
     } as const;
     await addJob(tx, job, now);
+  }
+  if (campaign.is_test) {
+    const run_at = new Date(now.getTime() + test_call_minutes_max * 60_000);
+    await addJob(tx, { account_id, kind: "voice.end_test_call", subject, run_at }, now);
   }
   const launched = { id: campaign_id, public_id, name };
   const data = { total, rejected, duplicates, scheduled_at: scheduled_at?.toISOString() ?? null };

@@ -131,6 +131,9 @@ export const VoiceCampaignResponse = Type.Object(
 );
 export type VoiceCampaignResponse = Static<typeof VoiceCampaignResponse>;
 
+/** A test call that is not placed within this time is cancelled. */
+export const test_call_minutes_max = 10;
+
 /** A test call with a voice file. */
 export const NewTestCall = closed(
   {
@@ -146,7 +149,7 @@ export const NewTestCall = closed(
   },
   {
     title: "NewTestCall",
-    description: "One call with the content that a campaign's recipients would get",
+    description: `One call with the content that a campaign's recipients would get. It is cancelled if it is not placed within ${test_call_minutes_max} minutes`,
     examples: [{ voice_file_id: 1, call_type: "obd_voice_call", number: "9876543210" }],
   },
 );

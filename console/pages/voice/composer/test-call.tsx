@@ -72,7 +72,7 @@ export function TestCall({
         </FormActions>
         {call.data && (
           <p role="status">
-            The call is placed.{" "}
+            The call is placed within 10 minutes, or cancelled.{" "}
             <Link
               to="/voice/campaigns/$id"
               params={{ id: call.data.campaignId }}

@@ -98,6 +98,8 @@ export const voiceCampaignRoutes = [
     url: `${campaigns}/test-call`,
     id: "createVoiceTestCall",
     summary: "Place a test call to one number",
+    description:
+      "Refused outside the recipient's calling hours and for a country that the account may not call (403, with the field in errors), for a number that is never called (422), and at a cap on calls (429).",
     tag: "Voice",
     access,
     body: NewTestCall,

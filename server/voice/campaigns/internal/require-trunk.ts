@@ -20,14 +20,15 @@ export type ChosenTrunk = {
 
 /**
  * Chooses the trunk and caller ID of a new campaign and returns the trunk's share on each node; `random` is in
- * [0, 1). Refuses: unavailable.
+ * [0, 1). `among`: the trunks to choose from; omitted: all of the account. Refuses: unavailable.
  */
 export async function requireTrunk(
   db: Kysely<DB>,
   accountId: number,
   random: number,
+  among?: readonly TrunkOnNode[],
 ): Promise<ChosenTrunk> {
-  const trunks = await findTrunks(db, [accountId, null]);
+  const trunks = among ?? (await findTrunks(db, [accountId, null]));
   const chosen = chooseTrunk(trunks, random);
   if (!chosen)
     throw new Refusal("unavailable", "No trunk is available to place calls; try again later", {

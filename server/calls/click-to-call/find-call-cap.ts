@@ -1,4 +1,4 @@
-import { statement, type Executor } from "../../../lib/database/database.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
 
 /** Whose cap on legs or credits. */
 export type CallCap = "account" | "token" | "number";
