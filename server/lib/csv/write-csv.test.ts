@@ -93,9 +93,8 @@ test("reads on behind a page that bytes have ended", async () => {
     next: async (after) => ({ rows: [(after ?? 0) + 1], isCut: (after ?? 0) < 2 }),
     cells: (n) => [n],
   });
-  let text = "";
-  for await (const chunk of chunks) text += chunk;
-  assert.equal(text, "n\r\n1\r\n2\r\n3\r\n");
+  const all = await Array.fromAsync(chunks);
+  assert.equal(all.join(""), "n\r\n1\r\n2\r\n3\r\n");
 });
 
 test("reads pages one by one, on demand, until one is not full", async () => {
