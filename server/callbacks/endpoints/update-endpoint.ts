@@ -24,9 +24,14 @@ export async function updateEndpoint(
   now: Date,
 ): Promise<EndpointResponse> {
   const { account_id } = actor;
+  // Before the lock, which stops the endpoint's deliveries: there may be many to look through. Later ones have its types.
+  const delivered =
+    patch.url === undefined
+      ? undefined
+      : await findDelivery(tx, account_id, id, hiddenTypes(permissions, null));
   const before = await lockEndpoint(tx, account_id, id);
   if (before.kind === "campaign") refuseAllButEnabled(patch);
-  await refuseHidden(tx, { account_id, id, permissions }, before, patch);
+  refuseHidden({ permissions, delivered }, before, patch);
   const { enabled = before.enabled, url = before.url } = patch;
   const isDisabled = before.enabled && !enabled;
   const isEnabled = !before.enabled && enabled;
@@ -67,19 +72,18 @@ export async function updateEndpoint(
 
 type Receiving = { readonly url: string; readonly types: readonly string[] | null };
 
-type Change = {
-  readonly account_id: number;
-  readonly id: number;
+type Hidden = {
   readonly permissions: ReadonlySet<Permission>;
+  /** The type of a delivery that the permissions do not show. */
+  readonly delivered: string | undefined;
 };
 
-async function refuseHidden(
-  tx: Tx,
-  change: Change,
+function refuseHidden(
+  { permissions, delivered }: Hidden,
   before: Receiving,
   { url = before.url, types = before.types }: Partial<Receiving>,
-): Promise<void> {
-  const hidden = hiddenTypes(change.permissions, types);
+): void {
+  const hidden = hiddenTypes(permissions, types);
   const is_moved = url !== before.url;
   const violations = hiddenViolations(
     is_moved
@@ -87,30 +91,17 @@ async function refuseHidden(
       : hidden.filter((type) => before.types !== null && !before.types.includes(type)),
   );
   if (violations.length > 0) throw invalid(violations);
-  if (is_moved) await refuseHiddenDeliveries(tx, change, before);
-}
-
-/**
- * The new URL receives what is pending for the endpoint and what is replayed to it: events of the types that it has, and of
- * those that it had when its deliveries were created.
- */
-async function refuseHiddenDeliveries(
-  tx: Tx,
-  { account_id, id, permissions }: Change,
-  before: Receiving,
-): Promise<void> {
-  const [former] = hiddenTypes(permissions, before.types);
-  const hidden =
-    former ?? (await findHiddenDelivery(tx, account_id, id, hiddenTypes(permissions, null)));
-  if (hidden === undefined) return;
-  throw invalidField(
-    "url",
-    `must stay, as the endpoint has or had types of events that your permissions do not show, such as ${hidden}`,
-  );
+  // The new URL receives what is pending and what is replayed, also of types that the endpoint had before.
+  const former = hiddenTypes(permissions, before.types)[0] ?? delivered;
+  if (is_moved && former !== undefined)
+    throw invalidField(
+      "url",
+      `must stay, as the endpoint has or had types of events that your permissions do not show, such as ${former}`,
+    );
 }
 
 /** Returns the type of a delivery to the endpoint that is one of these. */
-async function findHiddenDelivery(
+async function findDelivery(
   tx: Tx,
   account_id: number,
   endpoint_id: number,

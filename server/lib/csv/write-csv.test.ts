@@ -86,15 +86,21 @@ test("writes numbers, times, booleans, lists and null by their type", () => {
   );
 });
 
-test("reads on behind a page that bytes have ended", async () => {
+test("reads on behind a page that bytes have ended, with fewer rows to measure", async () => {
+  const limits: number[] = [];
   const chunks = writeCsv<number>({
     header: ["n"],
     page_rows: 10,
-    next: async (after) => ({ rows: [(after ?? 0) + 1], isCut: (after ?? 0) < 2 }),
+    next: async (after, limit) => {
+      limits.push(limit);
+      return { rows: [(after ?? 0) + 1], isCut: (after ?? 0) < 2 };
+    },
     cells: (n) => [n],
   });
-  const all = await Array.fromAsync(chunks);
-  assert.equal(all.join(""), "n\r\n1\r\n2\r\n3\r\n");
+  let all = "";
+  for await (const chunk of chunks) all += chunk;
+  assert.equal(all, "n\r\n1\r\n2\r\n3\r\n");
+  assert.deepEqual(limits, [10, 2, 2]);
 });
 
 test("reads pages one by one, on demand, until one is not full", async () => {

@@ -20,12 +20,15 @@ export type CsvPages<Row> = {
 export async function* writeCsv<Row>(pages: CsvPages<Row>): AsyncGenerator<string> {
   const { header, page_rows, next, cells } = pages;
   yield csvLines([header]);
+  let limit = page_rows;
   for (let after: Row | null = null; ;) {
-    const found: readonly Row[] | BoundedRows<Row> = await next(after, page_rows);
+    const found: readonly Row[] | BoundedRows<Row> = await next(after, limit);
     const { rows, isCut } = "rows" in found ? found : { rows: found, isCut: false };
     if (rows.length > 0) yield csvLines(rows.map(cells));
-    if (rows.length < page_rows && !isCut) return;
+    if (rows.length < limit && !isCut) return;
     after = rows.at(-1)!;
+    // Rows beyond the bytes of a page were measured in vain.
+    limit = Math.min(page_rows, 2 * (isCut ? rows.length : limit));
   }
 }
 

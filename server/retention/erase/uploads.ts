@@ -6,6 +6,10 @@ import { foreign_digits } from "../../lib/phone-numbers.ts";
 import { change_rows, type Part, type Person } from "./part.ts";
 import { readPage, type Page } from "./read-page.ts";
 
+/** What compactPhone drops, in a bracket of PostgreSQL, which has no categories of characters. */
+const ignored_signs =
+  "][(\\s.)\u00AD\u00A0\u061C\u180E\u2000-\u2015\u202A-\u202F\u205F-\u206F\u2212\u3000\u30FC\uFE58\uFE63\uFEFF\uFF08-\uFF09\uFF0D\uFF0E\uFF3B\uFF3D-";
+
 /** So many digits are also found within others. */
 const whole_digits = 10;
 
@@ -112,8 +116,10 @@ function hasDigits(text: string): string {
   // Most texts are ASCII and take half the time without translate().
   const ascii = `case when octet_length(${text}) = length(${text}) then ${text}
     else translate(${text}, '${foreign_digits}', repeat('0123456789', 3)) end`;
+  const written = (fraction: string) =>
+    `regexp_replace(${ascii}, '${fraction}[${ignored_signs}]', '', 'g') ~ $6`;
   return `case when cardinality($5::text[]) > 0 then regexp_replace(${ascii}, '[^0-9]', '', 'g') like any ($5)
-    else regexp_replace(${ascii}, '[.\uFF0E]0+\\s*$|[^\\x21-\\x7e]|[][().-]', '', 'g') ~ $6 end`;
+    else ${written("")} or ${written(`[.\uFF0E]0+[${ignored_signs}]*$|`)} end`;
 }
 
 // The stored size first, which is known without reading the text: it may be compressed, but is no longer than the text.

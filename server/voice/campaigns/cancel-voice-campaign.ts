@@ -8,6 +8,7 @@ import { describeSpan } from "../../lib/tracing/tracing.ts";
 import { liftHolds } from "./holds.ts";
 import { lockOpenVoiceCampaign, type OpenCampaign } from "./lock-open-voice-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
+import { test_call_minutes_max } from "./voice-campaign-schema.ts";
 
 /**
  * Cancels a campaign permanently. After the commit no recipient is claimed any more, and the job
@@ -30,15 +31,30 @@ export async function cancelVoiceCampaign(
 /** How long after a call that is in progress it is checked again: it may not have been dialed. */
 const again_ms = 60_000;
 
+/** Adds the job that cancels a test call unless it is placed in time from now on, in the transaction of its launch or retry. */
+export async function addEndOfTestCall(
+  tx: Tx,
+  account_id: number,
+  campaign_id: number,
+  now: Date,
+): Promise<void> {
+  const run_at = new Date(now.getTime() + test_call_minutes_max * 60_000);
+  const job = { account_id, kind: "voice.end_test_call", subject: String(campaign_id) } as const;
+  // An open job of the launch keeps its earlier time.
+  await addJob(tx, { ...job, run_at, payload: { until: run_at } }, now);
+}
+
 /**
  * Runs the job voice.end_test_call: cancels a test call that was not placed in time, for example because its trunk was
  * throttled or the recipient's hours have ended. Whoever listens to the content does so now, not the next morning.
  */
 export async function endTestCall(
   app: App,
-  { account_id, subject }: Pick<Job, "account_id" | "subject">,
+  { account_id, subject, payload }: Pick<Job, "account_id" | "subject" | "payload">,
 ): Promise<{ again_at: Date } | void> {
   const now = app.clock.now();
+  const until = new Date((payload as { until: string }).until);
+  if (until > now) return { again_at: until };
   const campaign_id = Number(subject);
   describeSpan({ "trunkline.campaign.id": campaign_id });
   const result = await app.db.query.transaction().execute(async (tx) => {
@@ -54,14 +70,14 @@ export async function endTestCall(
     if (!campaign) return "ended";
     const recipient = await tx
       .selectFrom("voice_recipients")
-      .select(["state", "attempts"])
+      .select(["state", "callbacks"])
       .where("account_id", "=", account_id)
       .where("campaign_id", "=", campaign_id)
       .executeTakeFirst();
     if (recipient?.state === "calling") return "calling";
     const isOpen = recipient?.state === "waiting" || recipient?.state === "synthesizing";
-    // One who was called and waits has asked for a callback.
-    if (!isOpen || recipient.attempts > 0) return "ended";
+    // A callback that was asked for is placed when it was promised.
+    if (!isOpen || recipient.callbacks > 0) return "ended";
     await cancelLockedCampaign(tx, account_id, campaign, now);
     return "cancelled";
   });

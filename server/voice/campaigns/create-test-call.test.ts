@@ -77,9 +77,10 @@ async function stateOf(campaign_id: number) {
   return [state, ...recipients.map((one) => one.state)];
 }
 
-const jobOf = (campaign_id: number) => ({
+const jobOf = (campaign_id: number, until = "2026-05-01T14:00:00Z") => ({
   account_id: account.account_id,
   subject: String(campaign_id),
+  payload: { until },
 });
 
 test("refuses a test call outside the recipient's hours or to a country that is not allowed with 403, a barred number with 422, and creates nothing", async () => {
@@ -137,12 +138,13 @@ test("cancels a test call that is not placed within 10 minutes, also while it is
   const { campaignId } = (await call(new_york)).body;
   const job = await app.db.query
     .selectFrom("jobs")
-    .select(["run_at"])
+    .select(["run_at", "payload"])
     .where("account_id", "=", account.account_id)
     .where("kind", "=", "voice.end_test_call")
     .where("subject", "=", String(campaignId))
     .executeTakeFirst();
   assert.deepEqual(job?.run_at, new Date("2026-05-01T14:10:00Z"));
+  assert.deepEqual(job.payload, { until: "2026-05-01T14:10:00.000Z" });
   const paused = await api.send("POST", `/api/v1/voice/campaigns/${campaignId}/pause`, {
     token: account.token,
   });
@@ -170,7 +172,38 @@ test("does not cancel a test call that was placed: it checks one in progress aga
     again_at: new Date("2026-05-01T14:01:00Z"),
   });
   assert.deepEqual(await stateOf(calling), ["running", "calling"]);
-  const promised = await make({ state: "waiting" }, 1);
+  const promised = await make({ state: "waiting", callbacks: 1 }, 1);
   assert.equal(await endTestCall(app, jobOf(promised)), undefined);
   assert.deepEqual(await stateOf(promised), ["running", "waiting"]);
+});
+
+test("a retried test call has 10 minutes again, and is cancelled if it is not placed in them", async () => {
+  const { app } = api;
+  const { id } = await makeVoiceCampaign(app, account, {
+    campaign: { is_test: true, trunk_id: american_trunk, state: "completed" },
+    recipients: [{ number: new_york, phone: `1${new_york}`, state: "failed", attempts: 0 }],
+  });
+  const retried = await api.send("POST", `/api/v1/voice/campaigns/${id}/retry`, {
+    token: account.token,
+    headers: { "idempotency-key": "retried-test-call" },
+    json: { reasons: ["not_synthesized"] },
+  });
+  assert.deepEqual([retried.status, retried.body.retried], [200, 1], retried.text);
+  const { run_at, payload } = await app.db.query
+    .selectFrom("jobs")
+    .select(["run_at", "payload"])
+    .where("account_id", "=", account.account_id)
+    .where("kind", "=", "voice.end_test_call")
+    .where("subject", "=", String(id))
+    .executeTakeFirstOrThrow();
+  assert.deepEqual(run_at, new Date("2026-05-01T14:10:00Z"));
+  const job = { ...jobOf(id), payload };
+  // The job of the launch runs before.
+  api.clock.set("2026-05-01T14:05:00Z");
+  assert.deepEqual(await endTestCall(app, job), { again_at: run_at });
+  assert.equal((await stateOf(id))[0], "running");
+  api.clock.set(run_at);
+  assert.equal(await endTestCall(app, job), undefined);
+  await drainVoiceCampaign(app, job, new AbortController().signal);
+  assert.deepEqual(await stateOf(id), ["cancelled", "cancelled"]);
 });

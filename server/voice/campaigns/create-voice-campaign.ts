@@ -21,15 +21,12 @@ import {
   type RecipientTerms,
   type VoiceRecipient,
 } from "./intake/recipient-format.ts";
+import { addEndOfTestCall } from "./cancel-voice-campaign.ts";
 import { findTimeZones, insertRecipients, insertRejects } from "./intake/store-recipients.ts";
 import { noRecipients } from "./internal/no-recipients.ts";
 import { requireTrunk, type ChosenTrunk } from "./internal/require-trunk.ts";
 import { recordCampaignEvents, type NewCampaignEvent } from "./internal/record-campaign-event.ts";
-import {
-  test_call_minutes_max,
-  type NewVoiceCampaign,
-  type VoiceCampaignResponse,
-} from "./voice-campaign-schema.ts";
+import type { NewVoiceCampaign, VoiceCampaignResponse } from "./voice-campaign-schema.ts";
 import {
   withValidatedLaunch,
   type VoiceLaunchRequest,
@@ -180,10 +177,7 @@ async function recordLaunch(
     } as const;
     await addJob(tx, job, now);
   }
-  if (campaign.is_test) {
-    const run_at = new Date(now.getTime() + test_call_minutes_max * 60_000);
-    await addJob(tx, { account_id, kind: "voice.end_test_call", subject, run_at }, now);
-  }
+  if (campaign.is_test) await addEndOfTestCall(tx, account_id, campaign_id, now);
   const launched = { id: campaign_id, public_id, name };
   const data = { total, rejected, duplicates, scheduled_at: scheduled_at?.toISOString() ?? null };
   const events: NewCampaignEvent[] = [{ type: "voice.campaign.created", data }];

@@ -4,6 +4,7 @@ import { lockRetryableCampaign } from "../../audience/recipients/lock-campaign.t
 import { ensureCampaignEndpoint } from "../../callbacks/endpoints/ensure-campaign-endpoint.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import type { Secrets } from "../../lib/secrets/secrets.ts";
+import { addEndOfTestCall } from "./cancel-voice-campaign.ts";
 import { recordCampaignEvents } from "./internal/record-campaign-event.ts";
 
 /** The columns of a campaign that its retry needs. */
@@ -13,6 +14,7 @@ type Campaign = {
   readonly name: string;
   readonly trunk_id: number;
   readonly callback_url: string | null;
+  readonly is_test: boolean;
 };
 
 type VoiceRetryRequest = {
@@ -39,7 +41,7 @@ export async function retryVoiceCampaign(
   const campaign = await lockRetryableCampaign<Campaign>(
     tx,
     "voice_campaigns",
-    ["id", "public_id", "name", "trunk_id", "callback_url"],
+    ["id", "public_id", "name", "trunk_id", "callback_url", "is_test"],
     { account_id, campaign_id: id },
   );
   const { trunk_id, callback_url } = campaign;
@@ -48,6 +50,7 @@ export async function retryVoiceCampaign(
       ${reasons && [...reasons]}::text[], ${now}::timestamptz) as retried`.execute(tx);
   const { retried } = rows[0]!;
   if (retried === 0) return { retried, trunk_id };
+  if (campaign.is_test) await addEndOfTestCall(tx, account_id, id, now);
   const event = { type: "voice.campaign.retried", data: { retried } } as const;
   await recordCampaignEvents(tx, account_id, campaign, [event], now);
   await recordAudit(tx, actor, {
