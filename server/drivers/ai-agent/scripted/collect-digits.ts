@@ -9,6 +9,8 @@ export type DigitCollector = {
   readonly reset: () => void;
   /** Returns whether a key was pressed and more may follow. */
   readonly isCollecting: () => boolean;
+  /** Returns the keys that more may follow. */
+  readonly pressed: () => string;
 };
 
 /** Calls `complete` with the keys pressed before #, or with "" for # alone. */
@@ -40,5 +42,6 @@ export function collectDigits(parts: {
     },
     reset,
     isCollecting: () => stopPause !== null,
+    pressed: () => keys,
   };
 }

@@ -14,6 +14,8 @@ export type Dialog = {
   readonly handleSpeechStart: () => void;
   /** Handles the transcript of the caller's speech; "" if nothing was recognized. */
   readonly handleTranscript: (text: string) => void;
+  /** The caller has hung up: no key follows the ones that were pressed. */
+  readonly handleHangUp: () => void;
   /** Returns whether more keys may follow. */
   readonly isCollectingKeys: () => boolean;
 };
@@ -59,6 +61,8 @@ export function openDialog(
     output.say(rule.say, finish ?? proceed);
   };
   const sayFallback = () => output.say(plan.fallback, proceed);
+  /** The opt-out whose key was pressed while a field is asked, until another key follows. */
+  const pressedOptOut = () => findOptOutForKeys(plan.rules, keys.pressed());
   return {
     greet: () => output.say(plan.greeting, proceed),
     handleKey(key) {
@@ -71,12 +75,10 @@ export function openDialog(
       else if (rule) follow(rule);
       else sayFallback();
     },
-    handleSpeechStart() {
-      wasInterrupted = output.interrupt();
-    },
+    handleSpeechStart: () => void (wasInterrupted = output.interrupt()),
     handleTranscript(text) {
       conversation.said("caller", text);
-      const rule = findRuleForUtterance(plan.rules, text);
+      const rule = (text !== "" && pressedOptOut()) || findRuleForUtterance(plan.rules, text);
       if (finish) {
         // The caller may opt out during the final text.
         if (rule?.then === "opt_out" && !hasOptedOut) follow(rule);
@@ -88,6 +90,7 @@ export function openDialog(
       } else if (asked) answer(text);
       else sayFallback();
     },
+    handleHangUp: () => (pressedOptOut() ? keys.press("#") : undefined),
     isCollectingKeys: keys.isCollecting,
   };
 }

@@ -117,6 +117,18 @@ test("the key of an opt-out, alone, opts the caller out while a field is asked, 
   assert.deepEqual(lines().slice(0, 3), ["caller: pressed 9", "opt_out", "agent: about stop"]);
 });
 
+test("the key of an opt-out counts although the caller speaks or hangs up before another key could follow", async () => {
+  for (const then of ["speaks", "hangs up"]) {
+    const { pass, press, say, lines, media } = converse();
+    await pass(1_000);
+    await press("9");
+    if (then === "speaks") await say("what are your prices");
+    else media.end();
+    await pass(100);
+    assert.ok(lines().includes("opt_out"), then);
+  }
+});
+
 test("says its closing text and ends the call once every field is asked", async () => {
   const { pass, press, lines } = converse({ closing: "goodbye" });
   await pass(1_000);

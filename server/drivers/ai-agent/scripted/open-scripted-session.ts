@@ -33,6 +33,7 @@ export function openScriptedSession(parts: SessionParts): AiAgentSession {
       return isBusy ? null : quiet_from;
     },
     hungUp() {
+      dialog.handleHangUp();
       // Ends the speech that the hangup has cut off.
       if (isSpeaking) listen(pause);
       return isSpeaking || recognitions > 0;
