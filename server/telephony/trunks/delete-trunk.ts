@@ -8,8 +8,9 @@ import { readTrunk } from "./trunks.ts";
 import { serializeNodeChanges } from "../nodes/serialize-node-changes.ts";
 
 /**
- * Deletes a trunk and returns its nodes. Refuses: not-found; conflict while the trunk has queued or
- * live calls, except queued ones of accounts that are frozen for long. The caller sends `call_work` for each node with account 0 after the commit.
+ * Deletes a trunk and returns its nodes. Refuses: not-found; conflict while the trunk has queued or live calls, except
+ * queued ones of accounts that are frozen for long. The caller sends `call_work` for each node with account 0 after the
+ * commit.
  */
 export async function deleteTrunk(
   tx: Tx,
