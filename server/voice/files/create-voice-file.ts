@@ -1,4 +1,4 @@
-import { validateStorage } from "../../accounts/accounts/storage.ts";
+import { lockAndValidateStorage } from "../../accounts/accounts/storage.ts";
 import { recordAudit, type UserActor } from "../../accounts/audit/record-audit.ts";
 import { sample_rate_hz } from "../../lib/audio/audio.ts";
 import { addJob } from "../../engine/add-job.ts";
@@ -33,7 +33,8 @@ export async function createVoiceFile(
   const isReady = upload === null && text === null;
   if (!isReady) {
     const field = upload === null ? "text" : "file";
-    const violations = await validateStorage(tx, account_id, field, upload?.length ?? text_bytes);
+    const bytes = upload?.length ?? text_bytes;
+    const violations = await lockAndValidateStorage(tx, account_id, field, bytes);
     if (violations.length > 0) throw invalid(violations);
   }
   const created = await tx

@@ -14,7 +14,9 @@ import {
 } from "../../../test/support/api.ts";
 import { makeAgentGroup, makeExtension } from "../../../test/support/telephony-factory.ts";
 import { makeAccount, unique, type TestAccount } from "../../../test/support/account-factory.ts";
+import { awaitsLock } from "../../../test/support/awaits-lock.ts";
 import { tone, toneSpeech } from "../../../test/support/tone-speech.ts";
+import { createVoiceFile } from "./create-voice-file.ts";
 import { decodeFile } from "./decode-file.ts";
 import type { MenuGraph } from "../menus/menu-schema.ts";
 import { snapshotMenu } from "../menus/snapshot-menu.ts";
@@ -472,6 +474,22 @@ test("an upload, a text or an import beyond the account's storage quota is refus
   assert.equal((await send("POST", "files", { token, json: json() })).status, 201);
   assert.equal((await api.send("POST", path, { token, raw: leads })).status, 202);
   assert.equal((await storage())["used_bytes"], 992_000 + 6 + 11_000);
+});
+
+test("a voice file waits for one that is being stored, and is refused if both exceed the storage quota", async () => {
+  const { account_id, owner_id, token } = await makeAccount(api.app);
+  const accounts = api.app.db.query.updateTable("accounts").where("account_id", "=", account_id);
+  await accounts.set({ storage_megabytes: 1 }).execute();
+  const upload = () => formOf(encodeWav(tone(40_000)), { name: unique("own") });
+  let answer: Promise<Answer>;
+  await api.app.db.query.transaction().execute(async (tx) => {
+    const actor = { account_id, user_id: owner_id, token_id: null, request_id: unique("request") };
+    const first = { body: { name: unique("first") }, upload: encodeWav(tone(40_000)) };
+    await createVoiceFile(tx, actor, first, api.app.clock.now());
+    answer = send("POST", "files", { token, raw: upload() });
+    await awaitsLock(api.app.db.query);
+  });
+  assertProblem(await answer!, 422, "validation-failed");
 });
 
 test("a text is synthesized with a row's values and not stored, and what it lacks is named", async () => {
