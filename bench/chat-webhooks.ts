@@ -32,7 +32,7 @@ async function measure({ data_dir, postgres, machine, defer }: Bench): Promise<s
   for (let i = 1; i <= size.rounds; i++) {
     rounds.push(await runRound(fixture, receiving, i));
   }
-  // In the second of a small run, a stall of the disk may leave no response.
+  // The one second of a small run may pass without a response while the disk stalls.
   const rate = Math.max(100, 0.7 * median(rounds.map(({ hooks }) => hooks)));
   await empty(fixture);
   const times_ms = await postOpenLoop(receiving.url, fixture.file, {
