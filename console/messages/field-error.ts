@@ -24,12 +24,14 @@ const own_words: readonly (readonly [RegExp, string])[] = [
   [/^must be reachable from start$/, "is never reached: let a key or another step lead to it"],
 ];
 
+const audible_only = "Choose a voice file that has audio and is not archived.";
+
 /** Sentences of their own, whatever the field is called. */
 const sentences: Readonly<Record<string, string>> = {
   "is required, unless there is a script, menu_id or ai_agent_id; or upload a file":
     "Add audio here, or a script, a menu or an AI agent below.",
-  "must be an active voice file of this account with audio":
-    "Choose a voice file that has audio and is not archived.",
+  "must be an active voice file of this account with audio": audible_only,
+  "is not a voice file of this account with audio": audible_only,
 };
 
 /** Returns an error of the API as a sentence about the field with this label. The console's own sentences stay. */

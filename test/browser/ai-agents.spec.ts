@@ -102,6 +102,13 @@ test("an AI agent is written, corrected at its fields, saved, changed and delete
   await second.getByLabel("Then").selectOption("Transfer to an agent");
   await page.getByRole("button", { name: "Create agent" }).click();
   await expect(second.getByLabel("Then")).toBeFocused();
+  const extension = page.getByLabel("Extension");
+  await extension.fill("999");
+  await page.getByRole("button", { name: "Create agent" }).click();
+  await expect(extension).toBeFocused();
+  await expect(extension).toHaveAccessibleDescription(
+    "Extension is not an extension of this account.",
+  );
   await page.getByLabel("Group of agents").selectOption("Support");
   await page.getByRole("button", { name: "Add a question" }).click();
   await page.getByLabel("Lead field").fill("budget");

@@ -1,4 +1,4 @@
-import { expect, holdRequests, test } from "./console-fixture.ts";
+import { createVoiceFile, expect, holdRequests, test } from "./console-fixture.ts";
 
 test("a menu is built, tried on the page, launched, and its keys are counted on it", async ({
   openPage,
@@ -167,5 +167,67 @@ test("a step that is given a taken or no name keeps its own, which is named at t
   await page.getByLabel("Name of the menu").click();
   const farewell = page.getByRole("region", { name: /^farewell/ });
   await expect(farewell.getByLabel("Name of this step")).toHaveAccessibleDescription("");
+  expect(problems).toEqual([]);
+});
+
+test("a step that names a group, an extension or an audio that does not exist says so at the field", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const send = async (method: string, path: string, json?: object) => {
+    const answer = await fetch(`${service.url}/api/v1/${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        ...(json ? { "content-type": "application/json" } : {}),
+      },
+      ...(json ? { body: JSON.stringify(json) } : {}),
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer;
+  };
+  const make = async (path: string, json: object) =>
+    ((await (await send("POST", path, json)).json()) as { id: number }).id;
+  const file = await createVoiceFile(service, { name: "Gone audio" });
+  const group = await make("agent-groups", { name: "Gone group" });
+  const menu = await make("voice/menus", {
+    name: "To what is gone",
+    start: "talk",
+    nodes: {
+      talk: { type: "transfer", to: { agent_group_id: group }, otherwise: "bye" },
+      bye: { type: "hang_up", prompt: { say: "Goodbye." } },
+    },
+  });
+  await send("DELETE", `agent-groups/${group}`);
+
+  await openPage(`/voice/menus/${menu}`);
+  const talk = page.getByRole("region", { name: /^talk/ });
+  const bye = page.getByRole("region", { name: /^bye/ });
+  const groups = talk.getByLabel("Group of agents");
+  await expect(groups.locator("option:checked")).toHaveText(`Group ${group}`);
+  await bye.getByLabel("Or plays").selectOption("Gone audio");
+  await send("DELETE", `voice/files/${file}`);
+  const save = page.getByRole("button", { name: "Save" });
+  await save.click();
+  await expect(groups).toHaveAccessibleDescription(
+    "Group of agents is not an agent group of this account.",
+  );
+  await expect(bye.getByLabel("Says")).toHaveAccessibleDescription(
+    "Choose a voice file that has audio and is not archived.",
+  );
+  await bye.getByLabel("Says").selectOption("No audio: its text");
+  await bye.getByLabel("Says").fill("Goodbye.");
+  await groups.selectOption("None: an extension");
+  const extension = talk.getByLabel("Extension");
+  await extension.fill("999");
+  await save.click();
+  await expect(extension).toHaveAccessibleDescription(
+    "Extension is not an extension of this account.",
+  );
+  await extension.fill("101");
+  await save.click();
+  await expect(page.getByText("Saved for campaigns launched from now on")).toBeVisible();
   expect(problems).toEqual([]);
 });

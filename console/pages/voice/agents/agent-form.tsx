@@ -111,8 +111,9 @@ export function AgentForm({ agent }: { readonly agent: AiAgent | null }) {
         </Panel>
         <Panel title="Transfer to a person">
           <TransferFields
+            name="transfer_to"
             to={draft.transfer_to}
-            error={errorOf("transfer_to")}
+            errorOf={errorOf}
             onChange={(transfer_to) => change({ transfer_to })}
           />
         </Panel>

@@ -133,14 +133,8 @@ function refusalOf(to: string, name: string, names: readonly string[]): string |
   return undefined;
 }
 
-function FieldOf({
-  field,
-  node,
-  targets,
-  errorOf,
-  onChange,
-  onNewStep,
-}: NodeCardProps & { readonly field: NodeField }) {
+function FieldOf(props: NodeCardProps & { readonly field: NodeField }) {
+  const { field, node, targets, errorOf, onChange, onNewStep } = props;
   switch (field.kind) {
     case "prompt":
       return (
@@ -148,7 +142,7 @@ function FieldOf({
           label={field.label}
           name={field.name}
           prompt={node[field.name]}
-          error={errorOf(field.name) ?? errorOf(`${field.name}.say`)}
+          errorOf={errorOf}
           onChange={(prompt) => onChange({ [field.name]: prompt })}
         />
       );
@@ -199,7 +193,12 @@ function FieldOf({
       );
     case "transfer":
       return (
-        <TransferFields to={node.to} error={errorOf("to")} onChange={(to) => onChange({ to })} />
+        <TransferFields
+          name="to"
+          to={node.to}
+          errorOf={errorOf}
+          onChange={(to) => onChange({ to })}
+        />
       );
   }
 }

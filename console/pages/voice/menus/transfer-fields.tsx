@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { agentGroupsQuery } from "../../../api/agents.ts";
 import { useMay } from "../../../ui/permission.ts";
+import { withChosen } from "../../../ui/option.ts";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { TextField } from "../../../ui/text-field.tsx";
 import type { DraftNode } from "./menu-draft.ts";
@@ -9,27 +10,33 @@ type Target = NonNullable<DraftNode["to"]>;
 
 /** Who takes the call: a group of agents, or an extension. */
 export function TransferFields({
+  name,
   to,
-  error: given_error,
+  errorOf,
   onChange,
 }: {
+  readonly name: string;
   readonly to: Target | null | undefined;
-  readonly error: string | undefined;
+  /** The error of the target, which has this name, or of a field of it. */
+  readonly errorOf: (field: string) => string | undefined;
   readonly onChange: (to: Target | null) => void;
 }) {
   const may_read = useMay("agents.read");
   const may_manage = useMay("agents.manage");
   const { data: groups = [] } = useQuery({ ...agentGroupsQuery, enabled: may_read || may_manage });
+  const group_id = to?.agent_group_id ?? null;
+  const part = group_id === null ? "extension" : "agent_group_id";
+  const given_error = errorOf(name) ?? errorOf(`${name}.${part}`);
   // The API's error would name its own fields.
   const error = given_error && !to ? "Choose a group, or enter an extension." : given_error;
-  const group_id = to?.agent_group_id ?? null;
+  const options = groups.map((group) => ({ value: group.id, label: group.name }));
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <SelectField
         label="Group of agents"
         name="agent_group_id"
         placeholder="None: an extension"
-        options={groups.map(({ id, name }) => ({ value: id, label: name }))}
+        options={withChosen(options, group_id, "Group")}
         value={group_id ?? ""}
         error={group_id === null ? undefined : error}
         onChange={({ target: { value } }) =>
