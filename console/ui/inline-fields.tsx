@@ -22,7 +22,8 @@ export function InlineText({
   save,
   disabled,
   ...input
-}: Inline<string> & Pick<ComponentProps<"input">, "type" | "inputMode" | "placeholder">) {
+}: Inline<string> &
+  Pick<ComponentProps<typeof TextField>, "type" | "inputMode" | "placeholder" | "hint">) {
   const { value, error, change, discard, commit } = useInlineEdit(saved, save);
   return (
     <TextField

@@ -230,3 +230,25 @@ test("a call asks before it discards a note that is being typed", async ({
   await question.getByRole("button", { name: "Stay" }).click();
   await expect(note).toHaveValue("Wants a quote");
 });
+
+test("a lead's phone is taken with its country code, and one of another country is refused with what would be right", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await createLead(service, { phone: "9876500571", name: "Mary Ross" });
+  await openPage(`/leads/${id}?workspace=1`);
+  const phone = page.getByLabel("Phone", { exact: true });
+  await phone.fill("+91 98765-00572");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("list", { name: "Timeline" })).toContainText("Phone changed");
+  await expect(phone).toHaveValue("9876500572");
+  await phone.fill("+44 7911 123456");
+  await page.keyboard.press("Enter");
+  await expect(phone).toHaveAttribute("aria-invalid", "true");
+  await expect(phone).toHaveAccessibleDescription(/^Ten digits, with or without \+91\. Phone must/);
+  await page.reload();
+  await expect(phone).toHaveValue("9876500572");
+  expect(problems).toEqual([]);
+});

@@ -1,20 +1,27 @@
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import type { Answer, Row } from "../../api/answer.ts";
 import { changeLead } from "../../api/lead.ts";
 import { agentsQuery, customFieldsQuery, picklistsQuery } from "../../api/leads.ts";
+import { tenDigits } from "../../from-server.ts";
 import { InlineSelect, InlineText } from "../../ui/inline-fields.tsx";
 import type { Option } from "../../ui/option.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
+import { usePhoneFormats } from "../../ui/phone-formats.ts";
 import { toasts } from "../../ui/toasts.tsx";
 import { CustomField } from "./custom-field.tsx";
 import { optionsOf } from "./lead-options.ts";
+
+const shell = getRouteApi("/shell");
 
 type Lead = Answer<"readLead">;
 
 /** What is known about the lead; each field saves by itself. */
 export function LeadDetails({ lead }: { readonly lead: Lead }) {
   const { id: leadId, workspaceId } = lead;
+  const { country_code } = shell.useRouteContext().me.account;
+  const { national } = usePhoneFormats();
   const { data: fields = [] } = useQuery(customFieldsQuery(workspaceId));
   const disabled = !useMay("crm.write");
   const save = async (patch: Parameters<typeof changeLead>[1]) => {
@@ -36,7 +43,8 @@ export function LeadDetails({ lead }: { readonly lead: Lead }) {
           name="phone"
           type="tel"
           saved={lead.phone}
-          save={(phone) => save({ phone })}
+          save={(phone) => save({ phone: tenDigits(phone, country_code) ?? phone })}
+          hint={national}
           disabled={disabled}
         />
         <InlineText
