@@ -24,7 +24,12 @@ export function InlineText({
   ...input
 }: Inline<string> &
   Pick<ComponentProps<typeof TextField>, "type" | "inputMode" | "placeholder" | "hint">) {
-  const { value, error, change, discard, commit } = useInlineEdit(saved, save);
+  const { value, error, change, discard, refuse, commit } = useInlineEdit(saved, save);
+  const finish = ({ validity }: HTMLInputElement) => {
+    // A day without some of its parts has the value of a cleared one.
+    if (validity.badInput) refuse("is incomplete: enter the day, the month and the year");
+    else void commit(value);
+  };
   return (
     <TextField
       {...input}
@@ -34,10 +39,13 @@ export function InlineText({
       disabled={disabled}
       value={value}
       onValueChange={change}
-      onBlur={() => void commit(value)}
-      onKeyDown={({ key }) => {
-        if (key === "Enter") void commit(value);
-        if (key === "Escape") discard();
+      onBlur={({ currentTarget }) => finish(currentTarget)}
+      onKeyDown={({ key, currentTarget }) => {
+        if (key === "Enter") finish(currentTarget);
+        if (key !== "Escape") return;
+        // React does not clear an incomplete day: its value is empty already.
+        currentTarget.value = saved;
+        discard();
       }}
     />
   );

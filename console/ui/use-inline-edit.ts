@@ -30,6 +30,8 @@ export function useInlineEdit<Value>(saved: Value, save: (value: Value) => Promi
     error,
     change: (value: Value) => setDraft({ value }),
     discard,
+    /** Shows why what was typed is not committed. */
+    refuse: setError,
     commit: async (value: Value) => {
       if (!pending.current && JSON.stringify(value) === JSON.stringify(saved)) return discard();
       const sent = { value };

@@ -304,3 +304,61 @@ test("a number field takes decimal numbers, blanks clear it, and other text is a
   await sendField(service, "PATCH", `/${field.id}`, { archived: true });
   expect(problems).toEqual([]);
 });
+
+test("a day of which a part is missing is not saved and is said to be incomplete; a day that is cleared is", async ({
+  openPage,
+  page,
+  problems,
+  service,
+  settled,
+}) => {
+  const field = await sendField(service, "POST", "", {
+    key: "renewal",
+    label: "Renewal",
+    type: "date",
+  });
+  const lead = await createLead(service, {
+    name: "Harbor",
+    phone: "9876500554",
+    customFields: { renewal: "2026-03-31" },
+  });
+  const sent: unknown[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "PATCH") sent.push(request.postDataJSON().customFields.renewal);
+  });
+  await openPage(`/leads/${lead}?workspace=1`);
+  const renewal = page.getByLabel("Renewal");
+  const incomplete = "Renewal is incomplete: enter the day, the month and the year.";
+  await expect(renewal).toHaveValue("2026-03-31");
+  await renewal.press("Backspace");
+  await renewal.press("Enter");
+  await expect(renewal).toHaveAccessibleDescription(incomplete);
+  await renewal.press("Escape");
+  await expect(renewal).toHaveAccessibleDescription("");
+  await expect(renewal).toHaveValue("2026-03-31");
+  await renewal.press("Backspace");
+  await renewal.blur();
+  await expect(renewal).toHaveAccessibleDescription(incomplete);
+  await settled();
+  expect(sent).toEqual([]);
+
+  await renewal.fill("");
+  await renewal.blur();
+  await expect(page.getByText("Saved", { exact: true }).first()).toBeVisible();
+  await expect(renewal).toHaveAccessibleDescription("");
+  await settled();
+  expect(sent).toEqual([null]);
+  await renewal.pressSequentially("0405");
+  await renewal.blur();
+  await expect(renewal).toHaveAccessibleDescription(incomplete);
+  await renewal.press("Escape");
+  await renewal.blur();
+  await expect(renewal).toHaveAccessibleDescription("");
+  await renewal.pressSequentially("04052027");
+  await renewal.blur();
+  await settled();
+  await expect(renewal).toHaveAccessibleDescription("");
+  expect(sent).toEqual([null, "2027-04-05"]);
+  await sendField(service, "PATCH", `/${field.id}`, { archived: true });
+  expect(problems).toEqual([]);
+});
