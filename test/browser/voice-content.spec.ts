@@ -1,3 +1,4 @@
+import type { Page } from "@playwright/test";
 import { createVoiceFile, expect, test } from "./console-fixture.ts";
 
 test("a recording is uploaded, played, given a script that is synthesized with a person's values, and used in a campaign", async ({
@@ -64,6 +65,105 @@ test("a message is recorded in the browser, and archived", async ({ openPage, pa
   await page.getByRole("dialog").getByRole("button", { name: "Archive" }).click();
   await expect(page.getByRole("heading", { name: "Audio & scripts" })).toBeFocused();
   await expect(page.getByRole("link", { name: "From the microphone" })).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
+type Microphone = {
+  readonly streams: MediaStream[];
+  decoded: number;
+  /** Lets through what is held, and returns how much that was. */
+  readonly release: () => number;
+};
+
+/** Holds each access to the microphone and each decoding of a recording until it is released. */
+async function holdMicrophone(page: Page) {
+  const handle = await page.evaluateHandle(() => {
+    const waiting: (() => void)[] = [];
+    const held = () =>
+      new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
+    const release = () => waiting.splice(0).map((resolve) => resolve()).length;
+    const microphone: Microphone = { streams: [], decoded: 0, release };
+    const { mediaDevices } = navigator;
+    const open = mediaDevices.getUserMedia.bind(mediaDevices);
+    mediaDevices.getUserMedia = async (constraints) => {
+      await held();
+      const stream = await open(constraints);
+      microphone.streams.push(stream);
+      return stream;
+    };
+    const decode = OfflineAudioContext.prototype.decodeAudioData;
+    OfflineAudioContext.prototype.decodeAudioData = async function decodeHeld(data) {
+      await held();
+      const decoded = await decode.call(this, data);
+      microphone.decoded++;
+      return decoded;
+    };
+    return microphone;
+  });
+  return {
+    release: () => expect.poll(() => handle.evaluate((held) => held.release())).toBeGreaterThan(0),
+    decoded: () => handle.evaluate((held) => held.decoded),
+    states: () =>
+      handle.evaluate(({ streams }) => streams.map((stream) => stream.getTracks()[0]!.readyState)),
+  };
+}
+
+test("a double click begins one recording, the next begins once the last one is read, and the microphone is off after each", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await openPage("/voice/files/new");
+  const microphone = await holdMicrophone(page);
+  await page.getByRole("radio", { name: "Record" }).check();
+  const start = page.getByRole("button", { name: "Start recording" });
+  const stop = page.getByRole("button", { name: "Stop recording" });
+  await start.dblclick();
+  await microphone.release();
+  await expect(page.getByText("Recording…")).toBeVisible();
+  expect(await microphone.states()).toEqual(["live"]);
+  await stop.click();
+  await expect.poll(microphone.states).toEqual(["ended"]);
+  await expect(stop).toHaveAttribute("aria-busy", "true");
+  await microphone.release();
+  await expect(page.getByLabel("Listen to recording.wav")).toBeVisible();
+  await start.click();
+  await microphone.release();
+  await expect(page.getByText("Recording…")).toBeVisible();
+  await stop.click();
+  await microphone.release();
+  await expect(start).not.toHaveAttribute("aria-busy", "true");
+  expect(await microphone.states()).toEqual(["ended", "ended"]);
+  expect(problems).toEqual([]);
+});
+
+test("a recording that another kind of audio replaces while it begins or ends is dropped, and the microphone is off", async ({
+  openPage,
+  page,
+  problems,
+  settled,
+}) => {
+  await openPage("/voice/files/new");
+  const microphone = await holdMicrophone(page);
+  const record = page.getByRole("radio", { name: "Record" });
+  const upload = page.getByRole("radio", { name: "Upload a file" });
+  await record.check();
+  await page.getByRole("button", { name: "Start recording" }).click();
+  await upload.check();
+  await microphone.release();
+  await expect.poll(microphone.states).toEqual(["ended"]);
+  await record.check();
+  await page.getByRole("button", { name: "Start recording" }).click();
+  await microphone.release();
+  await page.getByRole("button", { name: "Stop recording" }).click();
+  await upload.check();
+  await microphone.release();
+  await expect.poll(microphone.decoded).toBeGreaterThan(0);
+  await settled();
+  await expect(upload).toBeChecked();
+  expect(await microphone.states()).toEqual(["ended", "ended"]);
   expect(problems).toEqual([]);
 });
 

@@ -99,51 +99,58 @@ function Chosen({ file }: { readonly file: File }) {
 function Recorder({ onRecord }: { readonly onRecord: (file: File) => void }) {
   const recording = useRef<Recording | null>(null);
   const isClosed = useRef(false);
-  const [isOn, setIsOn] = useState(false);
+  const [state, setState] = useState<"off" | "beginning" | "on" | "ending">("off");
   const [error, setError] = useState<Error | null>(null);
   const begin = async () => {
     setError(null);
+    setState("beginning");
     try {
       const begun = await beginRecording();
-      if (isClosed.current) return void begun.stop();
+      if (isClosed.current) return begun.discard();
       recording.current = begun;
-      setIsOn(true);
+      setState("on");
     } catch {
+      setState("off");
       setError(
         new Error("The browser gives no access to a microphone. Allow it, or upload a file."),
       );
     }
   };
   const stop = async () => {
-    setIsOn(false);
+    setState("ending");
+    const ended = recording.current!;
+    recording.current = null;
     try {
-      onRecord(await recording.current!.stop());
+      const file = await ended.stop();
+      if (!isClosed.current) onRecord(file);
     } catch {
       setError(
         new Error("The browser could not read what it recorded. Record again, or upload a file."),
       );
     }
-    recording.current = null;
+    setState("off");
   };
   // A page that is closed does not listen on.
   useEffect(() => {
     isClosed.current = false;
     return () => {
       isClosed.current = true;
-      void recording.current?.stop();
+      recording.current?.discard();
     };
   }, []);
   return (
     <div className="flex flex-wrap items-center gap-3">
-      {isOn ? (
-        <Button kind="danger" onClick={() => void stop()}>
+      {state === "on" || state === "ending" ? (
+        <Button kind="danger" busy={state === "ending"} onClick={() => void stop()}>
           Stop recording
         </Button>
       ) : (
-        <Button onClick={() => void begin()}>Start recording</Button>
+        <Button busy={state === "beginning"} onClick={() => void begin()}>
+          Start recording
+        </Button>
       )}
       <span role="status" className="text-muted">
-        {isOn && "Recording…"}
+        {state === "on" && "Recording…"}
       </span>
       <FormError error={error} />
     </div>

@@ -6,6 +6,8 @@ const slice_ms = 200;
 export type Recording = {
   /** Ends the recording and returns it. */
   readonly stop: () => Promise<File>;
+  /** Ends the recording and drops it. */
+  readonly discard: () => void;
 };
 
 /**
@@ -14,6 +16,18 @@ export type Recording = {
  */
 export async function beginRecording(): Promise<Recording> {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+  const release = () => {
+    for (const track of stream.getTracks()) track.stop();
+  };
+  try {
+    return await record(stream, release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function record(stream: MediaStream, release: () => void): Promise<Recording> {
   const recorder = new MediaRecorder(stream);
   const parts: Blob[] = [];
   const arrived = Promise.withResolvers<void>();
@@ -22,18 +36,20 @@ export async function beginRecording(): Promise<Recording> {
     if (data.size > 0) arrived.resolve();
   });
   recorder.addEventListener("error", arrived.reject);
+  // It also stops by itself, when the microphone is unplugged.
+  const ended = Promise.withResolvers<unknown>();
+  recorder.addEventListener("stop", ended.resolve);
+  recorder.addEventListener("stop", arrived.reject);
   recorder.start(slice_ms);
   await arrived.promise;
   return {
     async stop() {
-      const ended = new Promise((resolve) => {
-        recorder.addEventListener("stop", resolve);
-      });
-      recorder.stop();
-      await ended;
-      for (const track of stream.getTracks()) track.stop();
+      if (recorder.state !== "inactive") recorder.stop();
+      await ended.promise;
+      release();
       return wavOf(new Blob(parts, { type: recorder.mimeType }));
     },
+    discard: release,
   };
 }
 
