@@ -21,7 +21,6 @@ import {
 import { eventCatalogue, type EventType } from "../server/engine/event-catalogue.ts";
 import type { DB } from "../server/lib/database/database.ts";
 import { runLoop } from "../server/engine/run-loop.ts";
-import type { Job } from "../server/engine/work-jobs.ts";
 import { completeVoiceCampaigns } from "../server/voice/campaigns/complete-voice-campaigns.ts";
 import { moveStrandedCampaigns } from "../server/voice/campaigns/move-stranded-campaigns.ts";
 import { pauseVoiceCampaign } from "../server/voice/campaigns/pause-voice-campaign.ts";
@@ -327,7 +326,7 @@ test("the start of a scheduled campaign, a cancellation and a failure record eve
   );
   assert.notEqual((await eventsOf("chat.campaign.started")).at(-1)!.data.campaign_id, id);
   const { account_id } = account;
-  await startCampaign(api.app, { account_id, subject: String(id) } as Job);
+  await startCampaign(api.app, { account_id, subject: String(id) });
   await assertWrittenWith("chat.campaign.started", "chat_campaigns", `r.id = ${id}`);
   await request("POST", `/chat/campaigns/${id}/cancel`);
   await assertWrittenWith("chat.campaign.cancelled", "chat_campaigns", `r.id = ${id}`);

@@ -60,7 +60,8 @@ export const chatEvents = {
     data: Type.Object(chatCampaign),
   },
   "chat.campaign.paused": {
-    summary: "A chat campaign was paused until it is resumed or its hold is lifted.",
+    summary:
+      "A chat campaign was paused, or started paused, until it is resumed or its hold is lifted.",
     data: Type.Object({ ...chatCampaign, paused_reason: text("manual, error_threshold, auth, …") }),
   },
   "chat.campaign.resumed": {

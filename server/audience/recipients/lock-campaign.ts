@@ -29,14 +29,14 @@ export async function lockCampaign<Row>(
 
 /**
  * Locks a campaign whose failed recipients can be retried: one that runs, or that has ended without being
- * cancelled. Refuses: not-found; conflict for any other campaign, or when its recipients have been purged.
+ * cancelled. Returns its state and the given columns. Refuses: not-found; conflict for any other campaign, or when its recipients have been purged.
  */
 export async function lockRetryableCampaign<Row>(
   tx: Tx,
   table: CampaignTable,
   columns: readonly (keyof Row & string)[],
   key: CampaignKey,
-): Promise<Row> {
+): Promise<Row & { readonly state: string }> {
   const ended = ["finished_at", "purged_at"] as const;
   const campaign = await lockRow<Row & Record<(typeof ended)[number], Date | null>>(
     tx,

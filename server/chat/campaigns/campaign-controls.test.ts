@@ -18,6 +18,7 @@ import { addJob } from "../../engine/add-job.ts";
 import { rebuildMessageCounts } from "../../reports/count-campaigns.ts";
 import { hold, liftHold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import { resend_after_ms } from "./resend-recipient.ts";
+import { startCampaign } from "./start-campaign.ts";
 
 let shared: ChatFixtureApi;
 before(async () => {
@@ -38,7 +39,7 @@ async function setHold(
 async function setCampaign(
   { app, account }: ChatFixture,
   id: number,
-  values: { state?: string; scheduled_at?: Date; started_at?: null },
+  values: { state?: string; scheduled_at?: Date; started_at?: null; work_at?: Date },
 ): Promise<void> {
   await app.db.query
     .updateTable("chat_campaigns")
@@ -177,6 +178,83 @@ test("a scheduled campaign that is paused begins paused, and goes on when it is 
   await fixture.workJobs();
   assert.equal(await statusOf(fixture, id), "paused");
   assert.equal((await fixture.ask("POST", `/${id}/resume`)).body.status, "running");
+});
+
+test("a scheduled campaign whose own hold is lifted records that it resumed, and is not due before its time", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const id = await fixture.campaign(1);
+  const due = new Date("2099-01-01T00:00:00Z");
+  await setCampaign(fixture, id, {
+    state: "scheduled",
+    scheduled_at: due,
+    started_at: null,
+    work_at: due,
+  });
+  const held = { scope: "campaign", subject_id: id, reason: "template_changed" } as const;
+  await setHold(fixture, held);
+  assert.equal(await statusOf(fixture, id), "paused");
+  const { app, account } = fixture;
+  const lift = (of: { scope: HoldScope; subject_id: number; reason: HoldReason }) =>
+    app.db.query
+      .transaction()
+      .execute((tx) => liftHold(tx, { account_id: account.account_id, ...of }, app.clock.now()));
+  assert.deepEqual(await lift(held), { lifted: true, number_ids: [] });
+  assert.equal(await statusOf(fixture, id), "scheduled");
+  const events = ["chat.campaign.paused", "chat.campaign.resumed"];
+  assert.deepEqual(await fixture.events(), events);
+  const by_number = { scope: "number", subject_id: fixture.number.id, reason: "auth" } as const;
+  await setHold(fixture, by_number);
+  await lift(by_number);
+  assert.deepEqual(await fixture.events(), events, "its number's hold did not pause it");
+  const { work_at } = await app.db.query
+    .selectFrom("chat_campaigns")
+    .select("work_at")
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  assert.deepEqual(work_at, due);
+});
+
+test("a campaign that is created or starts under a hold records that it is paused, with the reason that it shows", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, account, number, template_id } = fixture;
+  await setHold(fixture, { scope: "account", subject_id: 0, reason: "throttled" });
+  await setHold(fixture, { scope: "number", subject_id: number.id, reason: "auth" });
+  const create = async (more: object = {}) => {
+    const contacts = [{ phone_number: "919876543210" }];
+    const { status, body, text } = await fixture.api.send("POST", "/api/v1/chat/campaigns", {
+      token: account.token,
+      headers: { "idempotency-key": unique("key") },
+      json: { name: "Held", chat_number_id: number.id, template_id, contacts, ...more },
+    });
+    assert.equal(status, 201, text);
+    return body.id as number;
+  };
+  const now = await create();
+  const in_an_hour = new Date(Date.now() + 3_600_000);
+  const scheduled = await create({ scheduled_at: in_an_hour.toISOString() });
+  const expected = ["created", "started", "paused", "created"];
+  const recorded = async () =>
+    (await fixture.events()).map((type) => type.replace("chat.campaign.", ""));
+  assert.deepEqual(await recorded(), expected);
+  await startCampaign(app, { account_id: account.account_id, subject: String(scheduled) });
+  assert.deepEqual(await recorded(), [...expected, "started", "paused"]);
+  const paused = await app.db.query
+    .selectFrom("events")
+    .select("data")
+    .where("account_id", "=", account.account_id)
+    .where("type", "=", "chat.campaign.paused")
+    .orderBy("id")
+    .execute();
+  const data = { name: "Held", paused_reason: "auth" };
+  assert.deepEqual(
+    paused.map((event) => event.data),
+    [now, scheduled].map((campaign_id) => ({ campaign_id, ...data })),
+  );
+  for (const id of [now, scheduled]) {
+    const { body } = await fixture.ask("GET", `/${id}`);
+    assert.deepEqual([body.status, body.paused_reason], ["paused", "auth"]);
+  }
 });
 
 test("after a cancel no request begins any more, and what was not sent is given back", async (t) => {

@@ -22,6 +22,7 @@ import { invalid, invalidField, type FieldError } from "../../lib/errors.ts";
 import { describeSpan } from "../../lib/tracing/tracing.ts";
 import type { CampaignHead, ChatCampaignResponse } from "./chat-campaign-schema.ts";
 import { categoryOf } from "../messages/message-plan.ts";
+import { recordHeldStart } from "../holds/holds.ts";
 import { planMismatch } from "../messages/plan-mismatch.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import { plannedTemplateOf, template_columns } from "../templates/template-schema.ts";
@@ -146,6 +147,7 @@ async function writeCampaign(
   });
   // Before the balance: a change of the template may wait for campaigns, whose transactions lock the balance last.
   await refuseChangedTemplate(tx, account_id, order);
+  if (!scheduled_at) await recordHeldStart(tx, account_id, { ...order, id: campaign_id }, now);
   const subject = `chat_campaign:${campaign_id}`;
   const credit = { account_id, kind: "chat", subject, amount: total } as const;
   const reservation_id = await reserveCredits(tx, credit, now);

@@ -16,6 +16,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { unique } from "../../../test/support/account-factory.ts";
 import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
+import { hold } from "../holds/holds.ts";
 import { completeChatCampaigns } from "./complete-chat-campaigns.ts";
 
 let shared: ChatFixtureApi;
@@ -388,6 +389,31 @@ test("a campaign that failed as a whole sends the rest after a retry, and pauses
   await sendUntil(fixture, id, "completed");
   assert.equal((await detail(fixture, id)).sent_count, 3);
   await checkInvariants(fixture);
+});
+
+test("an ended campaign that a hold pauses on its retry records so, one that already runs does not", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, account, number } = fixture;
+  refuse(fixture, { [phone(0)]: 131026, [phone(1)]: 131008 });
+  const id = await fixture.campaign([0, 1].map((i) => ({ phone: phone(i) })));
+  await sendUntil(fixture, id, "completed");
+  const { account_id } = account;
+  const held = { account_id, scope: "number", subject_id: number.id, reason: "auth" } as const;
+  await app.db.query
+    .transaction()
+    .execute((tx) => hold(tx, { ...held, detail: null }, app.clock.now()));
+  const earlier = await fixture.events();
+  for (const errors of [["undeliverable"], null]) {
+    const { status, body, text } = await retry(fixture, id, errors ? { errors } : {});
+    assert.equal(status, 200, text);
+    assert.deepEqual([body.retried, body.campaign.status], [1, "paused"]);
+  }
+  const recorded = (await fixture.events()).slice(earlier.length);
+  assert.deepEqual(recorded, [
+    "chat.campaign.retried",
+    "chat.campaign.paused",
+    "chat.campaign.retried",
+  ]);
 });
 
 test("a retry skips people who have opted out since", async (t) => {

@@ -7,6 +7,7 @@ import type { ChatDriverName } from "../../drivers/chat/driver.ts";
 import { recordEvent } from "../../engine/record-event.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { recordHeldStart } from "../holds/holds.ts";
 import { scheduleTemplateSync } from "../numbers/schedule-template-sync.ts";
 import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 import { scheduleSkipDuplicates } from "./skip-duplicate-people.ts";
@@ -61,6 +62,7 @@ export async function retryChatCampaign(
     occurred_at: now,
     data: { campaign_id: id, name, retried },
   });
+  if (campaign.state !== "running") await recordHeldStart(tx, account_id, { ...campaign, id }, now);
   await revalidateCampaign(tx, { account_id, id }, now);
   await recordAudit(tx, actor, {
     at: now,

@@ -2,13 +2,17 @@ import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { describeSpan } from "../../lib/tracing/tracing.ts";
 import { recordEvent } from "../../engine/record-event.ts";
+import { recordHeldStart } from "../holds/holds.ts";
 import { lockTemplateOf, revalidateCampaign } from "../templates/revalidate-campaigns.ts";
 
 /**
  * Runs the job chat.start_campaign: starts a scheduled campaign unless it was cancelled. It starts paused
- * if its template has changed since its creation.
+ * if it is held, or if its template has changed since its creation.
  */
-export async function startCampaign(app: App, { account_id, subject }: Job): Promise<void> {
+export async function startCampaign(
+  app: App,
+  { account_id, subject }: Pick<Job, "account_id" | "subject">,
+): Promise<void> {
   const now = app.clock.now();
   const campaign_id = Number(subject);
   describeSpan({ "trunkline.campaign.id": Number(subject) });
@@ -20,16 +24,17 @@ export async function startCampaign(app: App, { account_id, subject }: Job): Pro
       .where("account_id", "=", account_id)
       .where("id", "=", campaign_id)
       .where("state", "=", "scheduled")
-      .returning(["chat_number_id", "name"])
+      .returning(["id", "chat_number_id", "template_id", "name"])
       .executeTakeFirst();
-    if (row)
-      await recordEvent(tx, {
-        account_id,
-        type: "chat.campaign.started",
-        occurred_at: now,
-        data: { campaign_id, name: row.name },
-      });
-    if (row) await revalidateCampaign(tx, { account_id, id: campaign_id }, now);
+    if (!row) return undefined;
+    await recordEvent(tx, {
+      account_id,
+      type: "chat.campaign.started",
+      occurred_at: now,
+      data: { campaign_id, name: row.name },
+    });
+    await recordHeldStart(tx, account_id, row, now);
+    await revalidateCampaign(tx, { account_id, id: campaign_id }, now);
     return row;
   });
   if (started) app.notifications.send("chat_work", `${account_id}:${started.chat_number_id}`);

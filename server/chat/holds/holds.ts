@@ -2,6 +2,7 @@
 // template, its number and its account have no hold.
 import { sql, type Kysely } from "kysely";
 import Type, { type Static } from "typebox";
+import { recordEvent } from "../../engine/record-event.ts";
 import { statement, type DB, type Tx } from "../../lib/database/database.ts";
 import { id, nullable, timestamp } from "../../lib/schemas.ts";
 
@@ -80,6 +81,27 @@ export async function holdsOf(
     .map(holdResponseOf);
 }
 
+/**
+ * Records that a campaign which begins to run is paused by a hold that was set before, if there is one: `hold` records the
+ * pauses of campaigns that already run.
+ */
+export async function recordHeldStart(
+  tx: Tx,
+  accountId: number,
+  campaign: HeldCampaign & { readonly name: string },
+  now: Date,
+): Promise<void> {
+  const { id: campaign_id, name } = campaign;
+  const [highest] = await holdsOf(tx, accountId, holdSubjectsOf(campaign));
+  if (!highest) return;
+  await recordEvent(tx, {
+    account_id: accountId,
+    type: "chat.campaign.paused",
+    occurred_at: now,
+    data: { campaign_id, name, paused_reason: highest.reason },
+  });
+}
+
 /** Returns the first hold's reason that applies to the campaign, or null; `holds` in holdsOf's order. */
 export function pausedReason(
   holds: readonly HoldResponse[],
@@ -120,8 +142,6 @@ export async function hold(
   const { account_id, scope, subject_id, reason, detail, ends_at = null } = held;
   if (scope === "campaign" && (await lockOpenCampaign(tx, [account_id, subject_id])).length === 0)
     return false;
-  // A scheduled campaign is paused only by its own holds.
-  const paused = scope === "campaign" ? ["scheduled", "running"] : ["running"];
   const { rows } = await sql<{ subject_id: number }>`
     with held as (
       insert into chat_holds as h (account_id, scope, subject_id, reason, detail, set_at, ends_at)
@@ -134,13 +154,17 @@ export async function hold(
       select ${account_id}::bigint, 'chat.campaign.paused', ${now}::timestamptz, json_build_object(
         'campaign_id', c.id, 'name', c.name, 'paused_reason', ${reason}::text)
       from chat_campaigns c
-      where c.account_id = ${account_id} and c.finished_at is null and c.state = any (${paused}::text[])
+      where c.account_id = ${account_id} and c.finished_at is null and c.state = any (${pausedStates(scope)}::text[])
         and ${concerned[scope](subject_id)} and exists (select from held where is_new)
       order by c.id
     )
     select subject_id from held where is_new`.execute(tx);
   return rows.length > 0;
 }
+
+/** A scheduled campaign is paused only by its own holds. */
+const pausedStates = (scope: HoldScope): readonly string[] =>
+  scope === "campaign" ? ["scheduled", "running"] : ["running"];
 
 const lockOpenCampaign = statement(`
   select from chat_campaigns where account_id = $1 and id = $2 and state in ('scheduled', 'running')
@@ -169,7 +193,7 @@ export type Lifted = {
 
 /**
  * Removes a hold and makes the affected running campaigns due at once; their other holds stay. Locks
- * those campaigns first (the order of lockOpenChatCampaign). With `until`, a hold that ends later stays.
+ * the paused campaigns first (the order of lockOpenChatCampaign). With `until`, a hold that ends later stays.
  */
 export async function liftHold(
   tx: Tx,
@@ -208,7 +232,7 @@ const concerned: Readonly<
   account: () => sql<boolean>`true`,
 };
 
-/** Locks the running campaigns that a hold affects, ordered by ID. */
+/** Locks the campaigns that a hold pauses, ordered by ID. */
 async function lockCampaigns(
   tx: Tx,
   accountId: number,
@@ -216,13 +240,14 @@ async function lockCampaigns(
 ): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select c.id from chat_campaigns c
-    where c.account_id = ${accountId} and c.state = 'running' and ${concerned[scope](subject_id)}
+    where c.account_id = ${accountId} and c.state = any (${pausedStates(scope)}::text[])
+      and ${concerned[scope](subject_id)}
     order by c.id
     for no key update`.execute(tx);
   return rows.map(({ id: campaign_id }) => campaign_id);
 }
 
-/** Every `work_at` changes, so that a sender that read the hold does not overwrite it. */
+/** Every running campaign's `work_at` changes, so that a sender that read the hold does not overwrite it. */
 async function wakeCampaigns(
   tx: Tx,
   accountId: number,
@@ -231,7 +256,7 @@ async function wakeCampaigns(
 ): Promise<number[]> {
   const { rows } = await sql<{ chat_number_id: number }>`
     update chat_campaigns c set work_at = ${now}
-    where c.account_id = ${accountId} and c.id = any (${campaignIds}::bigint[])
+    where c.account_id = ${accountId} and c.id = any (${campaignIds}::bigint[]) and c.state = 'running'
     returning c.chat_number_id`.execute(tx);
   await recordResumed(tx, accountId, campaignIds, now);
   return [...new Set(rows.map(({ chat_number_id }) => chat_number_id))];

@@ -22,7 +22,7 @@ import type {
 } from "../../drivers/chat/driver.ts";
 import { readWebhook } from "../../drivers/chat/meta/read-webhook.ts";
 import { runLoop } from "../../engine/run-loop.ts";
-import { workJobs, type Job } from "../../engine/work-jobs.ts";
+import { workJobs } from "../../engine/work-jobs.ts";
 import { default_settings } from "../../worker.ts";
 import { startCampaign } from "../campaigns/start-campaign.ts";
 import { applyWebhooks } from "../inbound/apply-webhooks.ts";
@@ -101,7 +101,7 @@ async function statusOf(id: number) {
 }
 
 const start = (id: number) =>
-  startCampaign(api.app, { account_id: account.account_id, subject: String(id) } as Job);
+  startCampaign(api.app, { account_id: account.account_id, subject: String(id) });
 
 async function eventTypes(): Promise<string[]> {
   const rows = await api.app.db.query
