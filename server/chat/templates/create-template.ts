@@ -8,7 +8,7 @@ import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { callProvider, driverOf } from "../numbers/call-provider.ts";
-import { headerMediaOf } from "./internal/header-media.ts";
+import { headerMediaColumns } from "./internal/header-media.ts";
 import {
   template_columns,
   templateResponse,
@@ -74,7 +74,8 @@ export async function keepTemplate(
   now: Date,
 ): Promise<TemplateResponse> {
   const state = {
-    ...contentOf(input, submitted.category, now),
+    ...contentOf(input, submitted.category),
+    ...(await headerMediaColumns(tx, actor.account_id, input.header_media, now)),
     status: submitted.status,
     quality: submitted.quality,
     rejection_reason: submitted.rejection_reason,
@@ -125,21 +126,19 @@ async function placeOf(app: App, account_id: number, numberId: number): Promise<
   return { account_id, driver: number.driver as ChatDriverName, business_account_id };
 }
 
-function contentOf(input: NewTemplate, category: string, now: Date) {
-  const media = headerMediaOf(input.header_media);
+function contentOf(input: NewTemplate, category: string) {
   return {
     category,
     parameter_format: input.parameter_format ?? "POSITIONAL",
     components: JSON.stringify(input.components),
     variable_defaults: JSON.stringify(input.variable_defaults ?? {}),
-    header_media: media && JSON.stringify(media),
-    header_media_at: media?.id ? now : null,
   };
 }
 
 async function recordDraft(app: App, place: Place, input: NewTemplate): Promise<void> {
   const now = app.clock.now();
-  const content = { ...contentOf(input, input.category, now), updated_at: now };
+  const media = await headerMediaColumns(app.db.pool, place.account_id, input.header_media, now);
+  const content = { ...contentOf(input, input.category), ...media, updated_at: now };
   const drafted = await app.db.query
     .insertInto("chat_templates")
     .values({

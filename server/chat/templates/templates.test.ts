@@ -267,6 +267,28 @@ test("a repeated idempotency key returns the first response and submits nothing"
   assert.deepEqual([again.text, provider.requested.length], [first.text, askedBefore]);
 });
 
+test("a media ID that is set again keeps the time of its file, in the same template and in another", async (t) => {
+  t.after(() => api.clock.set(new Date()));
+  const id = unique("media");
+  const setAt = async ({ name }: { readonly name: string }) =>
+    (await rowsOf(name))[0]?.header_media_at?.getTime();
+  const made = await add({ header_media: { id } });
+  assert.equal(made.status, 201, made.text);
+  const first = await setAt(made.body);
+  api.clock.set(new Date(Date.now() + 20 * 86_400_000));
+  const set = async (header_media: object) => {
+    const { status, text } = await send("PATCH", `/${made.body.id}`, { header_media });
+    assert.equal(status, 200, text);
+  };
+  await set({ id, filename: "a.pdf" });
+  assert.equal(await setAt(made.body), first);
+  const second = await add({ header_media: { id } });
+  assert.equal(second.status, 201, second.text);
+  assert.equal(await setAt(second.body), first);
+  await set({ id: unique("media") });
+  assert.equal(await setAt(made.body), api.clock.now().getTime());
+});
+
 test("a patch changes only defaults and media", async () => {
   const { id } = (await add()).body;
   const media = { id: "media-1" };

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid, notFound } from "../../lib/errors.ts";
-import { headerMediaOf } from "./internal/header-media.ts";
+import { headerMediaColumns } from "./internal/header-media.ts";
 import { validateTemplateValues } from "./internal/validate-template-values.ts";
 import { findTemplate } from "./templates.ts";
 import { plannedTemplateOf, template_columns } from "./template-schema.ts";
@@ -34,18 +34,14 @@ export async function updateTemplate(
     header_media,
   });
   if (violations.length > 0) throw invalid(violations);
-  const media = headerMediaOf(header_media);
+  const media =
+    header_media === undefined ? {} : await headerMediaColumns(tx, account_id, header_media, now);
   await tx
     .updateTable("chat_templates")
     .set({
       updated_at: now,
       ...(variable_defaults ? { variable_defaults: JSON.stringify(variable_defaults) } : {}),
-      ...(header_media === undefined
-        ? {}
-        : {
-            header_media: media && JSON.stringify(media),
-            header_media_at: media?.id ? now : null,
-          }),
+      ...media,
     })
     .where("account_id", "=", account_id)
     .where("id", "=", templateId)
