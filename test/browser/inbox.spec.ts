@@ -6,6 +6,7 @@ import {
   loseAnswer,
   test,
 } from "./console-fixture.ts";
+import { openDatabase } from "./open-database.ts";
 
 test("a reply appears live, is answered, and who is angry is suppressed from there", async ({
   openPage,
@@ -118,6 +119,38 @@ test("a customer without a phone number is read and answered like others", async
   await expect(messages).toContainText(/We write to you at five\..*(Sent|Delivered|Read)/);
   await page.reload();
   await expect(messages).toContainText("We write to you at five.");
+  expect(problems).toEqual([]);
+});
+
+test("an older message that arrives late neither closes the answer nor hides an opt-out", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await openPage("/chat/replies");
+  await createCampaign(service, "Overtaken", ["919828777005"]);
+  const row = page.getByRole("listitem").filter({ hasText: "+919828777005" });
+  await expect(row).toContainText("left to answer");
+  const db = await openDatabase(service);
+  const { rowCount: late } = await db.query(`
+    with stop as (
+      update chat_replies set opted_out = true, text = 'STOP' where phone = '919828777005' returning *
+    )
+    insert into chat_replies (account_id, chat_number_id, phone, type, text, opted_out, provider_message_id, received_at)
+    select account_id, chat_number_id, phone, type, 'Hello from yesterday', false, 'wamid.late.919828777005',
+      received_at - interval '25 hours'
+    from stop`);
+  await db.end();
+  expect(late).toBe(1);
+  await page.reload();
+  await expect(row).toContainText("Opted out");
+  await expect(row).toContainText("STOP");
+  await row.getByRole("link").click();
+  const messages = page.getByRole("list", { name: "Messages" });
+  await expect(messages).toContainText("Hello from yesterday");
+  await expect(page.getByText("This person opted out with their last message.")).toBeVisible();
+  await expect(page.getByLabel("Answer")).toBeVisible();
   expect(problems).toEqual([]);
 });
 

@@ -10,6 +10,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
 import { AnswerForm } from "./answer-form.tsx";
 import { AnswerBubble, MessageBubble, ReplyBubble } from "./bubbles.tsx";
+import { newestFirst } from "./reply-text.ts";
 
 const route = getRouteApi("/shell/chat/replies/$person");
 
@@ -37,7 +38,7 @@ export function ConversationPage() {
     isReply(entry) ? entry.received_at : entry.at,
   );
   const bubbles = entries.flatMap(bubblesOf).toSorted((a, b) => a.at.localeCompare(b.at));
-  const latest = replies.data?.pages[0]?.data[0];
+  const [latest] = newestFirst(replies.data?.pages.flatMap(({ data }) => data) ?? []);
   const is_loaded = replies.data !== undefined && (!has_phone || messages.data !== undefined);
   return (
     <Page

@@ -33,10 +33,15 @@ export function personOf(reply: Reply): string | null {
   return phoneOf(reply) ?? (reply.bsuid || null);
 }
 
+/** Sorts replies by when they were written: the provider may report an older one later. */
+export function newestFirst(replies: readonly Reply[]): readonly Reply[] {
+  return replies.toSorted((a, b) => b.received_at.localeCompare(a.received_at));
+}
+
 /** Returns the last message of each person, newest first. */
 export function latestOfEach(replies: readonly Reply[]): readonly Reply[] {
   const latest = new Map<string, Reply>();
-  for (const reply of replies) {
+  for (const reply of newestFirst(replies)) {
     const key = personOf(reply) ?? String(reply.id);
     if (!latest.has(key)) latest.set(key, reply);
   }
