@@ -1,4 +1,5 @@
 import type { HoldReason } from "../../server/chat/holds/holds.ts";
+import type { TemplateStatus } from "../api/templates.ts";
 import type { Reason } from "./reason.ts";
 
 type HoldWords = Reason & {
@@ -21,9 +22,9 @@ export const hold_words: Readonly<Record<HoldReason, HoldWords>> = {
     ends: "lift",
   },
   template_paused: {
-    label: "The template is paused",
-    text: "WhatsApp paused the template because too many people gave negative feedback.",
-    advice: "Sending continues when WhatsApp approves it again.",
+    label: "The template may not be sent",
+    text: "WhatsApp does not approve the template at present.",
+    advice: "Look at the template for the reason.",
     ends: "lift",
   },
   template_changed: {
@@ -61,5 +62,34 @@ export const hold_words: Readonly<Record<HoldReason, HoldWords>> = {
     text: "The account sends no messages at this time of day.",
     advice: "Sending continues by itself when the quiet time ends.",
     ends: "by_itself",
+  },
+};
+
+/** Why a template that may not be sent keeps campaigns back, by its status. */
+export const template_hold_words: Readonly<Record<TemplateStatus, Reason>> = {
+  PENDING: {
+    label: "The template is in review",
+    text: "WhatsApp reviews the template, mostly within minutes, sometimes a day.",
+    advice: "Sending continues when WhatsApp approves it.",
+  },
+  APPROVED: {
+    label: "The template was approved again",
+    text: "WhatsApp approved the template, but its content has not been fetched since.",
+    advice: "Sending continues within minutes if the messages still fit it.",
+  },
+  REJECTED: {
+    label: "The template was rejected",
+    text: "WhatsApp refused the template.",
+    advice: "Submit a corrected one under another name, and send a new campaign with it.",
+  },
+  PAUSED: {
+    label: "The template is paused",
+    text: "WhatsApp paused the template because too many people gave negative feedback.",
+    advice: "Sending continues when WhatsApp approves it again.",
+  },
+  DISABLED: {
+    label: "The template is disabled",
+    text: "The template is no longer at WhatsApp, or was blocked for good.",
+    advice: "Submit another one, and send a new campaign with it.",
   },
 };

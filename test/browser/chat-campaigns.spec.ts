@@ -1,4 +1,5 @@
 import { createCampaign, expect, test } from "./console-fixture.ts";
+import { openDatabase } from "./open-database.ts";
 
 test("a campaign completes in view, and three clicks on its page suppress a customer it could not reach", async ({
   openPage,
@@ -162,5 +163,61 @@ test("the pace of a campaign is unknown again after half a minute without an out
     await expect(page.getByText("Measuring…")).toBeVisible({ timeout: 1_000 });
   }).toPass();
   await expect(page.getByText(/Done in about/)).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
+test("a template that may not be sent is named with its status and what helps, on its campaign and on the overview", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const send = async (path: string, body: object) => {
+    const answer = await fetch(`${service.url}/api/v1/chat/${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${service.demo.tokens["account"]}`,
+        "content-type": "application/json",
+        "idempotency-key": `held-template-${path}`,
+      },
+      body: JSON.stringify(body),
+    });
+    expect(answer.status, await answer.clone().text()).toBe(201);
+    return ((await answer.json()) as { id: number }).id;
+  };
+  const components = [{ type: "BODY", text: "Good morning" }];
+  const ofTemplate = { name: "held_greeting", language: "en_US", category: "UTILITY", components };
+  const template_id = await send("templates", { chat_number_id: 1, ...ofTemplate });
+  const db = await openDatabase(service);
+  const { rowCount: held } = await db.query(
+    `insert into chat_holds (account_id, scope, subject_id, reason, detail, set_at)
+     select account_id, 'template', id, 'template_paused', 'is being reviewed', now() from chat_templates where id = $1`,
+    [template_id],
+  );
+  expect(held).toBe(1);
+  const contacts = [{ phone_number: "919876511031" }];
+  const of = { name: "Held by its template", chat_number_id: 1, template_id, contacts };
+  const id = await send("campaigns", of);
+  for (const [status, label, advice] of [
+    ["DISABLED", "The template is disabled", "Submit another one"],
+    ["REJECTED", "The template was rejected", "Submit a corrected one under another name"],
+    ["PENDING", "The template is in review", "Sending continues when WhatsApp approves it"],
+    ["PAUSED", "The template is paused", "Sending continues when WhatsApp approves it again"],
+  ] as const) {
+    await db.query("update chat_templates set status = $2 where id = $1", [template_id, status]);
+    await openPage(`/chat/campaigns/${id}`);
+    const notice = page.getByRole("region", { name: `Paused: ${label}` });
+    await expect(notice).toContainText(advice);
+    if (status !== "PAUSED") await expect(notice).not.toContainText("negative feedback");
+    // The overview does not list the hold of a rejected template or of one in review.
+    if (status !== "PAUSED" && status !== "DISABLED") continue;
+    await page.goto(`${service.url}/`);
+    const item = page
+      .getByRole("list", { name: "Needs attention" })
+      .getByRole("listitem")
+      .filter({ hasText: `held_greeting: ${label}` });
+    await expect(item).toContainText(advice);
+  }
+  await db.end();
   expect(problems).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { CampaignDetail } from "../../api/chat.ts";
-import { hold_words } from "../../messages/hold-reasons.ts";
 import { Time } from "../../ui/time.tsx";
 import { LiftHold } from "./lift-hold.tsx";
+import { useHoldWords } from "./use-hold-words.ts";
 
 type Hold = CampaignDetail["holds"][number];
 
@@ -13,7 +13,7 @@ export function HoldNotice({
   readonly reason: Hold["reason"];
   readonly hold?: Hold | undefined;
 }) {
-  const { label, text, advice } = hold_words[reason];
+  const { label, text, advice } = useHoldWords({ ...hold, reason });
   return (
     <section
       aria-label={`Paused: ${label}`}

@@ -6,7 +6,6 @@ import { useRefresh } from "../../api/live.ts";
 import type { Overview } from "../../api/overview.ts";
 import { queryClient } from "../../api/query-client.ts";
 import { answer_events, repliesQuery, type Reply } from "../../api/replies.ts";
-import { hold_words } from "../../messages/hold-reasons.ts";
 import { rejection_reasons, template_statuses } from "../../messages/template-statuses.ts";
 import { voice_holds as voice_hold_words } from "../../messages/voice-reasons.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
@@ -17,6 +16,7 @@ import { Time } from "../../ui/time.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { resumeCampaign } from "../chat/change-campaign.ts";
 import { LiftHold } from "../chat/lift-hold.tsx";
+import { useHoldWords } from "../chat/use-hold-words.ts";
 import { isAnswered, latestOfEach } from "../replies/reply-text.ts";
 import { window_ms } from "../replies/reply-window.ts";
 
@@ -122,8 +122,9 @@ function Item({
   );
 }
 
-function Hold({ hold: { scope, subject_id, reason, name, set_at } }: { readonly hold: ChatHold }) {
-  const { label, advice, ends } = hold_words[reason];
+function Hold({ hold }: { readonly hold: ChatHold }) {
+  const { scope, subject_id, reason, name, set_at } = hold;
+  const { label, advice, ends } = useHoldWords(hold);
   const may_resume = useMay("chat.campaigns.manage");
   const resume = useMutation({
     mutationFn: async () => {
