@@ -281,6 +281,52 @@ test("whoever may manage users, groups and suppressions has their pages and choi
   expect(problems).toEqual([]);
 });
 
+test("a campaign that one may create but not see is reported by its ID once it is sent, and the next draft is another one", async ({
+  page,
+  problems,
+  service,
+}) => {
+  const sent: number[] = [];
+  page.on("response", async (response) => {
+    if (response.status() !== 201 || response.request().method() !== "POST") return;
+    const { id, campaignId } = (await response.json()) as { id: number; campaignId?: number };
+    sent.push(campaignId ?? id);
+  });
+  const check = page.getByRole("button", { name: "Check with a dry run" });
+  /** Expects the report of the campaign that was sent, and an empty composer, also after a reload. */
+  const expectReport = async (count: number, heading: string, words: string) => {
+    await expect.poll(() => sent.length).toBe(count);
+    const report = page.getByRole("dialog").filter({ hasText: words });
+    await expect(report).toContainText(`It is campaign ${sent.at(-1)}.`);
+    await expect(page.getByRole("heading", { name: heading, level: 1 })).toBeFocused();
+    await expect(page.getByLabel("Campaign name")).toHaveValue("");
+    await page.reload();
+    await expect(page.getByLabel("Campaign name")).toHaveValue("");
+  };
+  await signInWith(page, service, ["chat.campaigns.create"]);
+  await page.goto(`${service.url}/chat/campaigns/new`);
+  await page.getByLabel("Campaign name").fill("Unseen messages");
+  await page.getByLabel("Template").selectOption({ index: 1 });
+  await page.getByLabel("Numbers").fill("919876500241,Ada");
+  await check.click();
+  await page.getByRole("button", { name: "Send to 1", exact: true }).click();
+  await expectReport(1, "New chat campaign", "“Unseen messages” is on its way");
+  await signInWith(page, service, ["voice.campaigns.create", "voice.content.read"]);
+  await page.goto(`${service.url}/voice/campaigns/new`);
+  await page.getByLabel("Content").selectOption("Demo message");
+  await page.getByLabel("Your phone").fill("9876500242");
+  await page.getByRole("button", { name: "Call my phone" }).click();
+  await expect(page.getByText("The call is placed within 10 minutes, or cancelled.")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Look at it" })).toHaveCount(0);
+  await page.getByLabel("Campaign name").fill("Unseen calls");
+  await page.getByLabel("Numbers").fill("9876500243");
+  await page.getByLabel("Begin").fill(`${new Date().getUTCFullYear() + 1}-03-01T09:30`);
+  await check.click();
+  await page.getByRole("button", { name: "Call 1 person", exact: true }).click();
+  await expectReport(3, "New voice campaign", "“Unseen calls” is scheduled");
+  expect(problems).toEqual([]);
+});
+
 test("an open tab follows a change of the role at the next page, or when it is shown again, after a minute", async ({
   page,
   service,

@@ -27,7 +27,8 @@ type Props = {
   readonly finishes_at: string | null;
   /** What else it found. */
   readonly children?: ReactNode;
-  readonly list: "/chat/campaigns" | "/voice/campaigns";
+  /** The list of campaigns; null if the user may not see it. */
+  readonly list: "/chat/campaigns" | "/voice/campaigns" | null;
   /** The words of the button that does it. */
   readonly action: string;
   /** Danger: a better choice stands above. */
@@ -117,11 +118,18 @@ function SendError({ error, list }: { readonly error: Error | null } & Pick<Prop
   if (!isReused) return <FormError error={error} />;
   return (
     <p role="alert" className="text-danger">
-      An earlier version of this draft was already sent. Look at the{" "}
-      <Link to={list} className="underline">
-        campaigns
-      </Link>
-      , then discard the draft to begin another one.
+      An earlier version of this draft was already sent.{" "}
+      {list === null ? (
+        "Discard the draft to begin another one."
+      ) : (
+        <>
+          Look at the{" "}
+          <Link to={list} className="underline">
+            campaigns
+          </Link>
+          , then discard the draft to begin another one.
+        </>
+      )}
     </p>
   );
 }

@@ -31,14 +31,16 @@ type Kind<Draft extends AudienceDraft, Preview, Created> = {
   readonly preview: (ready: ReadyDraft<Draft>) => Promise<Preview>;
   /** Sends it; a repetition, also after a reload or a lost answer, returns the same campaign. */
   readonly send: (ready: ReadyDraft<Draft>) => Promise<Created>;
-  readonly onSent: (created: Created) => Promise<void>;
+  /** Whether its page, to which `onSent` leads, is open to the user; otherwise the next draft begins. */
+  readonly may_see: boolean;
+  readonly onSent: (created: Created, draft: Draft) => Promise<void>;
 };
 
 /** A campaign's draft with everything that follows from it, its dry run, and its sending. */
 export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
   kind: Kind<Draft, Preview, Created>,
 ) {
-  const { drafts, begin, keysOf, missingIn, preview, onSent } = kind;
+  const { drafts, begin, keysOf, missingIn, preview, may_see, onSent } = kind;
   const [draft, setDraft] = useState(begin);
   const [isContinued, setIsContinued] = useState(() => drafts.isContinued(draft));
   useEffect(() => drafts.keep(draft), [drafts, draft]);
@@ -60,8 +62,9 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
   const send = useMutation({
     mutationFn: () => kind.send(ready),
     onSuccess: async (created) => {
-      drafts.drop();
-      await onSent(created);
+      if (may_see) drafts.drop();
+      else beginNext();
+      await onSent(created, draft);
     },
   });
   const reset = () => {
@@ -69,8 +72,16 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
     dryRun.reset();
     send.reset();
   };
+  const beginNext = () => {
+    reset();
+    drop();
+    drafts.drop();
+    setIsContinued(false);
+    setDraft(drafts.read());
+  };
   return {
     draft,
+    may_see,
     isNew: drafts.isNew(draft),
     isContinued,
     ...recipients,
@@ -88,13 +99,7 @@ export function useCampaignDraft<Draft extends AudienceDraft, Preview, Created>(
       if (found.length === 0) dryRun.mutate(changed);
     },
     change,
-    discard() {
-      reset();
-      drop();
-      drafts.drop();
-      setIsContinued(false);
-      setDraft(drafts.read());
-    },
+    discard: beginNext,
   };
 }
 

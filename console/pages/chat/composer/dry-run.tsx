@@ -17,7 +17,7 @@ const left_out = {
 
 /** What the campaign would do, and the button that does it. */
 export function DryRun({
-  composer: { draft, template, send, reset },
+  composer: { draft, template, send, reset, may_see },
   preview,
 }: {
   readonly composer: Composer;
@@ -44,7 +44,7 @@ export function DryRun({
           </p>
         )
       }
-      list="/chat/campaigns"
+      list={may_see ? "/chat/campaigns" : null}
       action={`Send to ${formatCount(total_contacts)}`}
       blocked={!credits.sufficient}
       send={send}

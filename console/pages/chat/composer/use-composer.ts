@@ -3,6 +3,8 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { templatesQuery } from "../../../api/chat.ts";
 import { queryClient } from "../../../api/query-client.ts";
+import { useMay } from "../../../ui/permission.ts";
+import { reportSent } from "../../campaigns/report-sent.ts";
 import type { FieldErrors } from "../../campaigns/use-audience.ts";
 import { missingRecipients, useCampaignDraft } from "../../campaigns/use-campaign-draft.ts";
 import { beginDraft, draftsFor, type Draft } from "./draft.ts";
@@ -29,6 +31,7 @@ export function useComposer() {
   const { data: templates = [] } = useQuery(templatesQuery);
   const templateOf = ({ template_id }: Draft) =>
     templates.find(({ id }) => String(id) === template_id);
+  const may_see = useMay("chat.read", "chat.campaigns.manage");
   const composer = useCampaignDraft({
     drafts,
     begin: () => beginDraft(drafts, search),
@@ -36,7 +39,9 @@ export function useComposer() {
     missingIn,
     preview: previewDraft,
     send: sendDraft,
-    onSent: async ({ id }) => {
+    may_see,
+    onSent: async ({ id }, draft) => {
+      if (!may_see) return reportSent(id, draft);
       await queryClient.invalidateQueries({ queryKey: ["chat-campaigns"] });
       await navigate({ to: "/chat/campaigns/$id", params: { id } });
     },

@@ -9,6 +9,7 @@ import { Button } from "../../../ui/button.tsx";
 import { tenDigits } from "../../../from-server.ts";
 import { FormError } from "../../../ui/form-error.tsx";
 import { Panel } from "../../../ui/panel.tsx";
+import { useMay } from "../../../ui/permission.ts";
 import { usePhoneFormats } from "../../../ui/phone-formats.ts";
 import { FormActions } from "../../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../../ui/show-field-errors.ts";
@@ -29,6 +30,7 @@ export function TestCall({
   readonly call_type: CallType;
   readonly variables: Readonly<Record<string, string>>;
 }) {
+  const may_see = useMay("voice.campaigns.read", "voice.campaigns.manage");
   const { national } = usePhoneFormats();
   const { country_code } = shell.useRouteContext().me.account;
   const { register, handleSubmit, setError, formState } = useForm<Values>();
@@ -73,13 +75,15 @@ export function TestCall({
         {call.data && (
           <p role="status">
             The call is placed within 10 minutes, or cancelled.{" "}
-            <Link
-              to="/voice/campaigns/$id"
-              params={{ id: call.data.campaignId }}
-              className="text-accent underline"
-            >
-              Look at it
-            </Link>
+            {may_see && (
+              <Link
+                to="/voice/campaigns/$id"
+                params={{ id: call.data.campaignId }}
+                className="text-accent underline"
+              >
+                Look at it
+              </Link>
+            )}
           </p>
         )}
       </form>

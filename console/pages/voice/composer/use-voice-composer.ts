@@ -4,6 +4,8 @@ import { useEffect, useState } from "react";
 import { queryClient } from "../../../api/query-client.ts";
 import { aiAgentsQuery, menusQuery, voiceFilesQuery } from "../../../api/voice.ts";
 import { placeholdersOf } from "../../../from-server.ts";
+import { useMay } from "../../../ui/permission.ts";
+import { reportSent } from "../../campaigns/report-sent.ts";
 import type { FieldErrors } from "../../campaigns/use-audience.ts";
 import { missingRecipients, useCampaignDraft } from "../../campaigns/use-campaign-draft.ts";
 import { launchVoiceDraft, previewVoiceDraft, type ReadyVoiceDraft } from "./submit-voice-draft.ts";
@@ -34,6 +36,7 @@ export function useVoiceComposer() {
       agent: call_type === "ai_bot" ? agents.find(({ id }) => id === file?.ai_agent_id) : undefined,
     };
   };
+  const may_see = useMay("voice.campaigns.read", "voice.campaigns.manage");
   const composer = useCampaignDraft({
     drafts,
     begin: () => beginVoiceDraft(drafts, search),
@@ -44,7 +47,9 @@ export function useVoiceComposer() {
     missingIn,
     preview: previewVoiceDraft,
     send: launchVoiceDraft,
-    onSent: async ({ campaignId: id }) => {
+    may_see,
+    onSent: async ({ campaignId: id }, draft) => {
+      if (!may_see) return reportSent(id, draft);
       await queryClient.invalidateQueries({ queryKey: ["voice-campaigns"] });
       await navigate({ to: "/voice/campaigns/$id", params: { id } });
     },

@@ -38,7 +38,7 @@ export function VoiceDryRun({
             : "The credit does not suffice for everyone: the campaign pauses when it is used up."}
         </p>
       }
-      list="/voice/campaigns"
+      list={composer.may_see ? "/voice/campaigns" : null}
       action={`Call ${formatCount(callable)} ${callable === 1 ? "person" : "people"}${at_night ? " at night" : ""}`}
       action_kind={at_night ? "danger" : "primary"}
       blocked={callable === 0}
