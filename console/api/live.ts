@@ -29,6 +29,8 @@ type StreamedEvent = { readonly type: string; readonly data: string; readonly id
 /** After a refusal. Meanwhile what is shown is read again, so this is also the pace of a page without a stream. */
 const retry_ms = 5_000;
 const refresh_ms = 500;
+/** How often a page reads what changes with the progress of a campaign, but is not in its events. */
+export const details_ms = 5_000;
 const name_of_lock = "trunkline-live";
 const listeners = new Map<string, Set<Listener>>();
 /** The types that any tab listens to: the one that streams must know them. */
@@ -65,41 +67,45 @@ export function useEvents(types: readonly EventType[], listener: Listener): void
   }, [key, listener]);
 }
 
-/** Reads the queries that begin with `key` again after events of the types that are about the subject, if one is given. */
+/**
+ * Reads the queries that begin with `key` again after events of the types that are about the subject, if one is given:
+ * at most once in `every_ms`.
+ */
 export function useRefresh(
   types: readonly EventType[],
   key: readonly unknown[],
   subject: Subject = {},
+  every_ms = refresh_ms,
 ): void {
   const name = JSON.stringify([key, subject]);
   const listener = useMemo(() => {
     const [queryKey, about] = JSON.parse(name) as [unknown[], Subject];
-    const refresh = refresherOf(queryKey);
+    const refresh = refresherOf(queryKey, every_ms);
     return (data: LiveEvent["data"]) => {
       if (isAbout(data, about)) refresh();
       // Another page may have an answer under the key that the event is about.
       else void queryClient.invalidateQueries({ queryKey, refetchType: "none" });
     };
-  }, [name]);
+  }, [name, every_ms]);
   useEvents(types, listener);
 }
 
 /**
- * Returns what reads the queries that begin with a key again while the tab is in view: at most twice a second, or a list
- * of several pages as often as makes two requests a second.
+ * Returns what reads the queries that begin with a key again while the tab is in view: at most once in `every_ms`, and a
+ * list of several pages as often as makes one request in it.
  */
-function refresherOf(key: readonly unknown[]): () => void {
+function refresherOf(key: readonly unknown[], every_ms = refresh_ms): () => void {
   let isDue = false;
   let isRunning = false;
   const run = async () => {
     isRunning = true;
     while (isDue) {
-      await pause();
+      await pause(every_ms);
       await untilShown();
       isDue = false;
       await readAgain(key);
       // A list takes a request for each page that was loaded: long ones are read less often.
-      for (let page = 1; page < pagesOf(key); page++) await pause();
+      for (let page = 1; page < pagesOf(key); page++) await pause(every_ms);
     }
     isRunning = false;
   };
@@ -109,9 +115,9 @@ function refresherOf(key: readonly unknown[]): () => void {
   };
 }
 
-const pause = () =>
+const pause = (ms: number) =>
   new Promise((resolve) => {
-    setTimeout(resolve, refresh_ms);
+    setTimeout(resolve, ms);
   });
 
 /** The pages of the longest list in view whose key begins with this one. */

@@ -37,10 +37,20 @@ export function useVoiceProgress(): void {
 function showProgress({ campaign_id, status, counts }: Progress): void {
   const { synthesizing, waiting, calling, ...finished } = counts;
   const pending = synthesizing + waiting + calling;
-  const change = { status, ...finished, pending, in_progress: calling };
+  const { answered, machine, busy, no_answer, failed } = finished;
+  const rung = answered + machine + busy + no_answer;
+  // As the campaign's record has it, so that the answer rate is of one moment.
+  const called = rung + failed;
+  const change = { status, ...finished, pending, in_progress: calling, called };
+  // Whoever was rung had a call; those of retries are known once the campaign is read again.
+  const changed = (old: VoiceCampaign): VoiceCampaign => ({
+    ...old,
+    ...change,
+    attempts: Math.max(old.attempts, rung),
+  });
   queryClient.setQueryData<VoiceCampaign>(
     ["voice-campaigns", campaign_id],
-    (old) => old && { ...old, ...change },
+    (old) => old && changed(old),
   );
   queryClient.setQueriesData<InfiniteData<Answer<"listVoiceCampaigns">>>(
     { queryKey: ["voice-campaigns", "list"] },
@@ -49,9 +59,7 @@ function showProgress({ campaign_id, status, counts }: Progress): void {
         ...old,
         pages: old.pages.map((page) => ({
           ...page,
-          data: page.data.map((row): VoiceCampaign =>
-            row.campaign_id === campaign_id ? { ...row, ...change } : row,
-          ),
+          data: page.data.map((row) => (row.campaign_id === campaign_id ? changed(row) : row)),
         })),
       },
   );

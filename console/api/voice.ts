@@ -41,7 +41,7 @@ export const voiceCampaignQuery = (id: number) =>
     queryKey: ["voice-campaigns", id],
     queryFn: ({ signal }) =>
       body(api.GET("/api/v1/voice/campaigns/{id}", { params: { path: pathOf(id) }, signal })),
-    // The stream has the recipients' states; talk time, cost and what it waits for are read.
+    // What it waits for changes without an event. Events begin the interval again; their page reads it after them, too.
     refetchInterval: ({ state }) => (state.data?.finished_at === null ? refresh_ms : false),
   });
 

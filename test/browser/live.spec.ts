@@ -1,5 +1,6 @@
 // What is shown stays true: after a restart of the service, and in many tabs.
 import { setTimeout as wait } from "node:timers/promises";
+import type { Page } from "@playwright/test";
 import {
   createCampaign,
   createLead,
@@ -387,4 +388,72 @@ test("a list shows what is new and its next page while events are steady and eac
     )
     .toBeGreaterThan(51);
   await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+/** Streams one event over and over, instead of what the service streams. */
+const streamOnly = (page: Page, type: string, data: () => object) =>
+  page.route("**/api/v1/events*", (route) => {
+    const event = { type, timestamp: new Date().toISOString(), data: data() };
+    return route.fulfill({
+      contentType: "text/event-stream",
+      body: `retry: 500\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`,
+    });
+  });
+
+test("the answer rate and the calls of a voice campaign follow its progress, in the list and on its page", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await launchCalls(service, {
+    campaign_name: "Rates",
+    call_type: "obd_voice_call",
+    number: "9876500251",
+    schedulled_at: "2099-01-31T09:30:00+05:30",
+  });
+  const nothing = { synthesizing: 0, waiting: 60, calling: 0, machine: 0, busy: 0, failed: 0 };
+  const rest = { suppressed: 0, skipped: 0, cancelled: 0 };
+  const counts = { ...nothing, ...rest, answered: 30, no_answer: 10 };
+  await streamOnly(page, "voice.campaign.progress", () => ({
+    campaign_id: id,
+    status: "running",
+    counts,
+  }));
+  /** What the campaign's record has of an earlier moment, and once it is read again. */
+  const earlier = { answered: 10, no_answer: 0, called: 10, attempts: 10 };
+  const later = { answered: 30, no_answer: 10, called: 40, attempts: 45 };
+  /** Returns what lets it be read again. */
+  const stub = async (path: string) => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let reads = 0;
+    await page.route(path, async (route) => {
+      const isFirst = reads++ === 0;
+      if (!isFirst) await released;
+      const response = await route.fetch();
+      const answer = await response.json();
+      const shown = { total: 100, status: "running", ...(isFirst ? earlier : later) };
+      const change = <Row extends { campaign_id: number }>(row: Row) =>
+        row.campaign_id === id ? { ...row, ...shown } : row;
+      const json = "data" in answer ? { ...answer, data: answer.data.map(change) } : change(answer);
+      await route.fulfill({ response, json });
+    });
+    return release;
+  };
+  const releaseList = await stub("**/api/v1/voice/campaigns?*");
+  const releasePage = await stub(`**/api/v1/voice/campaigns/${id}`);
+  await openPage("/voice/campaigns");
+  // Its name, state, progress, answered, answer rate and calls.
+  const cells = page.getByRole("row", { name: /Rates/ }).getByRole("cell");
+  await expect(cells.nth(2)).toHaveText("30");
+  await expect(cells.nth(3)).toHaveText("75%");
+  await expect(cells.nth(4)).toHaveText("40");
+  releaseList();
+  await expect(cells.nth(4)).toHaveText("45");
+  await page.getByRole("link", { name: "Rates" }).click();
+  await expect(page.getByText("30 of 40 people called; calls placed: 40")).toBeVisible();
+  await expect(page.getByText("Of the 40 people called.")).toBeVisible();
+  releasePage();
+  await expect(page.getByText("30 of 40 people called; calls placed: 45")).toBeVisible();
+  expect(problems).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { details_ms, useRefresh } from "../../api/live.ts";
 import { voiceCampaignQuery, type VoiceCampaign } from "../../api/voice.ts";
 import { useVoiceProgress } from "../../api/voice-progress.ts";
 import { buttonClass } from "../../ui/button.tsx";
@@ -25,6 +26,8 @@ export function VoiceCampaignPage() {
   const { id } = route.useParams();
   const { data: campaign, error } = useQuery(voiceCampaignQuery(id));
   useVoiceProgress();
+  const about = { campaign_id: id };
+  useRefresh(["voice.campaign.progress"], ["voice-campaigns", id], about, details_ms);
   // One page for all states, so that the heading keeps the focus.
   return (
     <Page

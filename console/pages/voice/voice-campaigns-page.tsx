@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { details_ms, useRefresh } from "../../api/live.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { voiceCampaignsQuery, type VoiceCampaign } from "../../api/voice.ts";
 import { useVoiceProgress } from "../../api/voice-progress.ts";
@@ -65,6 +66,7 @@ export function VoiceCampaignsPage() {
   const navigate = route.useNavigate();
   const campaigns = useInfiniteQuery(voiceCampaignsQuery(filter));
   useVoiceProgress();
+  useRefresh(["voice.campaign.progress"], ["voice-campaigns", "list"], {}, details_ms);
   const table = pagedRows(campaigns);
   const isFiltered = filter.status !== undefined || filter.type !== undefined;
   return (
