@@ -457,3 +457,39 @@ test("the answer rate and the calls of a voice campaign follow its progress, in 
   await expect(page.getByText("30 of 40 people called; calls placed: 45")).toBeVisible();
   expect(problems).toEqual([]);
 });
+
+test("the credits of a chat campaign follow its progress, also while its events are steady", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const id = await createCampaign(service, "Credits in view", ["919876500252"]);
+  const none = { queued: 0, deferred: 0, dispatching: 0, unknown: 0, sent: 0, read: 0 };
+  const counts = { ...none, accepted: 700, delivered: 0, failed: 0, skipped: 0, cancelled: 0 };
+  await streamOnly(page, "chat.campaign.progress", () => ({
+    campaign_id: id,
+    status: "running",
+    counts,
+  }));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let reads = 0;
+  await page.route(`**/api/v1/chat/campaigns/${id}`, async (route) => {
+    const isFirst = reads++ === 0;
+    if (!isFirst) await released;
+    const response = await route.fetch();
+    const credits = isFirst
+      ? { reserved: 1_000, captured: 0, refunded: 0 }
+      : { reserved: 300, captured: 700, refunded: 12 };
+    const json = { ...(await response.json()), status: "running", total_contacts: 1_000, credits };
+    await route.fulfill({ response, json });
+  });
+  await openPage(`/chat/campaigns/${id}`);
+  await expect(page.getByText("0 refunded", { exact: true })).toBeVisible();
+  // The event is shown before the campaign is read again.
+  await expect(page.getByRole("region", { name: "Outcome" })).toContainText("700");
+  release();
+  await expect(page.getByText("12 refunded", { exact: true })).toBeVisible();
+  await expect(page.getByText("688", { exact: true })).toBeVisible();
+  expect(problems).toEqual([]);
+});

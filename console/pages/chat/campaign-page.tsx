@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { campaignQuery, type CampaignDetail } from "../../api/chat.ts";
 import { useCampaignProgress } from "../../api/chat-progress.ts";
-import { useRefresh } from "../../api/live.ts";
+import { details_ms, useRefresh } from "../../api/live.ts";
 import { campaign_failures } from "../../messages/chat-reasons.ts";
 import { reasonOf } from "../../messages/reason.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -26,6 +26,8 @@ export function CampaignPage() {
   const { data: campaign, error } = useQuery(campaignQuery(id));
   useCampaignProgress();
   useRefresh(["chat.reply.received"], ["chat-campaigns", id]);
+  // Credits are spent with the messages, and refunded for those that fail later.
+  useRefresh(["chat.campaign.progress"], ["chat-campaigns", id], { campaign_id: id }, details_ms);
   // One page for all states, so that the heading keeps the focus.
   return (
     <Page
