@@ -15,7 +15,9 @@ const key = (description: string) => Type.Optional(nullable(Type.String({ descri
 const keyId = (description: string) => Type.Optional(nullable(id(description)));
 
 const campaign = {
-  campaign_id: keyId("By campaign; null in a call report for all click-to-calls together"),
+  campaign_id: keyId(
+    "By campaign; null in a call report for all click-to-calls and incoming calls together, which `type` separates",
+  ),
   campaign_name: key("By campaign"),
 };
 const day = { date: Type.Optional(Type.String({ format: "date", description: "By day" })) };

@@ -25,3 +25,19 @@ test("days without data have a place among the bars of a report, and a long time
   await expect(bars.getByTitle("Dec 31, 2026: 8")).toBeAttached();
   expect(problems).toEqual([]);
 });
+
+test("the calls of no campaign are named by both their kinds in a report by campaign", async ({
+  openPage,
+  page,
+  problems,
+}) => {
+  await page.route("**/api/v1/reports/calls?*", async (route) => {
+    const response = await route.fetch();
+    const { totals, ...answer } = await response.json();
+    const row = { ...totals, campaign_id: null, campaign_name: null, calls: 3 };
+    await route.fulfill({ response, json: { ...answer, totals, data: [row], next_cursor: null } });
+  });
+  await openPage("/reports?report=calls&by=campaign");
+  await expect(page.getByRole("row", { name: /^Clicks and incoming calls/ })).toBeVisible();
+  expect(problems).toEqual([]);
+});

@@ -61,7 +61,7 @@ export function nameOfCallRow(row: CallReportRow): string {
   if (row.date !== undefined) return formatDay(row.date);
   if (row.campaign_id !== undefined)
     return row.campaign_id === null
-      ? "Calls by a click"
+      ? "Clicks and incoming calls"
       : (row.campaign_name ?? `Campaign ${row.campaign_id}`);
   if (row.agent_number !== undefined)
     return row.agent_number === null
