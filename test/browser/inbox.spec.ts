@@ -310,3 +310,42 @@ test("a person who opted out is answered unless the answer is refused, and the r
   const messages = page.getByRole("list", { name: "Messages" });
   await expect(messages).toContainText(/You asked us to write again\..*(Sent|Delivered|Read)/);
 });
+
+test("a list filtered by opt-outs does not present an earlier message as one that can be answered", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["account"]}`,
+    "content-type": "application/json",
+  };
+  // The sandbox answers "yes" for this number.
+  const id = await createCampaign(service, "Yes, then stop", ["919831777005"]);
+  await openPage("/chat/replies");
+  const row = page
+    .getByRole("list", { name: "People who replied" })
+    .getByRole("listitem")
+    .filter({ hasText: "+919831777005" });
+  await expect(row).toContainText(/left to answer/);
+  const path = `${service.url}/api/v1/chat/campaigns/${id}/recipients`;
+  const recipients = await fetch(path, { headers });
+  expect(recipients.ok).toBe(true);
+  const [recipient] = ((await recipients.json()) as { data: { id: number }[] }).data;
+  const stopped = await fetch(`${path}/${recipient!.id}/simulated-replies`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ text: "STOP" }),
+  });
+  expect(stopped.ok, await stopped.text()).toBe(true);
+  await expect(row).toContainText("STOP");
+  await page.getByLabel("Opt-outs").selectOption("Without opt-outs");
+  await expect(row).toContainText(/yes/i);
+  await expect(row).not.toContainText("left to answer");
+  await expect(page.getByText("They may have opted out since.")).toBeVisible();
+  await page.getByLabel("Opt-outs").selectOption("Opt-outs only");
+  await expect(row).toContainText("STOP");
+  await expect(page.getByText("The last opt-out of each person")).toBeVisible();
+  expect(problems).toEqual([]);
+});

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { tenDigits } from "../../from-server.ts";
 import { useRefresh } from "../../api/live.ts";
-import { answer_events, repliesQuery, type Reply } from "../../api/replies.ts";
+import { answer_events, repliesQuery, type Reply, type ReplyFilter } from "../../api/replies.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -18,7 +18,15 @@ import { describeMinutes, useMinutesLeft } from "./reply-window.ts";
 const route = getRouteApi("/shell/chat/replies");
 const shell = getRouteApi("/shell");
 
-/** The last message of each person, newest first. */
+/** What is listed: under a filter by opt-outs, a person may have a later message. */
+const aboutList = ({ opted_out }: ReplyFilter) => {
+  if (opted_out === undefined) return "What people wrote back, the newest first.";
+  return opted_out
+    ? "The last opt-out of each person, the newest first. They may have written since."
+    : "The last message of each person without an opt-out, the newest first. They may have opted out since.";
+};
+
+/** The last message of each person that matches the filter, newest first. */
 export function RepliesPage() {
   const filter = route.useSearch();
   const replies = useInfiniteQuery(repliesQuery(filter));
@@ -27,7 +35,7 @@ export function RepliesPage() {
   return (
     <Page
       title="Replies"
-      text="What people wrote back, the newest first."
+      text={aboutList(filter)}
       actions={
         <ExportLink path="/api/v1/chat/replies/export" filter={filter} permission="chat.export" />
       }
@@ -46,7 +54,7 @@ export function RepliesPage() {
             className="border-line bg-panel divide-line divide-y overflow-hidden rounded-xl border"
           >
             {latest.map((reply) => (
-              <Person key={reply.id} reply={reply} />
+              <Person key={reply.id} reply={reply} isLast={filter.opted_out === undefined} />
             ))}
           </ul>
         )
@@ -102,7 +110,14 @@ function Filters() {
   );
 }
 
-function Person({ reply }: { readonly reply: Reply }) {
+function Person({
+  reply,
+  isLast,
+}: {
+  readonly reply: Reply;
+  /** Whether it is known to be the person's last message. */
+  readonly isLast: boolean;
+}) {
   const person = personOf(reply);
   const minutes = useMinutesLeft(reply.received_at);
   const name = reply.contact_name ?? phoneOf(reply) ?? "WhatsApp user without a number";
@@ -133,7 +148,9 @@ function Person({ reply }: { readonly reply: Reply }) {
         ) : isAnswered(reply) ? (
           <Badge tone="good">Answered</Badge>
         ) : (
-          <Badge tone={minutes > 0 ? "busy" : "neutral"}>{describeMinutes(minutes)}</Badge>
+          isLast && (
+            <Badge tone={minutes > 0 ? "busy" : "neutral"}>{describeMinutes(minutes)}</Badge>
+          )
         )}
         <Time at={reply.received_at} />
       </div>

@@ -38,7 +38,7 @@ export function newestFirst(replies: readonly Reply[]): readonly Reply[] {
   return replies.toSorted((a, b) => b.received_at.localeCompare(a.received_at));
 }
 
-/** Returns the last message of each person, newest first. */
+/** Returns the last of these messages of each person, newest first. */
 export function latestOfEach(replies: readonly Reply[]): readonly Reply[] {
   const latest = new Map<string, Reply>();
   for (const reply of newestFirst(replies)) {
