@@ -10,13 +10,19 @@ import { from as copyFrom } from "pg-copy-streams";
 import Type from "typebox";
 import { startApi, type Answer, type TestApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
-import { makeAccount, unique, type TestAccount } from "../../test/support/account-factory.ts";
+import {
+  makeAccount,
+  makeToken,
+  unique,
+  type TestAccount,
+} from "../../test/support/account-factory.ts";
 import { Refusal } from "../lib/errors.ts";
 import { parseJsonBody } from "../lib/json-body.ts";
 import { closed } from "../lib/schemas.ts";
 import { shapeChecker } from "./checks/check-shape.ts";
 import { parseUpload } from "./bodies/parse-upload.ts";
 import { route, type RequestContext } from "./route.ts";
+import { tokenRoutes } from "./routes/accounts/tokens.ts";
 
 const Rows = closed({
   name: Type.String(),
@@ -32,6 +38,8 @@ let runs = 0;
 /** Effects named "held" wait here until the test releases them. */
 let held = Promise.withResolvers<void>();
 let holding = 0;
+/** How many long writes were asked for. */
+let asked = 0;
 /** How many requests asked for the last item, and that it is taken. */
 let takers = 0;
 const taken = Promise.withResolvers<void>();
@@ -42,6 +50,7 @@ async function storeRows(
   { name, rows, fails = false }: { name: string; rows: number; fails?: boolean },
 ) {
   const { id } = context.caller.account;
+  asked++;
   return context.writeWithClient(30, async (tx, client) => {
     if (name === "held") {
       holding++;
@@ -157,7 +166,7 @@ let otherServer: TestApi;
 let account: TestAccount;
 
 before(async () => {
-  api = await startApi({ routes });
+  api = await startApi({ routes: [...routes, ...tokenRoutes] });
   otherServer = await startApi({ routes, databaseUrl: api.database_url });
   account = await makeAccount(api.app);
 });
@@ -344,6 +353,29 @@ test("two long writes run at once, one of an account, six wait, and the next are
   assert.equal(refused.length, 2);
   assert.ok(refused.every(({ headers }) => headers.get("retry-after") === "1"));
   assert.equal(answers.filter(({ status }) => status === 201).length, 8);
+});
+
+test("a long write whose token was revoked while it waited is 401 and stores nothing", async () => {
+  held = Promise.withResolvers();
+  holding = 0;
+  const of = await makeAccount(api.app);
+  const token = await makeToken(api.app, of, { scopes: ["crm.read"] });
+  const before = asked;
+  const running = post('{"name":"held","rows":1}', { of, key: unique("key") });
+  await eventually(() => holding === 1);
+  const name = unique("rows");
+  const late = post(`{"name":"${name}","rows":1}`, { of: { ...of, token }, key: unique("key") });
+  try {
+    await eventually(() => asked === before + 2);
+    const revoke = `/api/v1/tokens/${token.split("_")[2]}/revoke`;
+    assert.equal((await api.send("POST", revoke, { token: of.token })).status, 200);
+    await eventually(async () => (await post("{}", { of: { ...of, token } })).status === 401);
+  } finally {
+    held.resolve();
+  }
+  assert.equal((await running).status, 201);
+  assert.equal((await late).status, 401);
+  assert.equal(await storedUnder(name), 0);
 });
 
 type Paths = Record<string, { post: { parameters: [{ name: string; required?: boolean }] } }>;

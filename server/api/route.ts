@@ -97,7 +97,8 @@ export type RequestContext<P, Q, B> = {
   write<Answer>(effect: (tx: Tx) => Promise<Answer>): Promise<Answer>;
   /**
    * The same for writes that run long, with the transaction's connection for COPY. Each statement may take
-   * `statement_seconds`. Two such writes run at once in a process; 503 when too many wait already.
+   * `statement_seconds`. Two such writes run at once in a process; 503 when too many wait already, 401 or 403 if access
+   * was revoked during the wait.
    */
   writeWithClient<Answer>(
     statement_seconds: number,

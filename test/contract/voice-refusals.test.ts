@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
 import { makeAccount, makeAgentToken, makeToken, unique } from "../support/account-factory.ts";
+import { revokeWhileCsvWaits } from "../support/revoke-while-csv-waits.ts";
 import { makeFullVoiceFile } from "../support/voice-file-factory.ts";
 import { assertProblem } from "./lead-api.ts";
 import {
@@ -306,6 +307,17 @@ test("an agent without a role or the permission gets permission-denied; a token 
       assertProblem(await voice.api.send("POST", path, { token, json: voice.body() }), 403, type);
   const agent = await makeAgentToken(app, account, create);
   assertLaunched(await voice.launch(voice.body(), { token: agent }));
+});
+
+test("a launch by CSV whose token was revoked while it waited for its account's other files is 401 and stores nothing", async (t) => {
+  const { api, account } = voice;
+  const token = await makeAgentToken(api.app, account, ["voice.campaigns.create"]);
+  const before = await voice.campaignCount();
+  const [late] = await revokeWhileCsvWaits(t, api, account, token, () => [
+    voice.launchForm(csvParts("phone\n9876543210\n"), { token }),
+  ]);
+  assertProblem(late!, 401, "unauthorized");
+  assert.equal(await voice.campaignCount(), before);
 });
 
 test("a missing, malformed, unknown or expired token is 401, whatever the body", async () => {

@@ -10,6 +10,7 @@ import {
   makeAgentToken,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { revokeWhileCsvWaits } from "../../../test/support/revoke-while-csv-waits.ts";
 import { tone } from "../../../test/support/tones.ts";
 import { encodeWav } from "../../lib/audio/wav.ts";
 import { csvParsing } from "../../lib/csv/csv-parsing.ts";
@@ -24,12 +25,14 @@ after(() => api.close());
 
 const path = (of: TestAccount) => `/api/v1/crm/workspaces/${of.workspace_id}/leads/import`;
 
-async function upload(of: TestAccount): Promise<number> {
+function uploadLeads(of: TestAccount) {
   const raw = new FormData();
   raw.append("columnMap", '{"phone":"phone"}');
   raw.append("file", new Blob(["phone\n9876543210\n"]), "leads.csv");
-  return (await api.send("POST", path(of), { token: of.token, raw })).status;
+  return api.send("POST", path(of), { token: of.token, raw });
 }
+
+const upload = async (of: TestAccount) => (await uploadLeads(of)).status;
 
 function uploadPeople(to: string, token: string) {
   const raw = new FormData();
@@ -73,28 +76,24 @@ test("three uploads of one account arrive at once, 16 wait, the next are 503, an
 
 test("a file whose token was revoked while it waited for its account's others is 401, and changes nothing", async (t) => {
   const of = await makeAccount(api.app);
-  const { token: admin, account_id } = of;
+  const { token: admin } = of;
   const json = { name: "Late" };
   const group = (await api.send("POST", "/api/v1/groups", { token: admin, json })).body;
-  const token = await makeAgentToken(api.app, of, ["groups.manage", "suppressions.manage"]);
-  const parsing = t.mock.method(csvParsing, "use");
-  const { promise: first, resolve: end } = Promise.withResolvers<void>();
-  const running = csvParsing.use(account_id, () => first);
-  const files = [`/api/v1/groups/${group.id}/members/import`, "/api/v1/suppressions/import"].map(
-    async (to) => (await uploadPeople(to, token)).status,
+  const permissions = ["groups.manage", "suppressions.manage", "crm.import"] as const;
+  const token = await makeAgentToken(api.app, of, permissions);
+  const members = `/api/v1/groups/${group.id}/members`;
+  const answers = await revokeWhileCsvWaits(t, api, of, token, () => [
+    uploadPeople(`${members}/import`, token),
+    uploadPeople("/api/v1/suppressions/import", token),
+    uploadLeads({ ...of, token }),
+  ]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [401, 401, 401],
   );
-  try {
-    await eventually(() => parsing.mock.callCount() === 1 + files.length);
-    const revoke = `/api/v1/tokens/${token.split("_")[2]}/revoke`;
-    assert.equal((await api.send("POST", revoke, { token: admin })).status, 200);
-    await eventually(async () => (await api.send("GET", "/api/v1/me", { token })).status === 401);
-  } finally {
-    end();
-    await running;
-  }
-  assert.deepEqual(await Promise.all(files), [401, 401]);
-  for (const list of [`/api/v1/groups/${group.id}/members`, "/api/v1/suppressions"])
-    assert.deepEqual((await api.send("GET", list, { token: admin })).body.data, []);
+  const imports = `${path(of)}s`;
+  for (const list of [members, "/api/v1/suppressions", imports])
+    assert.deepEqual((await api.send("GET", list, { token: admin })).body.data, [], list);
 });
 
 test("an upload that arrived while it waited takes no place of its account once its client is gone", async () => {

@@ -53,6 +53,7 @@ export function contextFactory(
         return effect(tx, ...beside);
       };
     };
+    const recheck = () => reauthorize(app, request, route.access);
     const context: RequestContext<unknown, unknown, unknown> = {
       app: readsFrom,
       caller,
@@ -68,7 +69,7 @@ export function contextFactory(
       request,
       reply,
       keyed: request.keyed !== null,
-      reauthorize: () => reauthorize(app, request, route.access),
+      reauthorize: recheck,
       write: (effect) => {
         const { plain, keyed } = transactions;
         const begin = (request.keyed ? keyed : plain)(caller.account.id, lockedRow(route, request));
@@ -76,9 +77,12 @@ export function contextFactory(
         return once(begin, unlessFrozen(effect, route.multipart ? 0 : checked_ms_max));
       },
       writeWithClient: (statement_seconds, effect) =>
-        once(transactions.long(caller.account.id, statement_seconds), unlessFrozen(effect)),
+        once(
+          transactions.long(caller.account.id, statement_seconds, recheck),
+          unlessFrozen(effect),
+        ),
       writeFromFile: (statement_seconds, effect) =>
-        once(transactions.file(statement_seconds), unlessFrozen(effect)),
+        once(transactions.file(statement_seconds, recheck), unlessFrozen(effect)),
     };
     return context as RequestContext<never, never, never>;
   };

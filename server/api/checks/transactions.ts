@@ -23,12 +23,19 @@ export type Transactions = {
   keyed(accountId: number, locked?: string): Begin<[]>;
   /**
    * For a write that may run long, with its connection for COPY; each of its statements may take
-   * `statement_seconds`. 503 when too many wait already.
+   * `statement_seconds`. 503 when too many wait already. `recheck` runs after the wait, before the transaction: it throws
+   * if the caller may no longer write.
    */
-  long(accountId: number, statement_seconds: number): Begin<[client: pg.PoolClient]>;
+  long(
+    accountId: number,
+    statement_seconds: number,
+    recheck: Recheck,
+  ): Begin<[client: pg.PoolClient]>;
   /** The same for a file that is being parsed: csvParsing limits those, so they take no slot of other writes. */
-  file(statement_seconds: number): Begin<[client: pg.PoolClient]>;
+  file(statement_seconds: number, recheck: Recheck): Begin<[client: pg.PoolClient]>;
 };
+
+type Recheck = () => Promise<void>;
 
 /**
  * Plain and keyed writes that hold a connection: one that waits for a lock, such as of a group into which a large file is
@@ -68,6 +75,10 @@ export function openTransactions(db: Database): Transactions {
     if (locked === undefined) return shared();
     return rows.use(`${accountId} ${locked}`, () => locking.use(accountId, shared));
   };
+  const file: Transactions["file"] = (statement_seconds, recheck) => async (work) => {
+    await recheck();
+    return clientTransaction(db, statement_seconds, work);
+  };
   return {
     plain: (accountId, locked) => (work) => {
       const run = unlessLate(() => begin(work));
@@ -77,11 +88,9 @@ export function openTransactions(db: Database): Transactions {
       const run = unlessLate(() => begin(work));
       return share(accountId, locked, () => keyedWrites.use(() => writes.use(run)));
     },
-    long: (accountId, statement_seconds) => (work) =>
-      accounts.use(accountId, () =>
-        longWrites.use(() => clientTransaction(db, statement_seconds, work)),
-      ),
-    file: (statement_seconds) => (work) => clientTransaction(db, statement_seconds, work),
+    long: (accountId, statement_seconds, recheck) => (work) =>
+      accounts.use(accountId, () => longWrites.use(() => file(statement_seconds, recheck)(work))),
+    file,
   };
 }
 

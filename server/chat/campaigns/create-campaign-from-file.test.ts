@@ -15,7 +15,8 @@ import { whileBalanceIsLocked } from "../../../test/support/balance-lock.ts";
 import { failingFields } from "../../../test/support/assert-guarded.ts";
 import { checkLedger } from "../../../test/support/check-invariants.ts";
 import { makeChatFlow, makeSuppression } from "../../../test/support/chat-factory.ts";
-import { makeCredits, unique } from "../../../test/support/account-factory.ts";
+import { makeAgentToken, makeCredits, unique } from "../../../test/support/account-factory.ts";
+import { revokeWhileCsvWaits } from "../../../test/support/revoke-while-csv-waits.ts";
 
 let chat: ChatApi;
 let twin: TestApi;
@@ -53,10 +54,11 @@ const upload = (
     of = chat,
     key = unique("key"),
     at = of.api,
-  }: { of?: ChatApi; key?: string; at?: TestApi } = {},
+    token = of.account.token,
+  }: { of?: ChatApi; key?: string; at?: TestApi; token?: string } = {},
 ): Promise<Answer> =>
   at.send("POST", `${campaigns_path}/csv`, {
-    token: of.account.token,
+    token,
     raw: formOf(of, csv, fields),
     headers: { "idempotency-key": key },
   });
@@ -371,4 +373,15 @@ test("a person listed by phone and by a BSUID gets one message, also if the proc
   assert.equal(await workJobs(app, handlers, new AbortController().signal), 1);
   assert.deepEqual(await states(), ["queued", "duplicate"]);
   await checkLedger(app.db.pool);
+});
+
+test("a file whose token was revoked while it waited for its account's others is 401 and creates nothing", async (t) => {
+  const { api, account } = chat;
+  const token = await makeAgentToken(api.app, account, ["chat.campaigns.create"]);
+  const before = await chat.campaignCount();
+  const [late] = await revokeWhileCsvWaits(t, api, account, token, () => [
+    upload(lines("phone_number", "919870000071"), {}, { token }),
+  ]);
+  assertProblem(late!, 401, "unauthorized");
+  assert.equal(await chat.campaignCount(), before);
 });
