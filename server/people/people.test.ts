@@ -384,6 +384,46 @@ test("a person is found by the start of the number in any form, by name and by e
   assert.deepEqual((await get("/people?q=%25")).body.data, []);
 });
 
+for (const { country_code, phone, queries } of [
+  {
+    country_code: "39",
+    phone: "0612345678",
+    queries: ["0612", "06 1234 5678", "390612", "+39 06 12345678", "00390612"],
+  },
+  {
+    country_code: "44",
+    phone: "7911654321",
+    queries: [
+      "+44 (0) 7911",
+      "+44 (0) 7911 654321",
+      "0044 (0)7911 654321",
+      "44 0 7911 65",
+      "07911",
+    ],
+  },
+])
+  test(`a person of country ${country_code} is found by the number as the intakes read it, by its start and as a whole`, async () => {
+    const of = await makeAccount(api.app);
+    await setCalling(api.app, of, { country_code });
+    const path = `/api/v1/crm/workspaces/${of.workspace_id}/leads/create`;
+    const made = await api.send("POST", path, { token: of.token, json: { phone } });
+    assert.equal(made.status, 201, made.text);
+    for (const q of queries) {
+      const { body } = await get(`/people?q=${encodeURIComponent(q)}`, of.token);
+      const numbers = body.data.map(({ phone_number }: { phone_number: string }) => phone_number);
+      assert.deepEqual(numbers, [country_code + phone], q);
+    }
+  });
+
+test("a person of another country is found by a number with a 0 after its calling code", async () => {
+  await makeMessage("4915123450001", "read");
+  const { body } = await get(`/people?q=${encodeURIComponent("+49 (0) 1512 3450001")}`);
+  assert.deepEqual(
+    body.data.map(({ phone_number }: { phone_number: string }) => phone_number),
+    ["4915123450001"],
+  );
+});
+
 test("of several leads of a number a search names the one that matches, and last digits find it too", async () => {
   await makeLead({ phone: "8211112222", name: "Rear Admiral" });
   await makeLead({ phone: "8211112222", name: "Someone Else" });

@@ -1,8 +1,10 @@
 // Searches for people by number, name or email, for a command palette: few answers at a bounded cost.
 import type { Caller } from "../accounts/caller.ts";
+import { readPersonPhone } from "../audience/intake/read-person-phone.ts";
 import type { App } from "../engine/app.ts";
 import { searches } from "../lib/database/searches.ts";
 import { phoneKey, phoneSpellings } from "../lib/phone-key.ts";
+import { compactPhone, isZeroPrefix } from "../lib/phone-numbers.ts";
 import {
   describePeople,
   findByLastDigits,
@@ -40,13 +42,13 @@ export async function searchPeople(
   return searches.use(id, async () => {
     const found: string[] = [];
     let pattern: string | null = null;
-    if (/^[+\d\s().-]+$/.test(q) && /\d/.test(q)) {
-      for (const prefix of prefixesOf(q, country_code)) {
+    const compact = compactPhone(q);
+    if (/^\+?\d+$/.test(compact)) {
+      for (const prefix of prefixesOf(compact, country_code)) {
         found.push(...(await findByPrefix(db, id, visible, prefix)));
       }
-      const digits = q.replaceAll(/\D/g, "");
-      if (!q.includes("+") && digits.length >= last_digits_min)
-        found.push(...(await findByLastDigits(db, id, visible, digits)));
+      if (!compact.startsWith("+") && compact.length >= last_digits_min)
+        found.push(...(await findByLastDigits(db, id, visible, compact)));
     } else if (q.trim() !== "") {
       pattern = `%${q.trim().replaceAll(/[\\%_]/g, "\\$&")}%`;
       found.push(...(await findByText(db, id, visible, pattern)));
@@ -60,14 +62,20 @@ export async function searchPeople(
 }
 
 /**
- * Returns the E.164 prefixes that the digits may be: with a plus or 00, with the country code as it is; otherwise
- * also national digits of the account's country, with or without a leading 0. All spellings of a whole number.
+ * Returns the E.164 prefixes that a compacted text may be: with a plus or 00, with the country code as it is; otherwise also
+ * national digits of the account's country. A leading 0 may be a digit of the number or be dialed before it; after the
+ * country code, only in some countries. A whole number is also what the intakes read. All spellings of a whole number.
  */
-function prefixesOf(q: string, countryCode: string): Prefix[] {
-  const text = q.replaceAll(/[\s().-]/g, "");
-  const international = /^(?:\+|00)(\d+)$/.exec(text)?.[1];
-  const digits = text.replaceAll("+", "");
-  const all = international ? [international] : [countryCode + digits.replace(/^0/, ""), digits];
+function prefixesOf(compact: string, countryCode: string): Prefix[] {
+  const international = /^(?:\+|00)(\d+)$/.exec(compact)?.[1];
+  const given = international ? [international] : [countryCode + compact, compact];
+  const whole = readPersonPhone(compact, countryCode);
+  const with_zero = `${countryCode}0`;
+  const may_be_dialed = isZeroPrefix(countryCode) || (!international && compact.startsWith("0"));
+  const without_zero = given
+    .filter((each) => may_be_dialed && each.startsWith(with_zero))
+    .map((each) => countryCode + each.slice(with_zero.length));
+  const all = [...(whole === null ? [] : [whole]), ...given, ...without_zero];
   return [...new Set(all.flatMap(phoneSpellings))]
     .filter((each) => each.length <= 15)
     .map((each) => ({
