@@ -11,7 +11,7 @@ type Workspace = Pick<TestAccount, "account_id" | "workspace_id">;
 
 /** Creates a contact of the workspace; returns its ID. */
 export async function makeContact(
-  app: App,
+  app: Pick<App, "db" | "clock">,
   { account_id, workspace_id }: Workspace,
   contact: { phone: string; name: string; phone_e164?: string; time_zone?: string },
 ): Promise<number> {

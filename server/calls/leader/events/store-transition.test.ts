@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { testClock } from "../../../../test/support/clock.ts";
 import { cloneDatabase, type TestDatabase } from "../../../../test/support/database.ts";
+import { makeContact } from "../../../../test/support/crm-factory.ts";
 import { runTransition } from "../../../../test/support/run-transition.ts";
 import { makeCallingAccount } from "../../../../test/support/telephony-factory.ts";
 import { makeVoiceCampaign } from "../../../../test/support/voice-factory.ts";
@@ -50,11 +51,20 @@ type Untimed<Event = CallEvent> = Event extends CallEvent ? Omit<Event, "at"> : 
 
 /** A call of a campaign with this content, whose recipient has answered. */
 async function answered(content: VoiceContent, opt_out_key: string | null = null): Promise<Call> {
+  const { call } = await claimed(content, { opt_out_key });
+  return (await store(call, { type: "answered", leg: 1 })).call;
+}
+
+/** A call of a new campaign that is retried once, and `again`, which claims its recipient in these zones at this time. */
+async function claimed(
+  content: VoiceContent,
+  { opt_out_key = null, time_zone }: { opt_out_key?: string | null; time_zone?: string } = {},
+) {
   const account = await makeCallingAccount({ db, clock });
   const { account_id } = account;
   const plan = JSON.stringify({ content, opt_out_key, answering_machine: "off" });
   const { call_type } = content;
-  const campaign = { call_type, plan };
+  const campaign = { call_type, plan, max_retry: 1 };
   const { id: campaign_id, trunk_id } = await makeVoiceCampaign({ db, clock }, account, {
     campaign,
   });
@@ -64,8 +74,23 @@ async function answered(content: VoiceContent, opt_out_key: string | null = null
     .where("trunk_id", "=", trunk_id)
     .executeTakeFirstOrThrow();
   const of = { account_id, campaign_id, trunk_id, node_id, fence: 0, take: 1, caller_id: "0" };
-  const [call] = await claimRecipients(db.pool, { ...of, time_zones: [""] }, noon);
-  return (await store(call!, { type: "answered", leg: 1 })).call;
+  const { phone } = await db.query
+    .selectFrom("voice_recipients")
+    .select("phone")
+    .where("account_id", "=", account_id)
+    .where("campaign_id", "=", campaign_id)
+    .executeTakeFirstOrThrow();
+  if (time_zone)
+    await makeContact({ db, clock }, account, {
+      name: "Ada",
+      phone: phone!.slice(2),
+      phone_e164: `+${phone}`,
+      time_zone,
+    });
+  const again = (zones: string, at: Date) =>
+    claimRecipients(db.pool, { ...of, time_zones: [zones] }, at);
+  const [call] = await again("", noon);
+  return { call: call!, again };
 }
 
 /** Handles the events in order; returns the call after them, and whether the last transaction waited for the disk. */
@@ -132,6 +157,30 @@ test("a promised callback survives a crash of the database", async () => {
   ];
   for (const { call, isDurable } of promised)
     assert.deepEqual([call.callback_at?.toISOString(), isDurable], [at, true]);
+});
+
+test("a promised callback and a retry are claimed at their time, in the time zone that a contact got after the launch", async () => {
+  const time_zone = "America/New_York";
+  const ending = { outcome: "hung_up", cause: 16, sip_status: null, by: "far_end" } as const;
+  const callback_at = new Date(noon.getTime() + 3_600_000);
+  const node = { type: "callback", delay_minutes: 60, prompt } as const;
+  const promised = await claimed(menuTo(node), { time_zone });
+  await store(promised.call, { type: "answered", leg: 1 }, press("1"), {
+    type: "ended",
+    leg: 1,
+    ending,
+  });
+  const busy = await claimed(message, { time_zone });
+  await store(busy.call, { type: "ended", leg: 1, ending: { ...ending, outcome: "busy" } });
+  for (const { call, again } of [promised, busy]) {
+    const { rows } = await db.pool.query<{ time_zones: string[] }>(
+      "select time_zones from voice_campaigns where account_id = $1 and id = $2",
+      [call.account_id, call.campaign_id],
+    );
+    assert.ok(rows[0]!.time_zones.includes(time_zone));
+    const [next] = await again(time_zone, callback_at);
+    assert.equal(next?.voice?.recipient_id, call.voice!.recipient_id);
+  }
 });
 
 test("the end of a recording survives a crash of the database", async () => {

@@ -26,7 +26,10 @@ export type RecipientOutcome = {
   readonly callback: boolean;
   /** No leg was dialed: it does not count as an attempt. */
   readonly uncounted: boolean;
-  /** The zones, joined by `&`, that replace the stored ones; null keeps these. */
+  /**
+   * The zones, joined by `&`, that replace the stored ones: those of the contacts may have changed since the launch, and
+   * claims go by the stored ones. Null keeps these.
+   */
   readonly time_zones: string | null;
 };
 
@@ -51,10 +54,14 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   const otherwise = finalState(call);
   const unchanged = { due_at: null, callback: false, uncounted: false, time_zones: null };
   const ended = { ...unchanged, state: otherwise, otherwise };
-  const waiting = { ...ended, state: "waiting" } as const;
+  const waiting = {
+    ...ended,
+    state: "waiting",
+    time_zones: customerZones(call).join("&"),
+  } as const;
   if (otherwise === "skipped") return { ...ended, uncounted: true };
   if (isWithdrawn(call))
-    return { ...waiting, ...dueAfterWithdrawal(call, ended_at), uncounted: true };
+    return { ...waiting, due_at: dueAfterWithdrawal(call, ended_at), uncounted: true };
   if (call.opted_out) return ended;
   if (callback_at && voice.callbacks < callbacks_max)
     return { ...waiting, due_at: callback_at, callback: true };
@@ -62,18 +69,11 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   return due_at ? { ...waiting, due_at } : ended;
 }
 
-/**
- * Returns when a recipient whose leg was not dialed is due: at night, when the customer's window opens. The zones of the
- * contacts may have changed since the launch, and claims go by the stored ones.
- */
-function dueAfterWithdrawal(
-  call: Call,
-  ended_at: Date,
-): Pick<RecipientOutcome, "due_at" | "time_zones"> {
-  if (call.ended_reason !== "night_window") return { due_at: ended_at, time_zones: null };
+/** Returns when a recipient whose leg was not dialed is due: at night, when the customer's window opens. */
+function dueAfterWithdrawal(call: Call, ended_at: Date): Date {
+  if (call.ended_reason !== "night_window") return ended_at;
   // The settings may change before a window that never opens is tried again.
-  const due_at = customerDueFrom(call, ended_at) ?? new Date(ended_at.getTime() + day_ms);
-  return { due_at, time_zones: customerZones(call).join("&") };
+  return customerDueFrom(call, ended_at) ?? new Date(ended_at.getTime() + day_ms);
 }
 
 /** Returns when the retry is due, or null. */
