@@ -117,6 +117,22 @@ test("an option or custom field that a lead gets during its deletion stays as it
   }
 });
 
+test("an option or custom field that is archived during its deletion stays archived, also if the deletion fails", async () => {
+  const of = await makeAccount(api.app);
+  const { body: lead } = await createLead(of);
+  for (const { path, lead: uses, set } of await makeEntries(of)) {
+    const { deletion, held } = await removeInSteps(of, path);
+    const json = { archived: true };
+    const archived = await api.send("PATCH", base(of) + path, { token: of.token, json });
+    assert.deepEqual([archived.status, archived.body.archived], [200, true], path);
+    await held.commit(
+      `update leads set ${set} where account_id = ${of.account_id} and id = ${lead.id}`,
+    );
+    assert.equal((await deletion).status, 409, path);
+    assert.equal((await createLead(of, uses)).status, 422, path);
+  }
+});
+
 test("no lead gets an option or custom field while its deletion searches the leads", async () => {
   const of = await makeAccount(api.app);
   for (const { path, lead } of await makeEntries(of)) {

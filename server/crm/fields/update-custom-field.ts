@@ -8,6 +8,7 @@ import {
   type CustomFieldResponse,
   type CustomFieldPatch,
 } from "./custom-field-schema.ts";
+import { archivedAt } from "./internal/archived-at.ts";
 import { findCustomField } from "./internal/find-custom-field.ts";
 import { lockWorkspace } from "../workspaces/lock-workspace.ts";
 import { recordWorkspaceChange } from "../workspaces/record-workspace-change.ts";
@@ -38,7 +39,7 @@ export async function updateCustomField(
       ...rest,
       ...(archived === undefined
         ? {}
-        : { archived_at: archived ? (field.archived_at ?? now) : null }),
+        : { archived_at: archivedAt(field.archived_at, archived, now) }),
     })
     .where("account_id", "=", account_id)
     .where("id", "=", fieldId)

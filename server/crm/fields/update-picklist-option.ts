@@ -1,6 +1,7 @@
 import type { Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { archivedAt } from "./internal/archived-at.ts";
 import { findPicklistOption } from "./internal/find-picklist-option.ts";
 import { lockWorkspace } from "../workspaces/lock-workspace.ts";
 import { moveDefaultOption } from "./internal/move-default-option.ts";
@@ -37,7 +38,7 @@ export async function updatePicklistOption(
       ...(patch.position === undefined ? {} : { position: patch.position }),
       ...(patch.archived === undefined
         ? {}
-        : { archived_at: patch.archived ? (option.archived_at ?? now) : null }),
+        : { archived_at: archivedAt(option.archived_at, patch.archived, now) }),
     })
     .where("account_id", "=", account_id)
     .where("id", "=", option.id)

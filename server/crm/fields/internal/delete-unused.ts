@@ -112,7 +112,7 @@ async function archive(app: App, actor: Actor, entry: Entry) {
   return archived;
 }
 
-/** Restores the entry unless it was deleted, or changed by someone else. */
+/** Restores the entry unless it was deleted, or archived or restored by someone else. */
 async function restore(app: App, actor: Actor, entry: Entry, archived_at: Date): Promise<void> {
   const { account_id } = actor;
   await app.db.query.transaction().execute(async (tx) => {
@@ -148,7 +148,7 @@ async function remove(
   } else if (found.archived_at?.getTime() !== archived_at.getTime()) {
     throw new Refusal(
       "conflict",
-      `The ${words[entry.kind]} was restored meanwhile; delete it again`,
+      `The ${words[entry.kind]} was archived or restored meanwhile; delete it again`,
     );
   }
   await sql`
