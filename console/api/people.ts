@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { Row, Sent } from "./answer.ts";
+import type { Answer, Row, Sent } from "./answer.ts";
 import { api, body } from "./client.ts";
 import { queryClient } from "./query-client.ts";
 
@@ -52,9 +52,20 @@ export const suppressionsQuery = (phone_number: string) =>
     },
   });
 
-export async function suppress(suppression: Sent<"addSuppression">): Promise<void> {
-  await api.POST("/api/v1/suppressions", { body: suppression });
+/** Suppresses a number. Returns the manual suppression that already lasted as long or longer, and stays; else null. */
+export async function suppress(
+  suppression: Sent<"addSuppression">,
+): Promise<Answer<"addSuppression"> | null> {
+  const { phone_number } = suppression;
+  const query = { phone_number, source: "manual", active: true, limit: 50 } as const;
+  // An error is reported by the addition.
+  const before = await body(api.GET("/api/v1/suppressions", { params: { query } })).catch(
+    () => null,
+  );
+  const now = await body(api.POST("/api/v1/suppressions", { body: suppression }));
   await queryClient.invalidateQueries({ queryKey: ["person"] });
+  const isOld = before?.data.some((old) => old.id === now.id && old.created_at === now.created_at);
+  return isOld ? now : null;
 }
 
 export async function liftSuppression(id: number, reason = ""): Promise<void> {

@@ -135,6 +135,40 @@ test("a person is found and suppressed by keyboard alone", async ({ openPage, pa
   await expect(suppress).toBeFocused();
 });
 
+test("to suppress a number whose suppression lasts longer says that this one stays, and how to change it", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500271", name: "Mary Kenneth Keller" });
+  const stays = page.getByText("Nothing was changed: this number is suppressed already.");
+  await openPage("/people/+919876500271");
+  const suppressions = page.getByRole("list", { name: "Suppressions in force" });
+  await page.getByRole("button", { name: "Suppress", exact: true }).click();
+  await page.getByLabel("Reason").fill("Asked by phone");
+  await page.getByRole("button", { name: "Suppress number" }).click();
+  await expect(suppressions).toContainText("Asked by phone");
+  await page.getByRole("button", { name: "Suppress", exact: true }).click();
+  await page.getByLabel("Reason").fill("Asked by mail");
+  await page.getByLabel("Until").fill("2099-01-01T10:00");
+  await page.getByRole("button", { name: "Suppress number" }).click();
+  await expect(stays).toBeVisible();
+  await expect(page.getByRole("dialog")).toContainText("Asked by phone · until someone lifts it");
+  await expect(page.getByRole("dialog")).toContainText("choose Lift");
+  await page.getByRole("button", { name: "Done" }).click();
+  await expect(page.getByRole("dialog")).toBeHidden();
+  await expect(suppressions).toContainText("Asked by phone");
+  await follow(page, "/suppressions");
+  await page.getByRole("button", { name: "Suppress numbers" }).click();
+  await page.getByRole("textbox", { name: "Numbers" }).fill("9876500271");
+  await page.getByRole("button", { name: "Suppress", exact: true }).click();
+  await expect(stays).toBeVisible();
+  await page.getByRole("button", { name: "Done" }).click();
+  await expect(page.getByRole("dialog")).toBeHidden();
+  expect(problems).toEqual([]);
+});
+
 test("the list of erasures shows that one is done without a reload", async ({
   openPage,
   page,

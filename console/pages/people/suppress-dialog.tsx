@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { suppress } from "../../api/people.ts";
+import type { Suppression } from "../../api/suppressions.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
@@ -8,8 +9,9 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { showFieldErrors } from "../../ui/show-field-errors.ts";
 import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { default_rule, RuleFields, type Rule } from "../suppressions/rule-fields.tsx";
+import { SuppressedLonger } from "../suppressions/suppressed-longer.tsx";
 
-/** Suppresses a number; one that is suppressed already can get another reason or end. */
+/** Suppresses a number; a manual suppression of it can only be extended. */
 export function SuppressDialog({ phone }: { readonly phone: string }) {
   const [open, setOpen] = useState(false);
   return (
@@ -27,16 +29,18 @@ export function SuppressDialog({ phone }: { readonly phone: string }) {
 
 function SuppressForm({ phone, onDone }: { readonly phone: string; readonly onDone: () => void }) {
   const [error, setError] = useState<Error | null>(null);
+  const [longer, setLonger] = useState<Suppression | null>(null);
   const form = useForm<Rule>({ defaultValues: default_rule });
   const submit = form.handleSubmit(async ({ reason, expires_at, ...rest }) => {
     try {
-      await suppress({
+      const existing = await suppress({
         phone_number: phone,
         ...rest,
         ...(reason === "" ? {} : { reason }),
         ...(expires_at === "" ? {} : { expires_at }),
       });
-      onDone();
+      if (existing) setLonger(existing);
+      else onDone();
     } catch (caught) {
       setError(
         showFieldErrors(
@@ -47,6 +51,7 @@ function SuppressForm({ phone, onDone }: { readonly phone: string; readonly onDo
       );
     }
   });
+  if (longer) return <SuppressedLonger suppression={longer} onDone={onDone} />;
   return (
     <form className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
       <RuleFields form={form} />

@@ -4,6 +4,7 @@ import { suppress } from "../../api/people.ts";
 import {
   importSuppressions,
   refreshSuppressions,
+  type Suppression,
   type SuppressionImport,
 } from "../../api/suppressions.ts";
 import { Button } from "../../ui/button.tsx";
@@ -19,6 +20,7 @@ import { TextAreaField } from "../../ui/text-area-field.tsx";
 import { UnsavedChanges } from "../../ui/unsaved-changes.tsx";
 import { CsvNumbersFields, useCsvNumbers, type CsvNumbers } from "../campaigns/csv-numbers.tsx";
 import { default_rule, RuleFields, type Rule } from "./rule-fields.tsx";
+import { SuppressedLonger } from "./suppressed-longer.tsx";
 
 type Values = Rule & {
   readonly phone_number: string;
@@ -41,7 +43,7 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
   const { any } = usePhoneFormats();
   const [error, setError] = useState<Error | null>(null);
   const [percent, setPercent] = useState<number | null>(null);
-  const [result, setResult] = useState<SuppressionImport | null>(null);
+  const [result, setResult] = useState<SuppressionImport | Suppression | null>(null);
   const form = useForm<Values>({ defaultValues: default_rule });
   const { register, handleSubmit, formState, setError: setFieldError, getValues } = form;
   const { errors, isSubmitting } = formState;
@@ -60,6 +62,8 @@ export function AddSuppressionsForm({ onDone }: { readonly onDone: () => void })
     }
   });
   const column = csv?.phone_column;
+  if (result && "channel" in result)
+    return <SuppressedLonger suppression={result} onDone={onDone} />;
   if (result)
     return (
       <Result
@@ -126,12 +130,15 @@ function describeDone({ suppressed_count, changed_count }: SuppressionImport): s
   return `${numbers} suppressed${already === 0 ? "" : `, ${formatCount(already)} of them already before`}.`;
 }
 
-/** Sends one number as such, so that its error is at the field, and more as a file. */
+/**
+ * Sends one number as such, so that its error is at the field, and more as a file. Returns the result of the file, or the
+ * suppression of the number if it lasted as long or longer already.
+ */
 async function send(
   { phone_number: text, channel, scope, reason, expires_at }: Values,
   csv: CsvNumbers | null,
   onProgress: (percent: number) => void,
-): Promise<SuppressionImport | null> {
+): Promise<SuppressionImport | Suppression | null> {
   const values = { channel, scope, reason, expires_at };
   if (csv) {
     const { file, phone_column } = csv;
@@ -140,7 +147,7 @@ async function send(
   const numbers = linesOf(text);
   if (numbers.length > 1)
     return importSuppressions({ ...values, file: csvOfLines("phone_number", text) }, onProgress);
-  await suppress({
+  const existing = await suppress({
     phone_number: numbers[0] ?? "",
     channel,
     scope,
@@ -148,5 +155,5 @@ async function send(
     ...(expires_at ? { expires_at } : {}),
   });
   await refreshSuppressions();
-  return null;
+  return existing;
 }
