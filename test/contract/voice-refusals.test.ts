@@ -4,7 +4,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { startApi, type Answer, type RequestOptions, type TestApi } from "../support/api.ts";
-import { makeAccount, makeAgentToken, makeToken, unique } from "../support/account-factory.ts";
+import {
+  makeAccount,
+  makeAgentToken,
+  makeToken,
+  makeUser,
+  unique,
+} from "../support/account-factory.ts";
 import { revokeWhileCsvWaits } from "../support/revoke-while-csv-waits.ts";
 import { makeFullVoiceFile } from "../support/voice-file-factory.ts";
 import { assertProblem } from "./lead-api.ts";
@@ -289,14 +295,17 @@ test("reports the first failing check in order: 401, 403 feature, 403 permission
   await own.api.close();
 });
 
-test("an agent without a role or the permission gets permission-denied; a token whose account or scopes do not allow it gets forbidden", async () => {
+test("an agent token without a role or the permission, also by its scopes, gets permission-denied; an account token without it, or of an account without the feature, gets forbidden", async () => {
   const { app } = voice.api;
   const { account } = voice;
   const create = ["voice.campaigns.create"] as const;
+  const user_id = await makeUser(app, account, create);
+  const scoped = { kind: "agent", user_id, scopes: ["crm.read"] } as const;
   const tokens: [string, string][] = [
     [await makeAgentToken(app, account, null), "permission-denied"],
     [await makeAgentToken(app, account, []), "permission-denied"],
     [await makeAgentToken(app, account, ["voice.campaigns.manage"]), "permission-denied"],
+    [await makeToken(app, account, scoped), "permission-denied"],
     [await makeToken(app, account, { scopes: ["crm.read"] }), "forbidden"],
     [(await makeAccount(app, { features: ["crm"] })).token, "forbidden"],
   ];
