@@ -12,6 +12,7 @@ import {
   unique,
   type TestAccount,
 } from "../../../test/support/account-factory.ts";
+import { csvParsing } from "../../lib/csv/csv-parsing.ts";
 import { chat_format } from "../../chat/campaigns/intake/recipient-format.ts";
 import { openBatchSource, readGroup } from "../recipients/recipient-source.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
@@ -384,6 +385,22 @@ test("a row with more cells than the header is rejected, because its values may 
   const [member, ...others] = await membersOf(id);
   assert.deepEqual([member.phone_number, member.name], ["919000000002", "Rao, Anil"]);
   assert.deepEqual(others, []);
+});
+
+test("a file that waited for others of its account dates the group's change when it is stored", async (t) => {
+  const id = await makeGroup();
+  const parsing = t.mock.method(csvParsing, "use");
+  const { promise: first, resolve: end } = Promise.withResolvers<void>();
+  const running = csvParsing.use(account.account_id, () => first);
+  const file = upload(id, "phone_number\n9870000881\n");
+  await eventually(() => parsing.mock.callCount() === 2);
+  const later = new Date(api.clock.now().getTime() + 60_000);
+  api.clock.set(later);
+  end();
+  await running;
+  assert.equal((await file).status, 200);
+  const { body } = await request("GET", `/${id}`);
+  assert.equal(body.updated_at, later.toISOString());
 });
 
 test("a file with the columns phone_number and name needs no other fields", async () => {

@@ -39,7 +39,6 @@ export async function importGroupMembers(
 ): Promise<MemberImport> {
   await requireGroup(app.db.query, actor.account_id, group.id);
   if (fd === null) throw invalidField("file", "is required");
-  const now = app.clock.now();
   const { account_id } = actor;
   return csvParsing.use(account_id, async () => {
     await reauthorize();
@@ -49,6 +48,8 @@ export async function importGroupMembers(
         country_code: group.country_code,
         ...locateColumns(header, fields),
       }));
+      // The wait and the reading take minutes, in which the group may change.
+      const now = app.clock.now();
       await touchGroup(tx, account_id, group.id, now);
       const known = await queryPeople<{ count: number }>(client, count_known_sql, [
         account_id,
