@@ -12,7 +12,7 @@ export type Dialog = {
   readonly handleKey: (key: string) => void;
   /** Stops the current text when the caller begins to speak. */
   readonly handleSpeechStart: () => void;
-  /** Handles the transcript of the caller's speech; "" if nothing was recognized. */
+  /** Handles the transcript of the caller's speech; "" if nothing was recognized and the caller is silent again. */
   readonly handleTranscript: (text: string) => void;
   /** The caller has hung up: no key follows the ones that were pressed. */
   readonly handleHangUp: () => void;
@@ -39,6 +39,7 @@ export function openDialog(
 
   const proceed = () => {
     keys.reset();
+    wasInterrupted = false;
     asked = plan.fields.find(({ key }) => !answers.has(key)) ?? null;
     if (asked) output.say(asked.question, () => {});
     else if (plan.fields.length > 0 && plan.closing !== "")
@@ -75,7 +76,7 @@ export function openDialog(
       else if (rule) follow(rule);
       else sayFallback();
     },
-    handleSpeechStart: () => void (wasInterrupted = output.interrupt()),
+    handleSpeechStart: () => void (wasInterrupted = output.interrupt() || wasInterrupted),
     handleTranscript(text) {
       conversation.said("caller", text);
       const rule = (text !== "" && pressedOptOut()) || findRuleForUtterance(plan.rules, text);

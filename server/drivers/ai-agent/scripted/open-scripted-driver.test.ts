@@ -6,7 +6,7 @@ import { openScriptedMedia } from "../../../../test/support/scripted-media.ts";
 import { openScriptedSpeech } from "../../../../test/support/scripted-speech.ts";
 import { loudnessOf, silence, tone } from "../../../../test/support/tones.ts";
 import type { AiAgentEvent, AiAgentPlan, AiAgentRule, CallbackTerms } from "../driver.ts";
-import type { Utterance } from "../../speech/driver.ts";
+import type { SpeechDriver, Utterance } from "../../speech/driver.ts";
 import { openScriptedDriver } from "./open-scripted-driver.ts";
 
 function rule(keys: string, keyword: string, more: Partial<AiAgentRule> = {}): AiAgentRule {
@@ -41,13 +41,16 @@ const plan: AiAgentPlan = {
 const no_callbacks: CallbackTerms = { briefing: "", refuse: () => null };
 
 /** A conversation whose events are lines: `agent: …`, `caller: …`, `city = …` and the names of ends. */
-function converse(change: Partial<AiAgentPlan> = {}, { isWithoutRecognition = false } = {}) {
+function converse(
+  change: Partial<AiAgentPlan> = {},
+  other: Partial<Pick<SpeechDriver, "recognize">> = {},
+) {
   const time = manualTimers();
   const media = openScriptedMedia(time);
   const speech = openScriptedSpeech();
   const lines: string[] = [];
   const driver = openScriptedDriver({
-    speech: isWithoutRecognition ? { ...speech, recognize: null } : speech,
+    speech: { ...speech, ...other },
     timers: time.timers,
   });
   const by = { owner: "1", synthesize: speech.synthesize };
@@ -226,6 +229,51 @@ test("repeats its question after an interrupting noise and ignores speech that c
   assert.deepEqual(lines(), []);
 });
 
+test("goes on after a noise that interrupts a text although another follows before the first is recognized", async () => {
+  const { pass, say, lines } = converse();
+  await pass(100);
+  assert.deepEqual(lines(), ["agent: hello"]);
+  await say("", "");
+  await pass(1_000);
+  assert.deepEqual(lines(), ["agent: pardon", "agent: which city"]);
+});
+
+test("does not speak over a caller who begins to speak after a noise", async () => {
+  const { pass, lines, media } = converse();
+  await pass(100);
+  lines();
+  media.sendAudio(Buffer.concat([tone(500), silence(800), tone(300)]));
+  await pass(100);
+  assert.deepEqual(lines(), []);
+  media.sendAudio(silence(800));
+  await pass(1_000);
+  assert.deepEqual(lines(), ["agent: pardon", "agent: which city"]);
+});
+
+test("does not repeat a question for a noise that interrupted the one before it", async () => {
+  const noise = Promise.withResolvers<string>();
+  const { pass, press, lines, media } = converse({}, { recognize: () => noise.promise });
+  await pass(400);
+  media.sendAudio(Buffer.concat([tone(500), silence(800)]));
+  assert.equal(media.cuts(), 1);
+  await press("1#");
+  await pass(1_000);
+  assert.equal(lines().at(-1), "agent: which pin");
+  noise.resolve("");
+  await pass(1_000);
+  assert.deepEqual(lines(), []);
+});
+
+test("ignores a noise after the caller has answered the question that this answer interrupted", async () => {
+  const { pass, say, lines } = converse({ fields: [{ key: "city", question: "which city" }] });
+  await pass(400);
+  lines();
+  await say("Mumbai");
+  await say("");
+  await pass(1_000);
+  assert.deepEqual(lines(), ["caller: Mumbai", "city = Mumbai"]);
+});
+
 test("passes the caller's speech, including its beginning, to speech recognition", async () => {
   const { pass, say, speech, media } = converse();
   await pass(2_000);
@@ -238,10 +286,7 @@ test("passes the caller's speech, including its beginning, to speech recognition
 });
 
 test("without speech recognition, accepts only keys and does not count sound as activity", async () => {
-  const { pass, press, say, lines, media, elapsed_ms } = converse(
-    {},
-    { isWithoutRecognition: true },
-  );
+  const { pass, press, say, lines, media, elapsed_ms } = converse({}, { recognize: null });
   await pass(300);
   await say("Pune");
   assert.equal(media.cuts(), 0);

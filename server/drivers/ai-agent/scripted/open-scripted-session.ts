@@ -57,7 +57,7 @@ export function openScriptedSession(parts: SessionParts): AiAgentSession {
     recognitions -= 1;
     if (conversation.isOver()) return;
     if (text.trim() !== "") touch();
-    dialog.handleTranscript(text.trim());
+    if (text.trim() !== "" || !isSpeaking) dialog.handleTranscript(text.trim());
     if (conversation.isHungUp() && recognitions === 0) conversation.stop();
   };
   const listen = detectSpeech({
