@@ -807,6 +807,21 @@ test("lets an AI agent set fields, schedule a callback, transfer and hang up, an
   );
 });
 
+test("calls back a minute after the call if the promised time is sooner, at the promised time otherwise", () => {
+  const dueAfter = (ended_s: number) => {
+    const run = answer(ai);
+    const { call } = run;
+    take(run, { type: "tool", tool: { name: "schedule_callback", at: at(120).toISOString() } });
+    take(run, { type: "ended", leg: 1, ending: hung_up }, ended_s);
+    take(run, { type: "recorded", ok: true }, ended_s + 1);
+    assert.deepEqual([call.callback_at, run.call.callback_at], [null, at(120)]);
+    const { due_at, callback } = recipientOutcome(run.call)!;
+    assert.deepEqual([callback, run.call.retry_at], [true, due_at]);
+    return due_at;
+  };
+  assert.deepEqual([30, 100, 360].map(dueAfter), [at(120), at(160), at(420)]);
+});
+
 test("transfers a caller whose AI agent is lost to a person, or ends the call as agent_lost", () => {
   const lost = { type: "conversation_ended", reason: "lost" } as const;
   const run = answer(ai);

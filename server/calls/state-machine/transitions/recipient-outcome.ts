@@ -35,7 +35,7 @@ export type RecipientOutcome = {
 
 const day_ms = 86_400_000;
 
-/** The shortest wait before a retry: a busy phone is rarely free at once, and rings in a row are harassment. */
+/** The shortest wait before another call: a busy phone is rarely free at once, and rings in a row are harassment. */
 const retry_ms_min = 60_000;
 
 /** Dispositions that are retried; a declined call or an unallocated number is not. */
@@ -64,7 +64,7 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
     return { ...waiting, due_at: dueAfterWithdrawal(call, ended_at), uncounted: true };
   if (call.opted_out) return ended;
   if (callback_at && voice.callbacks < callbacks_max)
-    return { ...waiting, due_at: callback_at, callback: true };
+    return { ...waiting, due_at: callbackDueAt(callback_at, ended_at), callback: true };
   const due_at = retryAt(call);
   return due_at ? { ...waiting, due_at } : ended;
 }
@@ -74,6 +74,12 @@ function dueAfterWithdrawal(call: Call, ended_at: Date): Date {
   if (call.ended_reason !== "night_window") return ended_at;
   // The settings may change before a window that never opens is tried again.
   return customerDueFrom(call, ended_at) ?? new Date(ended_at.getTime() + day_ms);
+}
+
+/** Returns when a promised callback is due: its time may have passed during the call. */
+function callbackDueAt(callback_at: Date, ended_at: Date): Date {
+  const earliest = new Date(ended_at.getTime() + retry_ms_min);
+  return callback_at > earliest ? callback_at : earliest;
 }
 
 /** Returns when the retry is due, or null. */
