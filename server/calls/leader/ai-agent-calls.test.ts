@@ -23,7 +23,7 @@ import { openRealtimeDriver } from "../../drivers/ai-agent/realtime/open-realtim
 import { openScriptedDriver } from "../../drivers/ai-agent/scripted/open-scripted-driver.ts";
 import { SpeechError, type SpeechDriver } from "../../drivers/speech/driver.ts";
 import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox-driver.ts";
-import type { VoiceEvent, VoiceSession } from "../../drivers/voice/driver.ts";
+import { VoiceError, type VoiceEvent, type VoiceSession } from "../../drivers/voice/driver.ts";
 import { openLog } from "../../lib/log.ts";
 import type { VoiceContent } from "../state-machine/voice-plan.ts";
 
@@ -36,6 +36,10 @@ let dialed: string[] = [];
 let emit: (event: VoiceEvent) => void = () => {};
 let onSwitchEvent: (event: VoiceEvent) => void = () => {};
 let isSpeechBroken = false;
+/** The failures of the next requests to record. */
+let recordFailures: VoiceError[] = [];
+/** The recordings that have begun. */
+let recordings: string[] = [];
 let playedAudio: string[] = [];
 /** The texts that were synthesized, with their languages. */
 let synthesized: string[] = [];
@@ -75,6 +79,12 @@ before(async () => {
           session_of.set(leg.leg, session);
           return opened.dial(leg);
         },
+        async record(bridge, recording) {
+          const failure = recordFailures.shift();
+          if (failure) throw failure;
+          await opened.record(bridge, recording);
+          recordings.push(recording);
+        },
         play(leg, playback, audio) {
           playedAudio.push(audio.name);
           return opened.play(leg, playback, audio);
@@ -111,6 +121,8 @@ after(async () => {
 beforeEach(() => {
   stub.script({ reject: null, silent: false, answer: () => ({ say: "Good day." }) });
   isSpeechBroken = false;
+  recordFailures = [];
+  recordings = [];
   dialed = [];
   playedAudio = [];
   synthesized = [];
@@ -353,6 +365,27 @@ test("a call whose AI agent is lost before its first word is a failed attempt: r
   await makeDue(campaign);
   await settled(campaign, "answered 2");
   assert.equal((await record(campaign)).campaign.cost, 1);
+});
+
+test("an AI agent talks to a caller whose call the switch refuses to record", async () => {
+  stub.script({ answer: () => brief });
+  recordFailures = [new VoiceError("refused", "no space")];
+  const campaign = await launch(talk(), [phone()]);
+  await settled(campaign, "answered 1");
+  const [call] = (await record(campaign)).calls;
+  assert.deepEqual([call.ended_reason, call.recording_url], ["ai_agent_ended", null]);
+  assert.equal((await stored(campaign))!.recording_state, "failed");
+});
+
+test("repeats a failed request to record an AI agent's call while the two talk", async () => {
+  recordFailures = [1, 2].map(() => new VoiceError("unknown", "no response from the switch"));
+  const campaign = await launch(talk(), [phone()]);
+  await eventually(() => recordings.length === 1);
+  assert.equal((await stored(campaign))!.stage, "talking");
+  await eventually(() => stub.last().items.size === 1);
+  stub.last().say(brief);
+  await settled(campaign, "answered 1");
+  assert.equal((await stored(campaign))!.recording_state, "ready");
 });
 
 test("sets up an AI agent again that is lost while the phone rings", async () => {

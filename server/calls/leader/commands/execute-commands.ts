@@ -1,10 +1,10 @@
 // Executes the commands of a stored transition, at the switch and in this process.
-import { VoiceError } from "../../../drivers/voice/driver.ts";
 import { callName, legName } from "../../state-machine/call.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { startDialing } from "./dial-leg.ts";
 import { askToAccept } from "./ask-to-accept.ts";
 import { executeVoiceCommand } from "./execute-voice-command.ts";
+import { recordCall } from "./record-call.ts";
 import { findExtension } from "../events/find-extension.ts";
 import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
 
@@ -54,7 +54,7 @@ async function executeCommand(leader: Leader, live: LiveCall, command: Command):
     case "bridge":
       return session.bridge(callName(call), command.legs.map(nameOf));
     case "record":
-      return record(leader, live);
+      return recordCall(leader, live);
     case "end_bridge":
       return session.endBridge(callName(call));
     case "find_extension": {
@@ -78,15 +78,4 @@ async function hangUp(leader: Leader, live: LiveCall, leg: number): Promise<void
       live.needs_resume = true;
       leader.reconcileIn(reconcile_ms);
     });
-}
-
-async function record(leader: Leader, live: LiveCall): Promise<void> {
-  try {
-    await leader.session.record(callName(live.call), callName(live.call));
-  } catch (error) {
-    // After any other failure the recording may be running, or begins late.
-    if (error instanceof VoiceError && error.failure === "refused")
-      leader.dispatch(live, { type: "recorded", ok: false, at: leader.app.clock.now() });
-    throw error;
-  }
 }

@@ -1,14 +1,17 @@
 // Connects an AI agent to a call: this process carries the audio between the two.
 import { setTimeout as delay } from "node:timers/promises";
 import type { AiAgentEvent } from "../../../drivers/ai-agent/driver.ts";
-import type { VoiceSession } from "../../../drivers/voice/driver.ts";
 import { callName, legName } from "../../state-machine/call.ts";
 import { recordLateOptOut } from "../events/record-late-opt-out.ts";
 import { takeAiAgent } from "./prepare-ai-agent.ts";
+import { recordCall } from "./record-call.ts";
 import type { Conversation, Leader, LiveCall } from "../node/leader.ts";
 
 /** How much later than the media the end of the caller's leg may be reported. */
 const hang_up_ms = 500;
+
+/** How soon calls are reconciled after a recording could not be started. */
+const reconcile_ms = 500;
 
 /** Starts the conversation in the background and dispatches its events to the call. */
 export function startConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
@@ -48,12 +51,14 @@ async function converse(
   legId: number,
   { over, keys, conversation, reportEnd }: Control,
 ): Promise<void> {
-  const { app } = leader;
+  const { app, session } = leader;
   const prepared = takeAiAgent(leader, live);
-  const media = await openMedia(leader, live, legId, over).catch(async (error: unknown) => {
+  const leg = legName(live.call, { id: legId });
+  const media = await session.openMedia(callName(live.call), leg).catch(async (error: unknown) => {
     await prepared.close();
     throw error;
   });
+  if (!over.aborted) await recordIfWanted(leader, live);
   // Media that could not be closed ends with its connection.
   const closeMedia = () => void media.close().catch(() => {});
   if (over.aborted) {
@@ -100,20 +105,18 @@ async function recordIfLate(leader: Leader, live: LiveCall, handled: Promise<voi
   if (!live.call.opted_out) await recordLateOptOut(leader, live.call, null);
 }
 
-/** Opens the media, and records the conversation if the account wants that. */
-async function openMedia(
-  { session }: Leader,
-  { call }: LiveCall,
-  legId: number,
-  over: AbortSignal,
-): ReturnType<VoiceSession["openMedia"]> {
-  const media = await session.openMedia(callName(call), legName(call, { id: legId }));
+/**
+ * Records the conversation if the account wants that. If the request fails, the conversation goes on, and the request is
+ * repeated after the next reconciliation.
+ */
+async function recordIfWanted(leader: Leader, live: LiveCall): Promise<void> {
+  const { account_id, id: call_id, recording_state } = live.call;
+  if (recording_state !== "recording") return;
   try {
-    if (call.recording_state === "recording" && !over.aborted)
-      await session.record(callName(call), callName(call));
-    return media;
-  } catch (error) {
-    void media.close().catch(() => {});
-    throw error;
+    await recordCall(leader, live);
+  } catch (err) {
+    leader.app.log.warn({ err, account_id, call_id }, "could not record an AI agent's call");
+    live.needs_resume = true;
+    leader.reconcileIn(reconcile_ms);
   }
 }
