@@ -811,6 +811,51 @@ test("erasing an agent who was called first and did not answer keeps what anothe
   ]);
 });
 
+test("erasing an agent keeps the message that the customer recorded before the transfer, and erasing the customer deletes it", async () => {
+  const owner = await account();
+  const { account_id } = owner;
+  const node_id = await makeNode(api.app, { connected: true });
+  const trunk_id = await makeTrunk(api.app, [node_id]);
+  const [agent, customer] = ["9811111101", "9811111102"];
+  const campaign = await makeVoiceCampaign(api.app, owner, {
+    campaign: { trunk_id, call_type: "obd_ivr" },
+    recipients: [{ number: customer, phone: `91${customer}` }],
+  });
+  const id = await makeVoiceCall(api.app, owner, campaign, {
+    call: { recording_state: "ready" },
+    messages: [{ recording: `message-${account_id}`, node: "note", state: "ready" }],
+  });
+  const ended = { state: "ended", status: "completed", outcome: "hung_up" };
+  const leg = { account_id, call_id: id, on_trunk: true, ...ended };
+  const answered = { initiated_at: api.clock.now(), answered_at: api.clock.now() };
+  await api.app.db.query
+    .insertInto("call_legs")
+    .values([
+      { ...leg, ...answered, id: 1, role: "customer", number: `91${customer}` },
+      { ...leg, ...answered, id: 2, role: "transfer", number: `91${agent}` },
+    ])
+    .execute();
+  const messages = async () => {
+    const rows = await query<{ state: string }>(
+      "select state from call_messages where account_id = $1 and call_id = $2",
+      [account_id, id],
+    );
+    return rows.map(({ state }) => state);
+  };
+  const erase = async (phone_number: string) => {
+    const erasure = await post(owner, "/api/v1/erasures", { phone_number });
+    await work();
+    const { state, counts } = await read(owner, `/api/v1/erasures/${erasure.id}`);
+    return [state, counts.recordings];
+  };
+  assert.deepEqual([await erase(agent), await messages()], [["done", 1], ["ready"]]);
+  const [call, message] = [`trk-${account_id}-${id}`, `message-${account_id}`];
+  const isDeleted = () => [call, message].map((recording) => deleted.includes(recording));
+  assert.deepEqual(isDeleted(), [true, false]);
+  assert.deepEqual([await erase(customer), await messages()], [["done", 1], []]);
+  assert.deepEqual(isDeleted(), [true, true]);
+});
+
 test("every column that can hold text is filled by the tests of erasures, or known to keep no person's identity", async () => {
   const columns = await textColumns(api.app.db.pool);
   // Both are lists of test/support/identity-columns.ts to correct.

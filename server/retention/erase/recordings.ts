@@ -1,5 +1,6 @@
-// Recordings of the person's calls, including voice messages, on the nodes that made them. A node that does
-// not respond, and a recording that its node refuses to delete, are tried again in the next round.
+// Recordings of the person's calls, and the voice messages that the person recorded as a customer, on the nodes that
+// made them. A node that does not respond, and a recording that its node refuses to delete, are tried again in the next
+// round.
 import { deleteRecordings, recordingName } from "../../calls/audio/delete-recordings.ts";
 import { statement } from "../../lib/database/database.ts";
 import { eraseSavedViews, eraseSuppressionTexts, eraseUnreadWebhooks } from "./found-by-index.ts";
@@ -37,7 +38,7 @@ export const eraseRecordings: Part = async (context) => {
     return write(async () =>
       at.silent.length > 0 || at.is_refused ? nextRound(at) : { at: null },
     );
-  const { id, node_id, is_recorded, messages } = call;
+  const { id, node_id, is_recorded, is_customer, messages } = call;
   const names = is_recorded ? [recordingName(account_id, id), ...messages] : messages;
   const { deleted, refused, failure } = await deleteRecordings(app, node_id, names, stopping);
   for (const { reason } of refused)
@@ -53,7 +54,7 @@ export const eraseRecordings: Part = async (context) => {
     // Stopped before all were deleted.
     if (deleted.length < names.length) return { at };
     await markDeleted(tx, [account_id, id]);
-    await deleteMessages(tx, [account_id, id]);
+    if (is_customer) await deleteMessages(tx, [account_id, id]);
     return { at: { ...at, id }, counts: { recordings: names.length } };
   });
 };
@@ -85,16 +86,22 @@ type FoundCall = {
   readonly id: number;
   readonly node_id: number;
   readonly is_recorded: boolean;
+  readonly is_customer: boolean;
+  /** Only the customer's own: an agent is on the call after its messages. */
   readonly messages: readonly string[];
 };
 
 const findCall = statement<FoundCall>(`
-  select c.id, c.node_id, c.recording_state in ('ready', 'failed') as is_recorded, m.messages
+  select c.id, c.node_id, c.recording_state in ('ready', 'failed') as is_recorded, p.is_customer, m.messages
   from erasure_records r
   join calls c on c.account_id = $1 and c.id = r.record_id
   cross join lateral (
+    select exists (
+      select from erasure_records o
+      where o.account_id = $1 and o.erasure_id = $2 and o.record_id = c.id and o.kind = 'customer_call') as is_customer) p
+  cross join lateral (
     select coalesce(array_agg(m.recording) filter (where m.state <> 'deleted'), '{}') as messages
-    from call_messages m where m.account_id = $1 and m.call_id = c.id) m
+    from call_messages m where m.account_id = $1 and m.call_id = c.id and p.is_customer) m
   where r.account_id = $1 and r.erasure_id = $2 and r.record_id > $3 and r.kind in ('customer_call', 'agent_call')
     and c.node_id <> all ($4::bigint[])
     and (c.recording_state in ('ready', 'failed') or cardinality(m.messages) > 0)
