@@ -75,6 +75,29 @@ test("whoever the provider has verified a user's address for is signed in as tha
   assert.deepEqual(body.oidc, { label: "Example" });
 });
 
+test("an address that Entra ID says is verified (xms_edov) signs in, unless email_verified denies it or the address is not in the same token", async () => {
+  const { email } = await makeUser();
+  for (const xms_edov of [true, 1, "1", "true"]) {
+    const signed_in = await signInAs({ email, xms_edov });
+    assert.deepEqual([signed_in.status, signed_in.body.signed_in], [200, true], signed_in.text);
+  }
+  for (const claims of [
+    { email, xms_edov: false },
+    { email, xms_edov: 0 },
+    { email, xms_edov: "0" },
+    { email, xms_edov: "false" },
+    { email, xms_edov: null },
+    { email, xms_edov: true, email_verified: false },
+    { email, xms_edov: true, email_verified: "true" },
+    { email, xms_edov: true, email_verified: null },
+  ])
+    assert.equal((await signInAs(claims)).status, 401, JSON.stringify(claims));
+  stub.userinfo = { email, xms_edov: true };
+  assert.equal((await signInAs({})).status, 401, "not in the token");
+  stub.userinfo = { email };
+  assert.equal((await signInAs({ xms_edov: true })).status, 401, "the address is not in the token");
+});
+
 test("an address that is unknown, unverified or of an inactive user signs in as no one", async () => {
   const { email } = await makeUser();
   const inactive = await makeUser();

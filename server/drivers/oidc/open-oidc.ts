@@ -8,6 +8,8 @@ import { OidcUnreachable, type OidcProvider } from "./driver.ts";
 const timeout_seconds = 10;
 /** How long the provider's description is kept, and that it could not be read: anyone can begin sign-ins. */
 const kept_ms = { description: 3_600_000, failure: 5_000 } as const;
+/** How Entra ID writes that the owner of the address's domain is verified (`xms_edov`). */
+const edov_true: ReadonlySet<unknown> = new Set([true, 1, "1", "true"]);
 
 type Discovery = { readonly config: Promise<client.Configuration>; until_ms: number };
 
@@ -61,13 +63,15 @@ export function openOidc(settings: OidcSettings): OidcProvider {
         });
       const claims = tokens.claims()!;
       // Many providers name the address only at this endpoint.
-      const { email, email_verified } =
-        claims["email"] === undefined
-          ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
-          : claims;
+      const in_token = claims["email"] !== undefined;
+      const { email, email_verified } = in_token
+        ? claims
+        : await client.fetchUserInfo(config, tokens.access_token, claims.sub);
+      // Entra ID sends no `email_verified`. Its own claim is about the address in the same token.
+      const is_domain_verified = in_token && edov_true.has(claims["xms_edov"]);
       return {
         email: typeof email === "string" ? email : null,
-        email_verified: email_verified === true,
+        email_verified: email_verified === undefined ? is_domain_verified : email_verified === true,
         is_multi_factor: Array.isArray(claims["amr"]) && claims["amr"].includes("mfa"),
       };
     },
