@@ -26,13 +26,13 @@ const checked_ms_max = 500;
  */
 export function contextFactory(
   app: ApiApp,
-  { idempotency, transactions }: Writing,
+  { idempotency, transactions, accountReads }: Writing,
   route: GuardedRoute,
 ) {
   const status = successStatus(route);
   return (request: FastifyRequest, reply: FastifyReply, body: unknown, readsFrom = app) => {
     const caller = request.caller!;
-    const once = async <With extends unknown[], Answer>(
+    const runOnce = async <With extends unknown[], Answer>(
       begin: Begin<With>,
       effect: (tx: Tx, ...beside: With) => Promise<Answer>,
     ): Promise<Answer> => {
@@ -42,6 +42,14 @@ export function contextFactory(
         serialize({ ...(await effect(...open)) }),
       );
       return JSON.parse(request.stored.response) as Answer;
+    };
+    // Here, because some GETs write, such as exports.
+    const once: typeof runOnce = async (begin, effect) => {
+      try {
+        return await runOnce(begin, effect);
+      } finally {
+        await accountReads.noteWrite(caller.account.id);
+      }
     };
     const unlessFrozen = <With extends unknown[], Answer>(
       effect: (tx: Tx, ...beside: With) => Promise<Answer>,
