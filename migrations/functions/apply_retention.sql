@@ -28,6 +28,15 @@ begin
     return query select * from purge_sessions(p_account_id, p_now - interval '7 days', p_rows_max);
     return;
   end if;
+  if p_setting = 'invitations' then
+    -- Meanwhile the console shows that they have expired.
+    return query select * from purge_invitations(p_account_id, p_now - interval '30 days', p_rows_max);
+    return;
+  end if;
+  if p_setting = 'sign_in_links' then
+    return query select * from purge_sign_in_links(p_account_id, p_now, p_rows_max);
+    return;
+  end if;
   v_days := case
     when p_setting in ('events', 'endpoints') then v_account.retention_events_days
     when p_setting = 'messages' then v_account.retention_messages_days

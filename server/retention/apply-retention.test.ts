@@ -22,6 +22,7 @@ import {
   unique,
   type TestAccount,
 } from "../../test/support/account-factory.ts";
+import { awaitsLock } from "../../test/support/awaits-lock.ts";
 import { voiceSandboxStub } from "../../test/support/sandbox-stub.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { closeReservation } from "../credits/close-reservation.ts";
@@ -62,7 +63,8 @@ after(() => api.close());
 afterEach(() =>
   api.app.db.pool.query(`update accounts set retention_events_days = null,
     retention_messages_days = null, retention_calls_days = null, retention_recordings_days = null,
-    retention_idempotency_keys_days = null, retention_audit_days = null, retention_ledger_days = null`),
+    retention_idempotency_keys_days = null, retention_audit_days = null, retention_ledger_days = null;
+    delete from invitations; delete from sign_in_links`),
 );
 
 const many = <Row>(n: number, row: Row): Row[] => Array.from({ length: n }, () => row);
@@ -568,6 +570,66 @@ test("deletes sessions a week after they expired, in small steps, and keeps newe
   api.clock.advance(2 * day_ms);
   assert.deepEqual(await applyAll(), [2]);
   assert.deepEqual(await kept(), [0, 3]);
+});
+
+test("deletes invitations 30 days after they expired, in small steps, and keeps newer ones and other accounts'", async () => {
+  const [mine, other] = [await account(), await account()];
+  const make = (of: TestAccount, days: number, count: number) =>
+    api.app.db.pool.query(
+      `insert into invitations (account_id, email, secret_sha256, expires_at, created_at)
+       select $1, 'old-' || $2::int || '-' || n || '@test.example', '', $3, $3 from generate_series(1, $4) n`,
+      [of.account_id, days, daysAgo(days), count],
+    );
+  await make(mine, 31, 1_100);
+  await make(mine, 29, 2);
+  await make(mine, -1, 1);
+  await make(other, 29, 1);
+  assert.deepEqual(await applyAll(), [1_000, 100]);
+  assert.deepEqual([await rowsOf("invitations", mine), await rowsOf("invitations", other)], [3, 1]);
+  api.clock.advance(2 * day_ms);
+  assert.deepEqual(await applyAll(), [3]);
+  assert.deepEqual([await rowsOf("invitations", mine), await rowsOf("invitations", other)], [1, 0]);
+});
+
+test("an invitation that is sent again while expired ones are deleted is kept", async () => {
+  const mine = await account();
+  const { pool } = api.app.db;
+  await pool.query(
+    `insert into invitations (account_id, email, secret_sha256, expires_at, created_at)
+     values ($1, 'again@test.example', '', $2, $2)`,
+    [mine.account_id, daysAgo(31)],
+  );
+  const sender = await pool.connect();
+  try {
+    await sender.query("begin");
+    await sender.query("update invitations set expires_at = $2 where account_id = $1", [
+      mine.account_id,
+      daysAgo(-3),
+    ]);
+    const applied = applyRetention(api.app, never);
+    await awaitsLock(api.app.db.query);
+    await sender.query("commit");
+    assert.equal(await applied, 0);
+    assert.equal(await rowsOf("invitations", mine), 1);
+  } finally {
+    sender.release(true);
+  }
+});
+
+test("deletes sign-in links that were used or have expired, in small steps, and keeps open ones", async () => {
+  const mine = await account();
+  const make = (expires_at: Date, used_at: Date | null, count: number) =>
+    api.app.db.pool.query(
+      `insert into sign_in_links (account_id, user_id, secret_sha256, expires_at, used_at, origin, created_at)
+       select $1, $2, '', $3, $4, 'reset', $3 from generate_series(1, $5)`,
+      [mine.account_id, mine.owner_id, expires_at, used_at, count],
+    );
+  await make(daysAgo(1), null, 1_100);
+  await make(daysAgo(-1), api.clock.now(), 3);
+  await make(daysAgo(-1), null, 2);
+  assert.deepEqual(await applyAll(), [1_000, 103]);
+  assert.equal(await rowsOf("sign_in_links", mine, "used_at is null"), 2);
+  assert.equal(await rowsOf("sign_in_links", mine), 2);
 });
 
 test("keeps the audit entries of freezes and moves, deletes those between them, and does not read kept ones again", async () => {

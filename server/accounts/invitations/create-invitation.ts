@@ -10,7 +10,7 @@ import type { InvitationResponse, NewInvitation } from "./invitation-schema.ts";
 import { invitation_columns, invitationResponse } from "./invitations.ts";
 
 const valid_hours = 72;
-/** Open invitations of an account. */
+/** Open invitations of an account, without expired ones. */
 const invitations_max = 1_000;
 
 /**
@@ -31,7 +31,8 @@ export async function createInvitation(
     email,
     role_id: invitation.role_id ?? null,
   });
-  if (!(await findOpenInvitation(tx, grantor, { email }))) await refuseTooMany(tx, account_id);
+  await findOpenInvitation(tx, grantor, { email });
+  await refuseTooMany(tx, { account_id, email }, now);
   const secret = newSecret();
   const values = {
     role_id,
@@ -57,11 +58,18 @@ export async function createInvitation(
   return { ...invitationResponse(row), path: `/sign-in/invitation#${link}` };
 }
 
-async function refuseTooMany(tx: Tx, account_id: number): Promise<void> {
+/** Throws conflict if the account has too many open invitations without the one that this address replaces. */
+async function refuseTooMany(
+  tx: Tx,
+  { account_id, email }: { readonly account_id: number; readonly email: string },
+  now: Date,
+): Promise<void> {
   const { open } = await tx
     .selectFrom("invitations")
     .select((eb) => eb.fn.countAll<number>().as("open"))
     .where("account_id", "=", account_id)
+    .where("email", "!=", email)
+    .where("expires_at", ">", now)
     .executeTakeFirstOrThrow();
   if (open >= invitations_max)
     throw new Refusal(

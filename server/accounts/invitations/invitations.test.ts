@@ -211,6 +211,42 @@ test("an invitation names every violation, and its role cannot be deleted meanwh
   assert.equal((await remove()).status, 204);
 });
 
+test("a role is deleted with its expired invitations, also while other roles have open ones", async () => {
+  const [role_id, other] = [await makeRole([]), await makeRole([])];
+  await invite({ email: newEmail(), role_id });
+  api.clock.advance(73 * hour_ms);
+  await invite({ email: newEmail(), role_id: other });
+  const remove = (id: number) =>
+    api.send("DELETE", `/api/v1/roles/${id}`, { token: account.token });
+  assert.equal((await remove(role_id)).status, 204);
+  assert.equal((await remove(other)).status, 409);
+  const { body } = await api.send("GET", "/api/v1/invitations", { token: account.token });
+  const roles = body.data.map((invitation: { role_id: number }) => invitation.role_id);
+  assert.deepEqual(roles, [other]);
+});
+
+test("an account has 1,000 open invitations at most: expired ones do not count, and an address that is invited again counts once", async () => {
+  const of = await makeAccount(api.app);
+  const make = (count: number, expires_at: Date) =>
+    api.app.db.pool.query(
+      `insert into invitations (account_id, email, secret_sha256, expires_at, created_at)
+       select $1, 'n' || n || '.' || $4 || '@test.example', '', $3, $3 from generate_series(1, $2::int) n`,
+      [of.account_id, count, expires_at, unique("i")],
+    );
+  const at = (hours: number) => new Date(api.clock.now().getTime() + hours * hour_ms);
+  await make(1_000, at(-1));
+  await make(999, at(1));
+  const email = newEmail();
+  assert.equal((await invite({ email }, of.token)).status, 201);
+  assert.equal((await invite({ email: newEmail() }, of.token)).status, 409);
+  assert.equal((await invite({ email }, of.token)).status, 201, "replaced");
+  const { rows } = await api.app.db.pool.query(
+    "select email from invitations where account_id = $1 and expires_at <= $2 limit 1",
+    [of.account_id, api.clock.now()],
+  );
+  assert.equal((await invite({ email: rows[0].email }, of.token)).status, 409, "expired before");
+});
+
 test("a repeated request with the same key invites once, and shows no link", async () => {
   const email = newEmail();
   const options = { headers: { "idempotency-key": unique("key") } };

@@ -5,8 +5,8 @@ import type { Permission } from "../permissions.ts";
 import { refuseStronger, type Grantor } from "./grantor.ts";
 
 /**
- * Deletes a role. Throws not-found; forbidden when it has a permission that the grantor does not have; conflict while any
- * user, active or not, or any open invitation has it.
+ * Deletes a role with its expired invitations. Throws not-found; forbidden when it has a permission that the grantor does
+ * not have; conflict while any user, active or not, or any open invitation has it.
  */
 export async function deleteRole(tx: Tx, grantor: Grantor, id: number, now: Date): Promise<void> {
   const { actor } = grantor;
@@ -34,10 +34,16 @@ export async function deleteRole(tx: Tx, grantor: Grantor, id: number, now: Date
     .select("id")
     .where("account_id", "=", actor.account_id)
     .where("role_id", "=", id)
+    .where("expires_at", ">", now)
     .limit(1)
     .executeTakeFirst();
   if (invitation)
     throw new Refusal("conflict", "Open invitations still have this role; revoke them first");
+  await tx
+    .deleteFrom("invitations")
+    .where("account_id", "=", actor.account_id)
+    .where("role_id", "=", id)
+    .execute();
   await tx
     .deleteFrom("roles")
     .where("account_id", "=", actor.account_id)
