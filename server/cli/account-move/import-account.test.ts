@@ -16,7 +16,7 @@ import {
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeCall } from "../../../test/support/call-factory.ts";
 import { scratchFolder } from "../../../test/support/scratch-folder.ts";
-import { test_secret_key } from "../../../test/support/secrets.ts";
+import { test_secret_key, testSecrets } from "../../../test/support/secrets.ts";
 import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
 import { runCommandLine } from "../run-command-line.ts";
 import { sealArchive } from "./archive-cipher.ts";
@@ -45,6 +45,7 @@ before(async () => {
   place = { node_id, trunk_id: await makeTrunk(source.app, [node_id]) };
   await makeCredits(source.app, account, { call: 10 });
   await makeCall(source.app, account, { place });
+  await makeCredential(source, account.account_id);
   // Others than at the source, so that calls are stored through a temporary table.
   await makeNode(target.app);
   const node = await makeNode(target.app);
@@ -60,6 +61,19 @@ after(async () => {
   await target.close();
   await rm(folder, { recursive: true });
 });
+
+/** Gives the account sealed secrets. */
+async function makeCredential({ app }: TestApi, account_id: number): Promise<void> {
+  const columns = ["access_token", "app_secret", "verify_token"];
+  const sealed = columns.map((column) =>
+    testSecrets.seal({ column: `whatsapp_credentials.${column}`, account_id, id: 0 }, "EAAB"),
+  );
+  await app.db.pool.query(
+    `insert into whatsapp_credentials (account_id, ${columns.join(", ")}, created_at, updated_at)
+     values ($1, $2, $3, $4, now(), now())`,
+    [account_id, ...sealed],
+  );
+}
 
 function run(api: TestApi, command: string, ...operands: string[]) {
   return runCommandLine(["account", command, ...operands], {
@@ -219,6 +233,27 @@ test("a file whose rows name a node or trunk that no option chose is refused, an
   changeRow(changed, "calls", { node_id: "1" });
   changed.header = { ...changed.header, nodes: [] };
   await assertRefused(changed, /rows of calls contain the node_id 1,/, options.slice(2));
+});
+
+test("a file whose rows contain a secret that the header lacks and no key here opens is refused, and nothing is stored", async () => {
+  const unknown = `sealed:v1:0123456789abcdef:${"A".repeat(43)}`;
+  const known = testSecrets.currentKey();
+  const cases: [string, RegExp][] = [
+    [unknown, /access_token .* is sealed with the key 0123456789abcdef, which is not among/],
+    [`sealed:v1:${known}:${"A".repeat(43)}`, /access_token .* was changed/],
+    ["EAAB", /access_token .* is not sealed/],
+  ];
+  for (const [access_token, reason] of cases) {
+    const contents = await readContents();
+    changeRow(contents, "whatsapp_credentials", { access_token });
+    const { secrets } = contents.header;
+    const others = secrets.filter(({ column }) => !column.endsWith("access_token"));
+    assert.equal(others.length, secrets.length - 1);
+    for (const listed of [others, []]) {
+      contents.header = { ...contents.header, secrets: listed };
+      await assertRefused(contents, reason);
+    }
+  }
 });
 
 test("a file that was read and written again is stored", async () => {

@@ -7,7 +7,7 @@ import { copyLines } from "../../lib/csv/copy-lines.ts";
 import { clientTransaction } from "../../lib/database/client-transaction.ts";
 import type { Database } from "../../lib/database/database.ts";
 import { storeAccountSecrets } from "../../lib/secrets/stored-secrets.ts";
-import type { Secrets } from "../../lib/secrets/secrets.ts";
+import { SecretError, type Secrets } from "../../lib/secrets/secrets.ts";
 import { onOneLine } from "../printable.ts";
 import { readBindings, type AccountBindings } from "./account-bindings.ts";
 import { ArchiveError, openArchive } from "./archive-cipher.ts";
@@ -129,7 +129,9 @@ export async function importAccount(db: Database, given: Import): Promise<Import
     await refuseMore(records);
     await requireFrozen(slowly, account_id);
     await keepRecordings(slowly, account_id);
-    await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets);
+    await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets).catch(
+      refuseSecrets,
+    );
     await advanceIds(slowly, header);
     // Of the stored rows, not of the header, which may say something else.
     const settings = await readOperatorSettings(slowly, account_id);
@@ -227,6 +229,11 @@ async function requireFrozen(client: Client, account_id: number): Promise<void> 
     throw new ArchiveError(
       "The account is active in its row, but frozen in the header: export it again",
     );
+}
+
+function refuseSecrets(error: unknown): never {
+  if (!(error instanceof SecretError)) throw error;
+  throw new ArchiveError(`The header lacks a secret that the rows contain: ${error.message}`);
 }
 
 /**

@@ -187,23 +187,39 @@ export async function openAccountSecrets(
   account_id: number,
 ): Promise<OpenedSecret[]> {
   const opened: OpenedSecret[] = [];
-  for (const shape of secret_columns.filter(({ tenant }) => tenant)) {
-    const { table, column, id } = shape;
-    const { rows } = await db.query<{ id: string; stored: Buffer | string }>(
-      `select ${id}::text as id, t.${column} as stored from ${table} t
-       where t.account_id = $1 and t.${column} is not null order by 1`,
-      [account_id],
-    );
-    for (const { id: text, stored } of rows) {
-      const place = placeOf(shape, { account_id, id: Number(text), stored });
-      const plain = secrets.open(place, stored).toString("base64");
-      opened.push({ column: place.column, id: place.id, plain });
-    }
+  for (const { shape, row } of await readAccountSecrets(db, account_id)) {
+    const place = placeOf(shape, row);
+    const plain = secrets.open(place, row.stored).toString("base64");
+    opened.push({ column: place.column, id: place.id, plain });
   }
   return opened;
 }
 
-/** Seals an account's secrets with the current key, in place of what its rows have. */
+async function readAccountSecrets(
+  db: Pick<pg.ClientBase, "query">,
+  account_id: number,
+): Promise<{ shape: SecretColumn; row: Row }[]> {
+  const found: { shape: SecretColumn; row: Row }[] = [];
+  for (const shape of secret_columns.filter(({ tenant }) => tenant)) {
+    const { table, column, id } = shape;
+    const { rows } = await db.query<{ account: string; id: string; stored: Buffer | string }>(
+      `select t.account_id::text as account, ${id}::text as id, t.${column} as stored from ${table} t
+       where t.account_id = $1 and t.${column} is not null order by 2`,
+      [account_id],
+    );
+    for (const row of rows)
+      found.push({
+        shape,
+        row: { account_id: Number(row.account), id: Number(row.id), stored: row.stored },
+      });
+  }
+  return found;
+}
+
+/**
+ * Seals an account's secrets with the current key, in place of what its rows have. Throws SecretError if a row has
+ * another secret that is not sealed or that no key opens: with an unknown key, no process would start.
+ */
 export async function storeAccountSecrets(
   db: Pick<pg.ClientBase, "query">,
   secrets: Secrets,
@@ -221,5 +237,11 @@ export async function storeAccountSecrets(
        where t.account_id = $1 and ${id} = $2`,
       [account_id, row_id, value],
     );
+  }
+  for (const { shape, row } of await readAccountSecrets(db, account_id)) {
+    const place = placeOf(shape, row);
+    if (!row.stored.toString().startsWith(sealed_prefix))
+      throw new SecretError(`${place.column} of ID ${row.id} is not sealed`);
+    secrets.open(place, row.stored);
   }
 }
