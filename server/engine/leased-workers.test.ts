@@ -186,6 +186,20 @@ test("the share of a process whose lease has expired passes on, and returns with
   await Promise.all([first!.stop(), second!.stop()]);
 });
 
+test("leases of an account that are named like a process's part change no share", async () => {
+  const [first, second] = pools(2, candidates(1, 1, 4));
+  await balance([first!], [4]);
+  await db.pool.query(
+    `insert into leases (account_id, name, fence, holder, expires_at)
+     select 1, 'pool:' || $1 || ':' || i, 1, gen_random_uuid(), now() + interval '1 day' from generate_series(1, 10) i`,
+    [first!.role],
+  );
+  await poll([first!]);
+  assert.equal(first!.workers.size, 4);
+  await balance([first!, second!], [2, 2]);
+  await Promise.all([first!.stop(), second!.stop()]);
+});
+
 /** Polls for each pool some times. */
 async function poll(of: readonly ReturnType<typeof fixture>[]): Promise<void> {
   for (let i = 0; i < 20; i++) {

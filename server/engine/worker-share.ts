@@ -80,5 +80,5 @@ const findShare = statement<{ held: number; pools: number; least: number }>(`
     coalesce(min(leases) filter (where takes_part), 0)::int as least
   from (
     select count(*) filter (where starts_with(name, $1 || ':')) as leases,
-      bool_or(starts_with(name, 'pool:' || $1 || ':')) as takes_part
+      bool_or(account_id = ${operator_account_id} and starts_with(name, 'pool:' || $1 || ':')) as takes_part
     from leases where holder is not null and expires_at > clock_timestamp() group by holder) holders`);

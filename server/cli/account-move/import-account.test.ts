@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import {
 } from "../../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { makeCall } from "../../../test/support/call-factory.ts";
+import { makeChatNumber } from "../../../test/support/chat-factory.ts";
 import { scratchFolder } from "../../../test/support/scratch-folder.ts";
 import { test_secret_key, testSecrets } from "../../../test/support/secrets.ts";
 import { makeNode, makeTrunk } from "../../../test/support/telephony-factory.ts";
@@ -34,6 +35,8 @@ let other: TestAccount;
 let file: string;
 let place: { node_id: number; trunk_id: number };
 let options: string[];
+/** A number whose sender was interrupted. */
+let interrupted_id: number;
 
 before(async () => {
   source = await startApi();
@@ -46,6 +49,12 @@ before(async () => {
   await makeCredits(source.app, account, { call: 10 });
   await makeCall(source.app, account, { place });
   await makeCredential(source, account.account_id);
+  interrupted_id = (await makeChatNumber(source.app, account)).id;
+  await source.app.db.pool.query(
+    `insert into leases (account_id, name, fence, holder, expires_at)
+     values ($1, $2, 7, gen_random_uuid(), now() - interval '1 minute')`,
+    [account.account_id, `chat_sender:${interrupted_id}`],
+  );
   // Others than at the source, so that calls are stored through a temporary table.
   await makeNode(target.app);
   const node = await makeNode(target.app);
@@ -256,7 +265,32 @@ test("a file whose rows contain a secret that the header lacks and no key here o
   }
 });
 
-test("a file that was read and written again is stored", async () => {
-  const ended = await run(target, "import", await writeContents(await readContents()), ...options);
+test("a file that was read and written again is stored, and its leases are ended and count for no process", async () => {
+  const contents = await readContents();
+  const held = { holder: randomUUID(), expires_at: "2100-01-01 00:00:00+00" };
+  const max = { fence: "9223372036854775807", takeovers: "2147483647" };
+  for (const name of [
+    "callbacks:5",
+    "chat_sender:999999",
+    "chat_sender:all",
+    `chat_sender:${"9".repeat(19)}`,
+    "pool:chat_sender:a",
+    "primary_reads",
+    "voice_node:1",
+  ])
+    addRow(contents, "leases", { ...held, ...max, name }, 1);
+  const ended = await run(target, "import", await writeContents(contents), ...options);
   assert.equal(ended.code, 0, ended.stderr);
+  const { rows } = await target.app.db.pool.query(
+    `select name, holder is not null as is_interrupted, expires_at <= now() as is_ended, takeovers,
+       fence between 1 and extract(epoch from now()) * 1000 as is_fence
+     from leases where account_id = $1 order by name`,
+    [account.account_id],
+  );
+  const stored = { is_ended: true, takeovers: 0, is_fence: true };
+  assert.deepEqual(rows, [
+    { name: "callbacks:5", is_interrupted: false, ...stored },
+    { name: `chat_sender:${interrupted_id}`, is_interrupted: true, ...stored },
+    { name: "chat_sender:999999", is_interrupted: false, ...stored },
+  ]);
 });

@@ -24,6 +24,7 @@ import {
   removeOperator,
   type OperatorSettings,
 } from "./operator-settings.ts";
+import { releaseLeases } from "./release-leases.ts";
 
 export type Archive = {
   readonly header: ArchiveHeader;
@@ -129,6 +130,7 @@ export async function importAccount(db: Database, given: Import): Promise<Import
     await refuseMore(records);
     await requireFrozen(slowly, account_id);
     await keepRecordings(slowly, account_id);
+    await releaseLeases(slowly, account_id);
     await storeAccountSecrets(slowly, given.secrets, account_id, header.secrets).catch(
       refuseSecrets,
     );
