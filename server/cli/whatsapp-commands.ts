@@ -8,6 +8,7 @@ import {
   setWhatsappCredential,
 } from "../chat/credentials/credentials.ts";
 import { createChatNumber } from "../chat/numbers/create-chat-number.ts";
+import { unbindChatNumbers } from "../chat/numbers/unbind-chat-numbers.ts";
 import { NewChatNumber, validateNewChatNumber } from "../chat/numbers/chat-number-schema.ts";
 import { invalid } from "../lib/errors.ts";
 import type { Command, Outcome, Words } from "./command.ts";
@@ -42,6 +43,13 @@ export const whatsappCommands: readonly Command[] = [
       rate: { value: "number", about: "Messages per second, 1 to 1000; 80 by default" },
     },
     run: bind,
+  },
+  {
+    name: "whatsapp unbind",
+    summary:
+      "Take a WhatsApp number from an account, by its ID at WhatsApp, or a business account with all its numbers",
+    operands: ["account", "id"],
+    run: unbind,
   },
   {
     name: "whatsapp credential set",
@@ -110,4 +118,22 @@ async function bind(session: Session, words: Words): Promise<Outcome> {
     createChatNumber(tx, actor, wanted, session.now()),
   );
   return { json: number, text: textTable([number], number_columns) };
+}
+
+async function unbind(session: Session, words: Words): Promise<Outcome> {
+  const id = readId("account", words.operands[0]!);
+  const provider_id = words.operands[1]!;
+  const { numbers, unfinished_campaigns } = await session.change(id, (tx, { actor }) =>
+    unbindChatNumbers(tx, actor, provider_id, session.now()),
+  );
+  const text = [
+    ...(numbers.length > 0 ? [textTable(numbers, number_columns)] : []),
+    `${provider_id} no longer belongs to account ${id}.`,
+    ...(unfinished_campaigns > 0
+      ? [
+          `${unfinished_campaigns} campaigns have not ended and send nothing: cancel them, or add the number to the account again.`,
+        ]
+      : []),
+  ].join("\n");
+  return { json: { account_id: id, numbers, unfinished_campaigns }, text };
 }

@@ -9,6 +9,7 @@ const sentences: Readonly<Record<string, string>> = {
   "chat_hold.lifted": "Hold of messages lifted",
   "chat_number.bound": "Chat number given to an account",
   "chat_number.synced": "Chat number refreshed",
+  "chat_number.unbound": "Chat number taken from the account",
   "chat_recipient.resent": "Message sent again",
   "chat_reply.answered": "Reply answered",
   "chat_test.sent": "Test message sent",

@@ -54,6 +54,7 @@ export const audit_actions = [
   "chat_number.created",
   "chat_number.deleted",
   "chat_number.synced",
+  "chat_number.unbound",
   "chat_number.updated",
   "chat_recipient.resent",
   "chat_recipients.exported",

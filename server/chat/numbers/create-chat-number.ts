@@ -3,14 +3,16 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { ChatDriverName } from "../../drivers/chat/driver.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { invalid, type FieldError } from "../../lib/errors.ts";
-import { chatNumberResponse, number_columns, readBusinessPhone } from "./chat-number-schema.ts";
+import { readBusinessPhone } from "./chat-number-schema.ts";
 import type { ChatNumberResponse, NewChatNumber } from "./chat-number-schema.ts";
+import { findChatNumber } from "./chat-numbers.ts";
 import { scheduleTemplateSync } from "./schedule-template-sync.ts";
 
 /**
  * Adds a number and schedules the sync of its business account's templates, now and then daily. A
  * provider's ID belongs to one account of the installation; an ID in use is validation-failed and the
- * owner is not disclosed. In the sandbox, all numbers of an account share one business account.
+ * owner is not disclosed. A number that was taken from the account is the same number again. In the sandbox, all numbers
+ * of an account share one business account.
  */
 export async function createChatNumber(
   tx: Tx,
@@ -23,30 +25,52 @@ export async function createChatNumber(
     provider_phone_number_id: number.provider_phone_number_id ?? `sandbox-${randomUUID()}`,
     business_account_id: number.business_account_id ?? `sandbox-${account_id}`,
   };
-  const created = await tx
-    .insertInto("chat_numbers")
-    .values({
-      account_id,
-      name: number.name,
-      phone: readBusinessPhone(number.phone_number)!,
-      driver: number.driver,
-      ...ids,
-      ...(number.rate_per_second ? { rate_per_second: number.rate_per_second } : {}),
-      created_at: now,
-      updated_at: now,
-    })
-    .returning(number_columns)
-    .executeTakeFirstOrThrow();
-  await takeRoutes(tx, account_id, { ...ids, driver: number.driver, chat_number_id: created.id });
-  const { driver, business_account_id } = { driver: number.driver, ...ids };
+  const { driver } = number;
+  const id = await storeNumber(tx, account_id, { ...number, ...ids }, now);
+  await takeRoutes(tx, account_id, { ...ids, driver, chat_number_id: id });
+  const { business_account_id } = ids;
   await scheduleTemplateSync(tx, { account_id, driver, business_account_id }, now);
   await recordAudit(tx, actor, {
     at: now,
     action: "chat_number.created",
-    subject_id: created.id,
+    subject_id: id,
     detail: { driver },
   });
-  return chatNumberResponse(created, []);
+  return findChatNumber(tx, account_id, id);
+}
+
+/** Stores a number and returns its ID; one that was taken from the account becomes active again. */
+async function storeNumber(
+  tx: Tx,
+  account_id: number,
+  number: NewChatNumber & Pick<Routes, "provider_phone_number_id" | "business_account_id">,
+  now: Date,
+): Promise<number> {
+  const { driver, provider_phone_number_id, business_account_id } = number;
+  const values = {
+    name: number.name,
+    phone: readBusinessPhone(number.phone_number)!,
+    ...(number.rate_per_second ? { rate_per_second: number.rate_per_second } : {}),
+    updated_at: now,
+  };
+  // If the account still has it, its routes refuse it.
+  const again = await tx
+    .updateTable("chat_numbers")
+    .set({ ...values, active: true })
+    .where("account_id", "=", account_id)
+    .where("driver", "=", driver)
+    .where("provider_phone_number_id", "=", provider_phone_number_id)
+    .where("business_account_id", "=", business_account_id)
+    .returning("id")
+    .executeTakeFirst();
+  if (again) return again.id;
+  const ids = { account_id, driver, provider_phone_number_id, business_account_id };
+  const created = await tx
+    .insertInto("chat_numbers")
+    .values({ ...ids, ...values, created_at: now })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return created.id;
 }
 
 type Routes = {

@@ -1,6 +1,7 @@
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { freeRoutes } from "./internal/free-routes.ts";
 import { lockChatNumber } from "./internal/lock-chat-number.ts";
 
 /**
@@ -44,34 +45,5 @@ async function refuseUsed(tx: Tx, accountId: number, numberId: number): Promise<
       "conflict",
       "Campaigns were sent from this number, so it cannot be deleted; make it inactive with active: false",
     );
-  }
-}
-
-type Number = Readonly<
-  Record<"driver" | "provider_phone_number_id" | "business_account_id", string>
->;
-
-/** Releases the business account's route only with the last of its numbers. */
-async function freeRoutes(tx: Tx, accountId: number, number: Number): Promise<void> {
-  const sibling = await tx
-    .selectFrom("chat_numbers")
-    .select("id")
-    .where("account_id", "=", accountId)
-    .where("driver", "=", number.driver)
-    .where("business_account_id", "=", number.business_account_id)
-    .limit(1)
-    .executeTakeFirst();
-  const freed = [
-    ["phone_number", number.provider_phone_number_id],
-    ...(sibling ? [] : [["business_account", number.business_account_id]]),
-  ] as [string, string][];
-  for (const [kind, provider_id] of freed) {
-    await tx
-      .deleteFrom("chat_routes")
-      .where("account_id", "=", accountId)
-      .where("driver", "=", number.driver)
-      .where("kind", "=", kind)
-      .where("provider_id", "=", provider_id)
-      .execute();
   }
 }

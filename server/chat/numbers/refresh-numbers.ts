@@ -13,12 +13,18 @@ export async function refreshNumbers(
   { account_id, driver: name, business_account_id }: BusinessAccount,
 ): Promise<void> {
   const numbers = await app.db.query
-    .selectFrom("chat_numbers")
-    .select(["id", "provider_phone_number_id", "quality", "marketing_onboarded"])
-    .where("account_id", "=", account_id)
-    .where("driver", "=", name)
-    .where("business_account_id", "=", business_account_id)
-    .orderBy("id")
+    .selectFrom("chat_numbers as n")
+    .innerJoin("chat_routes as r", (join) =>
+      join
+        .onRef("r.account_id", "=", "n.account_id")
+        .onRef("r.driver", "=", "n.driver")
+        .onRef("r.chat_number_id", "=", "n.id"),
+    )
+    .select(["n.id", "n.provider_phone_number_id", "n.quality", "n.marketing_onboarded"])
+    .where("n.account_id", "=", account_id)
+    .where("n.driver", "=", name)
+    .where("n.business_account_id", "=", business_account_id)
+    .orderBy("n.id")
     .execute();
   for (const { id, provider_phone_number_id: phone_number_id, ...stored } of numbers) {
     try {

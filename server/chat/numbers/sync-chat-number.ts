@@ -6,6 +6,7 @@ import type { DB, Tx } from "../../lib/database/database.ts";
 import { callProvider, driverOf } from "./call-provider.ts";
 import type { ChatNumberResponse } from "./chat-number-schema.ts";
 import { findChatNumber } from "./chat-numbers.ts";
+import { phoneRouteOf } from "./chat-routes.ts";
 import { lockChatNumber } from "./internal/lock-chat-number.ts";
 
 /**
@@ -18,7 +19,7 @@ export async function askForNumber(
   numberId: number,
 ): Promise<ProviderNumber> {
   const number = await findChatNumber(app.db.query, accountId, numberId);
-  const driver = await driverOf(app, number.driver, accountId);
+  const driver = await driverOf(app, phoneRouteOf(number), accountId);
   return callProvider("provider_phone_number_id", () =>
     driver.findNumber({
       phone_number_id: number.provider_phone_number_id,

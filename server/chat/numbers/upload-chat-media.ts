@@ -7,6 +7,7 @@ import { readWholeFile } from "../../lib/read-whole-file.ts";
 import { closed } from "../../lib/schemas.ts";
 import { callProvider, driverOf } from "./call-provider.ts";
 import { findChatNumber } from "./chat-numbers.ts";
+import { phoneRouteOf } from "./chat-routes.ts";
 
 /** The maximum file size in bytes. Providers have lower limits for some types. */
 export const media_bytes_max = 16 * 1_048_576;
@@ -50,7 +51,7 @@ export async function uploadChatMedia(
   const bytes = await readWholeFile(file.fd);
   const mime_type = sniffType(bytes);
   if (mime_type === null) throw invalidField("file", "must be a JPEG, PNG, MP4 or PDF file");
-  const driver = await driverOf(app, number.driver, account_id);
+  const driver = await driverOf(app, phoneRouteOf(number), account_id);
   const from = {
     phone_number_id: number.provider_phone_number_id,
     business_account_id: number.business_account_id,

@@ -8,6 +8,7 @@ import type { DB, Tx } from "../../lib/database/database.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { callProvider, driverOf } from "../numbers/call-provider.ts";
+import { businessRouteOf } from "../numbers/chat-routes.ts";
 import { headerMediaColumns } from "./internal/header-media.ts";
 import {
   template_columns,
@@ -42,7 +43,7 @@ export async function submitTemplate(
   input: NewTemplate,
 ): Promise<SubmittedTemplate> {
   const place = await placeOf(app, accountId, input.chat_number_id);
-  const driver = await driverOf(app, place.driver, accountId);
+  const driver = await driverOf(app, businessRouteOf(place), accountId);
   await recordDraft(app, place, input);
   const { name, language, category, parameter_format, components } = input;
   const draft: TemplateDraft = {

@@ -5,6 +5,7 @@ import type { App } from "../../engine/app.ts";
 import type { DB, Tx } from "../../lib/database/database.ts";
 import { Refusal, notFound } from "../../lib/errors.ts";
 import { callProvider, driverOf } from "../numbers/call-provider.ts";
+import { businessRouteOf, hasRoute } from "../numbers/chat-routes.ts";
 
 /** The templates of one name in every language, because the provider deletes by name. */
 export type TemplateName = {
@@ -33,30 +34,14 @@ export async function deleteAtProvider(
   const { business_account_id, name } = template;
   const named = { driver: template.driver as ChatDriverName, business_account_id, name };
   await refuseUsed(app.db.query, accountId, await idsOf(app.db.query, accountId, named));
-  if (template.provider_template_id !== null && (await isOwn(app.db.query, accountId, named))) {
-    const driver = await driverOf(app, named.driver, accountId);
+  const route = businessRouteOf(named);
+  if (template.provider_template_id !== null && (await hasRoute(app.db.query, accountId, route))) {
+    const driver = await driverOf(app, route, accountId);
     await callProvider("id", () =>
       driver.deleteTemplate(business_account_id, name).catch(ignoreUnknown),
     );
   }
   return named;
-}
-
-/** Returns whether the business account still belongs to the account: its last number may have been deleted. */
-async function isOwn(
-  db: Kysely<DB>,
-  accountId: number,
-  { driver, business_account_id }: TemplateName,
-): Promise<boolean> {
-  const own = await db
-    .selectFrom("chat_routes")
-    .select("account_id")
-    .where("driver", "=", driver)
-    .where("kind", "=", "business_account")
-    .where("provider_id", "=", business_account_id)
-    .where("account_id", "=", accountId)
-    .executeTakeFirst();
-  return own !== undefined;
 }
 
 /** Deletes the stored templates of that name. Errors: conflict when one of them is in use by now. */

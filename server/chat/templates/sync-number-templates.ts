@@ -5,6 +5,7 @@ import { invalidField } from "../../lib/errors.ts";
 import { knownId } from "../../lib/ids.ts";
 import { closed, id } from "../../lib/schemas.ts";
 import { callProvider, driverOf } from "../numbers/call-provider.ts";
+import { businessRouteOf } from "../numbers/chat-routes.ts";
 import { syncTemplates, type SyncResult } from "./sync-templates.ts";
 
 export const TemplateSync = closed(
@@ -44,6 +45,6 @@ export async function syncNumberTemplates(
     driver: number.driver as ChatDriverName,
     business_account_id: number.business_account_id,
   };
-  const driver = await driverOf(app, business.driver, accountId);
+  const driver = await driverOf(app, businessRouteOf(business), accountId);
   return callProvider("chat_number_id", () => syncTemplates(app, driver, business));
 }

@@ -12,6 +12,7 @@ import type { App } from "../../engine/app.ts";
 import type { JobHandler } from "../../engine/work-jobs.ts";
 import { statement, type Tx } from "../../lib/database/database.ts";
 import { findChatDriver } from "../credentials/chat-drivers.ts";
+import { businessRouteOf, hasRoute } from "../numbers/chat-routes.ts";
 import { wakeSenders } from "../numbers/wake-senders.ts";
 import { refreshNumbers } from "../numbers/refresh-numbers.ts";
 import { held_template_sync_ms, type BusinessAccount } from "../numbers/schedule-template-sync.ts";
@@ -85,7 +86,7 @@ export const syncTemplatesDaily: JobHandler = async (app, { account_id, payload 
   const { driver: driverName, business_account_id } = payload as BusinessAccount;
   const name = chat_driver_names.find((one) => one === driverName)!;
   const business = { account_id, driver: name, business_account_id };
-  if (!(await hasNumber(app, business))) return undefined;
+  if (!(await hasRoute(app.db.query, account_id, businessRouteOf(business)))) return undefined;
   const later = (ms: number) => ({ again_at: new Date(app.clock.now().getTime() + ms) });
   const driver = await findChatDriver(app, name, account_id);
   // Without a credential at the moment.
@@ -125,18 +126,6 @@ async function delayOf(app: App, business: BusinessAccount): Promise<number> {
     is_used ? held_template_sync_ms : Math.max(now_ms - since.getTime(), held_template_sync_ms),
   );
   return Math.min(again_ms, ...delays);
-}
-
-async function hasNumber(app: App, business: BusinessAccount): Promise<boolean> {
-  const number = await app.db.query
-    .selectFrom("chat_numbers")
-    .select("id")
-    .where("account_id", "=", business.account_id)
-    .where("driver", "=", business.driver)
-    .where("business_account_id", "=", business.business_account_id)
-    .limit(1)
-    .executeTakeFirst();
-  return number !== undefined;
 }
 
 const known_columns = [

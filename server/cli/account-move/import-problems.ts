@@ -73,17 +73,21 @@ async function takenProblems(
   client: Client,
   { account_id, chat_routes, phone_numbers }: ArchiveHeader,
 ): Promise<string[]> {
-  const { rows } = await client.query<{ what: string; account_id: string }>(
-    `select 'The phone number ' || number as what, account_id::text from phone_numbers where number = any ($1)
+  const { rows } = await client.query<{ what: string; account_id: string; command: string }>(
+    `select 'The phone number ' || number as what, account_id::text, 'number remove ' || number as command from phone_numbers where number = any ($1)
      union all
-     select 'The WhatsApp ' || replace(kind, '_', ' ') || ' ' || provider_id, account_id::text from chat_routes
+     select 'The WhatsApp ' || replace(kind, '_', ' ') || ' ' || provider_id, account_id::text,
+       'whatsapp unbind ' || account_id || ' ' || provider_id from chat_routes
      where driver || ':' || kind || ':' || provider_id = any ($2)
      order by 1`,
     [phone_numbers, chat_routes],
   );
   return rows
     .filter((row) => Number(row.account_id) !== account_id)
-    .map((row) => `${row.what} belongs to account ${row.account_id} here: remove it there first`);
+    .map(
+      ({ what, account_id: owner, command }) =>
+        `${what} belongs to account ${owner} here: remove it there first, with trunkline ${command}`,
+    );
 }
 
 const kinds = {

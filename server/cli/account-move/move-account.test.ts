@@ -531,7 +531,12 @@ test("a dry run reports everything at once, and an account that was active is no
   const dry = await run(target, ["account", "import", file, "--dry-run", "--json"]);
   assert.equal(dry.code, 1);
   const { problems } = JSON.parse(dry.stdout) as { problems: string[] };
-  for (const reason of [/was active/, /Node \d+, /, /Trunk \d+, /, /belongs to account 999999/])
+  for (const reason of [
+    /was active/,
+    /Node \d+, /,
+    /Trunk \d+, /,
+    /account 999999 here: .* trunkline whatsapp unbind 999999 pn/,
+  ])
     assert.ok(
       problems.some((problem) => reason.test(problem)),
       `${reason} in ${problems.join("; ")}`,
