@@ -1,18 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openBreaker } from "./breaker.ts";
+import { openBreaker, type Tally } from "./breaker.ts";
 
 /** The counts of a campaign whose delivery statuses arrive at once, or only for some. */
 const tally = (ended: number, failed: number, reported = ended) => ({ ended, failed, reported });
 
+/** Returns a breaker whose threshold does not change. */
+function openBreakerAt(error_percent: number) {
+  const breaker = openBreaker();
+  return { checkFailureRate: (of: Tally) => breaker.checkFailureRate(of, error_percent) };
+}
+
 test("too few attempts are never validated", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   assert.equal(breaker.checkFailureRate(tally(0, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(49, 49)), null);
 });
 
 test("the share of failures among the last attempts trips it, not what happened before them", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   for (let ended = 0; ended <= 10_000; ended += 100)
     assert.equal(breaker.checkFailureRate(tally(ended, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(10_100, 30)), null);
@@ -20,13 +26,13 @@ test("the share of failures among the last attempts trips it, not what happened 
 });
 
 test("a new breaker ignores earlier failures", () => {
-  const breaker = openBreaker(50);
+  const breaker = openBreakerAt(50);
   assert.equal(breaker.checkFailureRate(tally(1_000, 1_000)), null);
   assert.equal(breaker.checkFailureRate(tally(1_100, 1_010)), null);
 });
 
 test("measures the failures after a retry, which takes its recipients out of the counts", () => {
-  const breaker = openBreaker(25);
+  const breaker = openBreakerAt(25);
   breaker.checkFailureRate(tally(10_000, 2_000));
   assert.equal(breaker.checkFailureRate(tally(8_000, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(8_049, 49)), null);
@@ -34,7 +40,7 @@ test("measures the failures after a retry, which takes its recipients out of the
 });
 
 test("polls of a campaign that waits are not kept", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   let reads = 0;
   const waiting = {
     get ended() {
@@ -51,7 +57,7 @@ test("polls of a campaign that waits are not kept", () => {
 });
 
 test("failures that are reported while a campaign waits count", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   breaker.checkFailureRate(tally(100, 0));
   for (const failed of [5, 10, 10])
     assert.equal(breaker.checkFailureRate(tally(100, failed)), null);
@@ -59,7 +65,7 @@ test("failures that are reported while a campaign waits count", () => {
 });
 
 test("delayed statuses that arrive together do not trip it if few of them report a failure", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   for (let ended = 0; ended <= 24_000; ended += 80)
     assert.equal(breaker.checkFailureRate(tally(ended, 0, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(24_080, 120, 12_000)), null);
@@ -70,21 +76,21 @@ test("delayed statuses that arrive together do not trip it if few of them report
 });
 
 test("delayed statuses that arrive together trip it if many of them report a failure", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   for (let ended = 0; ended <= 24_000; ended += 80)
     assert.equal(breaker.checkFailureRate(tally(ended, 0, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(24_080, 3_000, 12_000)), 25);
 });
 
 test("while delivery statuses are delayed, refusals count as a share of the attempts", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   assert.equal(breaker.checkFailureRate(tally(0, 0, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(100, 1, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(200, 40, 0)), 20);
 });
 
 test("the share of failures is at most 100 percent", () => {
-  const breaker = openBreaker(20);
+  const breaker = openBreakerAt(20);
   assert.equal(breaker.checkFailureRate(tally(1_000, 0)), null);
   assert.equal(breaker.checkFailureRate(tally(1_060, 240)), 100);
 });

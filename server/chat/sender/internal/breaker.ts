@@ -15,17 +15,17 @@ export type Tally = {
 
 export type Breaker = {
   /**
-   * Takes the next counts; returns the failure rate (percent) in the window when it is too high,
-   * else null.
+   * Takes the next counts; returns the failure rate (percent) in the window when it is at least `error_percent`, else
+   * null.
    */
-  checkFailureRate(tally: Tally): number | null;
+  checkFailureRate(tally: Tally, error_percent: number): number | null;
 };
 
 /** Starts from the first counts: failures before a resume do not count. */
-export function openBreaker(error_percent: number): Breaker {
+export function openBreaker(): Breaker {
   const tallies: Tally[] = [];
   return {
-    checkFailureRate(tally) {
+    checkFailureRate(tally, error_percent) {
       // Retried recipients no longer count: without this, as many attempts would go unnoticed.
       if (tallies.length > 0 && tally.ended < tallies.at(-1)!.ended) tallies.length = 0;
       // Without new attempts it replaces the last entry, because a campaign may wait for days. The first one stays: it is

@@ -369,6 +369,39 @@ test("a failed campaign is not held because its last messages fail", async () =>
   await lease.release();
 });
 
+test("a changed error threshold applies to a campaign that is sending", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 200 });
+  const { account_id } = account;
+  const number = await makeChatNumber(app, account);
+  const setThreshold = (percent: number) =>
+    app.db.query
+      .updateTable("accounts")
+      .set({ chat_error_percent: percent })
+      .where("account_id", "=", account_id)
+      .execute();
+  await setThreshold(50);
+  const campaign_id = await makeDispatching(account, number, 101);
+  const lease = (await acquireLease(app, account_id, `chat_sender:${number.id}`))!;
+  const sender = await openSender(lease, number, {} as ChatDriver);
+  const dispatch = openDispatch(sender, () => {});
+  await pollNumber(sender, dispatch);
+  const marked = await findDispatching(app, account_id, [campaign_id]);
+  const ended = marked.slice(1).map((row, n) => ({
+    ...row,
+    state: n < 30 ? ("refused" as const) : ("accepted" as const),
+  }));
+  await moveRecipients(app.db.pool, account_id, ended, app.clock.now());
+  await pollNumber(sender, dispatch);
+  assert.equal(sender.effects.length, 0);
+  await setThreshold(30);
+  await pollNumber(sender, dispatch);
+  const holds = sender.effects.map((effect) => effect.kind === "hold" && effect.reason);
+  assert.deepEqual(holds, ["error_threshold"]);
+  await lease.release();
+});
+
 /** Returns a sender that has loaded nothing but its number. */
 async function openSender(
   lease: Lease,

@@ -79,13 +79,13 @@ async function endCampaign({ app, lease }: Sender, found: CampaignState): Promis
 }
 
 function updateCampaign(sender: Sender, found: CampaignState): void {
-  const { campaigns, number } = sender;
+  const { campaigns } = sender;
   let work = campaigns.get(found.campaign_id);
   if (!work) {
     work = {
       id: found.campaign_id,
       plan: null,
-      breaker: openBreaker(number.chat_error_percent),
+      breaker: openBreaker(),
       marketing_required: false,
       latest: found,
       after: 0,
@@ -107,7 +107,7 @@ function updateCampaign(sender: Sender, found: CampaignState): void {
 function checkFailureRate(sender: Sender, work: CampaignWork): void {
   const { chat_error_percent } = sender.number;
   const isSending = work.latest.state === "running" && !work.latest.held;
-  const percent = isSending ? work.breaker.checkFailureRate(work.latest) : null;
+  const percent = isSending ? work.breaker.checkFailureRate(work.latest, chat_error_percent) : null;
   if (percent !== null) {
     sender.effects.push({
       kind: "hold",
@@ -120,7 +120,7 @@ function checkFailureRate(sender: Sender, work: CampaignWork): void {
     work.latest = { ...work.latest, held: true };
   }
   // A resumed campaign is measured by later attempts only.
-  if (work.latest.held) work.breaker = openBreaker(chat_error_percent);
+  if (work.latest.held) work.breaker = openBreaker();
 }
 
 function pendingOf(found: CampaignState): number {
