@@ -271,6 +271,25 @@ test("START from the number under which WhatsApp knows a phone ends what STOP fr
   assert.deepEqual([await isReached(phone), await isReached(wa_id)], [true, true]);
 });
 
+test("a resume at the provider ends its own suppression of the customer under another number in WhatsApp, and no other", async () => {
+  const reachedAfterResume = async (stop: (phone: string) => string) => {
+    const [phone, wa_id] = [`9198${newDigits()}`, `4477${newDigits()}`];
+    await addAlias(account, phone, wa_id);
+    await receive(stop(phone));
+    const reached = async () => [
+      await isReached(phone, "MARKETING"),
+      await isReached(wa_id, "MARKETING"),
+    ];
+    assert.deepEqual(await reached(), [false, false]);
+    await receive(preferenceHook(number, { from: wa_id, value: "resume", at: minutes(-5) }));
+    return reached();
+  };
+  const at = minutes(-10);
+  const atProvider = (from: string) => preferenceHook(number, { from, value: "stop", at });
+  assert.deepEqual(await reachedAfterResume(atProvider), [true, true]);
+  assert.deepEqual(await reachedAfterResume((from) => stopFrom(from, at)), [false, false]);
+});
+
 /** Stores another number under which WhatsApp knows the phone. */
 const addAlias = (of: TestAccount, phone: string, wa_id: string) =>
   api.app.db.query

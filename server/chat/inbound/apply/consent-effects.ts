@@ -12,7 +12,6 @@ import {
 import type { WebhookPerson } from "../../../drivers/chat/driver.ts";
 import { recordEvent } from "../../../engine/record-event.ts";
 import { statement, type DB } from "../../../lib/database/database.ts";
-import { phoneKey } from "../../../lib/phone-key.ts";
 import { optOutAtProvider } from "../internal/opt-out-at-provider.ts";
 import type { EffectContext } from "./effect-context.ts";
 import { recipientPerson } from "./refused-by-customer.ts";
@@ -129,12 +128,9 @@ const findAliases = statement<{ phone: string }>(
   "select alias_key as phone from phone_aliases where account_id = $1 and phone_key = $2",
 );
 
-/** Returns the other numbers under which the provider knows the sender: a STOP may have answered a message to one. */
-async function aliasesOf(
-  { tx, account_id }: EffectContext,
-  { phone }: Recorded,
-): Promise<Person[]> {
-  return phone === null ? [] : findAliases(tx, [account_id, phoneKey(phone)]);
+/** Returns the other numbers under which the provider knows the person: a stop may be stored under one. */
+async function aliasesOf({ tx, account_id }: EffectContext, person: Person): Promise<Person[]> {
+  return findAliases(tx, [account_id, await findPersonKey(tx, account_id, person)]);
 }
 
 /** Returns the first person of each key, in the order in which their suppressions are locked. */
@@ -173,8 +169,9 @@ function consentOf(
 }
 
 /**
- * Applies a customer's choice about marketing at the provider. A resume lifts only suppressions from the provider: it
- * cannot revoke a stop word or a manual entry. A choice older than the last one has no effect.
+ * Applies a customer's choice about marketing at the provider. A resume lifts only suppressions from the provider, also
+ * under other numbers of the customer: it cannot revoke a stop word or a manual entry. A choice older than the last one
+ * has no effect.
  */
 export async function applyPreference(
   context: EffectContext,
@@ -188,7 +185,9 @@ export async function applyPreference(
     const reason = "The customer stopped messages at the provider";
     return optOutAtProvider(tx, customer, reason, { at, now });
   }
-  if (!(await lift(context, identitiesOf(preference), "provider", at))) return;
+  const aliases = await aliasesOf(context, { phone: from, bsuid });
+  const people = [...identitiesOf(preference), ...aliases];
+  if (!(await lift(context, people, "provider", at))) return;
   await recordEvent(tx, {
     account_id,
     type: "chat.optin",
