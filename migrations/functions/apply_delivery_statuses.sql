@@ -76,6 +76,7 @@ begin
   v_reopened := array(select distinct v.campaign_id from unnest(v_moved) v where v.to_state = 'deferred');
   update chat_campaigns c set state = 'running', finished_at = null, work_at = p_now
     where c.account_id = p_account_id and c.id = any (v_reopened);
+  perform schedule_skip_duplicates(p_account_id, v_moved, p_now);
   insert into events (account_id, type, occurred_at, data)
   select p_account_id, case when r.reason is null then 'chat.campaign.resumed' else 'chat.campaign.paused' end, p_now,
     json_strip_nulls(json_build_object('campaign_id', r.id, 'name', r.name, 'paused_reason', r.reason))

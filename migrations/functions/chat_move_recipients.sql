@@ -21,10 +21,10 @@ as $$
 declare
   v_moved chat_moved[];
   v_some_due boolean;
-  -- The campaign of each unknown outcome, and when it is due. Taken from the rows found, because a join of the results to
-  -- the moves compares each with each.
-  v_unknown bigint[];
-  v_unknown_due timestamptz[];
+  -- The campaign of each unknown outcome, and when it is due; also of each report that ends a recipient that no sender
+  -- waits for. Taken from the rows found, because a join of the results to the moves compares each with each.
+  v_unsettled bigint[];
+  v_settle_at timestamptz[];
   -- The campaign of each failure for a reason of the recipient.
   v_recipient_side bigint[];
   v_due record;
@@ -48,6 +48,10 @@ begin
       old.due_at as old_due_at, old.error_code as old_error_code, old.error as old_error, old.attempts,
       old.state not in ('refused', 'unresolved', 'undelivered') and t.to_state in ('refused', 'undelivered')
         and coalesce(m.recipient_side, false) as is_recipient_side,
+      -- Its campaign may have no pending recipients left, and the caller may end before it completes the campaign. Of those
+      -- dispatching, the sender is running, or recovered by the next one, and looks.
+      p_slot = 'inbound' and old.state in ('queued', 'deferred', 'unknown')
+        and t.to_state in ('sent', 'undelivered', 'delivered', 'read') as may_complete,
       -- When the recipient counts in reports; null before it is dispatched or ends.
       date_bin('15 minutes', coalesce(old.dispatched_at, old.accepted_at, old.ended_at), 'epoch') as old_quarter,
       date_bin('15 minutes', case when t.to_state = 'dispatching' then p_now
@@ -141,9 +145,11 @@ begin
     case when to_state = 'dispatching' then variables end,
     case when to_state = 'dispatching' then old_retry_error end,
     case when to_state = 'dispatching' then attempts end)::chat_moved) filter (where to_state is not null),
-    array_agg(campaign_id) filter (where to_state = 'unknown'), array_agg(due_at) filter (where to_state = 'unknown'),
+    array_agg(campaign_id) filter (where to_state = 'unknown' or may_complete),
+    array_agg(case when to_state = 'unknown' then due_at else p_now + interval '5 s' end)
+      filter (where to_state = 'unknown' or may_complete),
     bool_or(ledger <> ''), array_agg(campaign_id) filter (where is_recipient_side)
-  into v_moved, v_unknown, v_unknown_due, v_some_due, v_recipient_side from found;
+  into v_moved, v_unsettled, v_settle_at, v_some_due, v_recipient_side from found;
 
   if v_moved is null then return; end if;
 
@@ -202,11 +208,12 @@ begin
     cancelled = c.cancelled + excluded.cancelled,
     recipient_failures = c.recipient_failures + excluded.recipient_failures;
 
-  -- Schedules the job that settles unknown messages; add-job.ts explains the conflict clause.
-  if v_unknown is not null then
+  -- Schedules the job that settles unknown messages and completes their campaign; add-job.ts explains the conflict clause.
+  -- Some seconds after a report, because the caller completes the campaign then, and one run serves the reports till then.
+  if v_unsettled is not null then
     insert into jobs as j (account_id, kind, subject, run_at, created_at)
     select p_account_id, 'chat.settle_unknown', u.campaign_id::text, min(u.due_at), p_now
-    from unnest(v_unknown, v_unknown_due) u (campaign_id, due_at)
+    from unnest(v_unsettled, v_settle_at) u (campaign_id, due_at)
     group by u.campaign_id
     order by u.campaign_id
     on conflict (account_id, kind, subject) do update set

@@ -1,6 +1,6 @@
 // Ends messages that neither the provider nor a delivery status ever confirmed: failed, with
 // outcome unknown, and charged, because most of them were sent. A later status still corrects the
-// state.
+// state. Completes their campaign, also if the process that ended its last recipient could not.
 import type { App } from "../../engine/app.ts";
 import type { Job } from "../../engine/work-jobs.ts";
 import { completeChatCampaigns } from "./complete-chat-campaigns.ts";

@@ -35,7 +35,10 @@ export async function scheduleSkipDuplicates(
   await addJob(tx, { account_id, kind: "chat.skip_duplicates", subject, run_at: now }, now);
 }
 
-/** Runs the job chat.skip_duplicates: does the same as skipDuplicatePeople, unless the campaign has ended. */
+/**
+ * Runs the job chat.skip_duplicates: does the same as skipDuplicatePeople, unless the campaign has ended, and completes
+ * the campaign if nothing is pending: a process may have ended after it skipped the last ones.
+ */
 export async function repeatSkipDuplicates(
   app: App,
   { account_id, subject }: Pick<Job, "account_id" | "subject">,
@@ -45,6 +48,7 @@ export async function repeatSkipDuplicates(
   if (open.length === 0) return;
   const links = await findSharedLinks(app.db.pool, { account_id, campaign_id });
   await skipDuplicatesOf(app, account_id, links);
+  await completeChatCampaigns(app, account_id, [campaign_id]);
 }
 
 const findOpen = statement(

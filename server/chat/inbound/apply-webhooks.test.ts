@@ -27,8 +27,11 @@ import {
 import { linkBsuids } from "../../audience/suppressions/link-bsuids.ts";
 import { phoneKey } from "../../lib/phone-key.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
+import type { App } from "../../engine/app.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
+import { settleUnknown } from "../campaigns/settle-unknown.ts";
+import { repeatSkipDuplicates } from "../campaigns/skip-duplicate-people.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 import { endExpiredRestriction } from "./end-restriction.ts";
 import { applyFailureEffect, failureEffects } from "./failure-effects.ts";
@@ -348,19 +351,54 @@ test("a status of an unknown message is retried for ten minutes with growing pau
 
 test("the last open recipient's report completes its campaign, whatever the sender does", async () => {
   const [first, last] = (await makeRecipients(["accepted", "unknown"])) as [Recipient, Recipient];
-  const stateOf = async () =>
-    (
-      await api.app.db.query
-        .selectFrom("chat_campaigns")
-        .select("state")
-        .where("account_id", "=", account.account_id)
-        .where("id", "=", first.campaign_id)
-        .executeTakeFirstOrThrow()
-    ).state;
+  const stateOf = () => campaignStateOf(first.campaign_id);
   await takeAndApply(statusHook(number, [statusOf(first, "read")]));
   assert.equal(await stateOf(), "running");
   await takeAndApply(statusHook(number, [statusOf(last, "sent")]));
   assert.equal(await stateOf(), "completed");
+});
+
+/** Returns the app of a process that ends once it has executed a statement of the form. */
+function endingAfter(form: RegExp): App {
+  const { db } = api.app;
+  const query = async (config: { text: string }) => {
+    const result = await db.pool.query(config);
+    if (form.test(config.text)) throw new Error("the process has ended");
+    return result;
+  };
+  const pool = new Proxy(db.pool, {
+    get: (of, name) => (name === "query" ? query : (Reflect.get(of, name) as unknown)),
+  });
+  return { ...api.app, db: { ...db, pool } };
+}
+
+const campaignStateOf = async (campaign_id: number) => {
+  const { state } = await api.app.db.query
+    .selectFrom("chat_campaigns")
+    .select("state")
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", campaign_id)
+    .executeTakeFirstOrThrow();
+  return state;
+};
+
+test("a campaign completes within seconds if the applier ends once it has moved its last recipients", async () => {
+  const signal = new AbortController().signal;
+  const [last] = (await makeRecipients(["unknown"])) as [Recipient];
+  const { campaign_id } = last;
+  // The outcome would be settled in an hour.
+  await api.app.db.pool.query(
+    "update jobs set run_at = run_at + interval '1 h' where account_id = $1 and kind = 'chat.settle_unknown'",
+    [account.account_id],
+  );
+  await take(statusHook(number, [statusOf(last, "delivered")]));
+  await applyWebhooks(endingAfter(/apply_chat_webhooks/), signal);
+  assert.equal((await recipientOf(last)).state, "delivered");
+  assert.equal(await campaignStateOf(campaign_id), "running");
+  api.clock.advance(5_000);
+  await workJobs(api.app, { "chat.settle_unknown": settleUnknown }, signal);
+  assert.equal(await campaignStateOf(campaign_id), "completed");
+  await checkLedger(api.app.db.pool);
 });
 
 test("while another applier has the number's lease nothing is applied; afterwards all of it is", async () => {
@@ -623,7 +661,11 @@ for (const kind of ["STOP", "START", "move"] as const)
   test(`a ${kind} that shows the phone of a BSUID skips the second address in open campaigns`, () =>
     skipsSecondAddress(kind));
 
-test("a message that is tried again is skipped if its person got it under another address meanwhile", async () => {
+/**
+ * Reports that a person got a campaign's message by one address, and that the provider declined to deliver it by the
+ * other. Returns the recipient by phone; the one by BSUID is the next.
+ */
+async function takeSecondAddressFailure(declined: "phone" | "bsuid"): Promise<Recipient> {
   const [listed, other] = (await makeRecipients(["accepted", "accepted"])) as [
     Recipient,
     Recipient,
@@ -638,13 +680,42 @@ test("a message that is tried again is skipped if its person got it under anothe
   await api.app.db.query
     .transaction()
     .execute((tx) => linkBsuids(tx, account_id, links, api.clock.now()));
-  const capped = statusOf(listed, "failed", { code: 131049 });
-  await takeAndApply(statusHook(number, [statusOf(other, "delivered"), capped]));
-  const states = async () =>
-    (await recipientsOf(listed.campaign_id)).map(({ state, error }) => error ?? state);
-  assert.deepEqual(await states(), ["duplicate", "delivered"]);
+  const [failed, received] = declined === "phone" ? [listed, other] : [other, listed];
+  const capped = statusOf(failed, "failed", { code: 131049 });
+  await take(statusHook(number, [statusOf(received, "delivered"), capped]));
+  return listed;
+}
+
+const outcomesOf = async ({ campaign_id }: Recipient) =>
+  (await recipientsOf(campaign_id)).map(({ state, error }) => error ?? state);
+
+test("a message that is tried again is skipped if its person got it under another address meanwhile", async () => {
+  const listed = await takeSecondAddressFailure("phone");
+  await apply();
+  assert.deepEqual(await outcomesOf(listed), ["duplicate", "delivered"]);
   await checkLedger(api.app.db.pool);
 });
+
+async function skipsAfterKills(declined: "phone" | "bsuid"): Promise<void> {
+  const signal = new AbortController().signal;
+  const inOrder = (outcome: string) =>
+    declined === "phone" ? [outcome, "delivered"] : ["delivered", outcome];
+  const listed = await takeSecondAddressFailure(declined);
+  await applyWebhooks(endingAfter(/apply_chat_webhooks/), signal);
+  assert.deepEqual(await outcomesOf(listed), inOrder("frequency_capped"));
+  const handlers = { "chat.skip_duplicates": repeatSkipDuplicates };
+  await workJobs(endingAfter(/chat_move_recipients_json/), handlers, signal);
+  assert.deepEqual(await outcomesOf(listed), inOrder("duplicate"));
+  assert.equal(await campaignStateOf(listed.campaign_id), "running");
+  api.clock.advance(2_000);
+  await workJobs(api.app, handlers, signal);
+  assert.equal(await campaignStateOf(listed.campaign_id), "completed");
+  await checkLedger(api.app.db.pool);
+}
+
+for (const declined of ["phone", "bsuid"] as const)
+  test(`a message to a ${declined} that is tried again is also skipped, and its campaign completed, if the applier ends before, and the job that skips it before it completes the campaign`, () =>
+    skipsAfterKills(declined));
 
 test("a reply that names no message is linked to the latest of the day from that number alone", async () => {
   const [older] = (await makeRecipients(["accepted"])) as [Recipient];
