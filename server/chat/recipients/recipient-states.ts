@@ -95,13 +95,22 @@ const table: Readonly<
     queued: none,
     deferred: none,
     unresolved: capture,
+    // The provider's response, which a sender that lost its lease records late.
+    refused: "release",
     accepted: capture,
     sent: capture,
     undelivered: "capture+refund",
     delivered: capture,
     read: capture,
   },
-  unresolved: { accepted: none, sent: none, undelivered: "refund", delivered: none, read: none },
+  unresolved: {
+    refused: "refund",
+    accepted: none,
+    sent: none,
+    undelivered: "refund",
+    delivered: none,
+    read: none,
+  },
   refused: { sent: none, delivered: none, read: none },
   // Deferred: the provider reported that it delivered nothing, and the message is retried. A message
   // that was reported as sent is never retried.

@@ -463,6 +463,66 @@ test("what was under way when a lease was lost is recorded, also of a campaign t
   });
 });
 
+async function refundsLateRefusals(t: TestContext, isSettled: boolean): Promise<void> {
+  const { account, number, campaign } = await open(t);
+  const times = { lease_ms: 60_000, renew_ms: 100, margin_ms: 4_000 };
+  const senders = openSenders(api.app, default_settings, times);
+  t.after(() => senders.stop());
+  const refusals: (() => void)[] = [];
+  provider.answer = async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    refusals.push(resolve);
+    await promise;
+    return rejected(132012)();
+  };
+  const id = await campaign(5);
+  await senders.startDue();
+  await eventually(() => refusals.length === 5);
+  // As if no renewal had come through for so long.
+  await api.app.db.pool.query("update leases set expires_at = now() where account_id = $1", [
+    account.account_id,
+  ]);
+  const next = openSenders(api.app, default_settings);
+  t.after(() => next.stop());
+  await eventually(async () => {
+    await next.startDue();
+    return (await statesOf(id))["unknown"] === 5;
+  });
+  await eventually(() => next.handlesOf(account.account_id, number.id).length === 0);
+  if (isSettled) {
+    await api.app.db.pool.query(
+      "update chat_recipients set due_at = due_at - interval '1 h' where campaign_id = $1",
+      [id],
+    );
+    await settleUnknown(
+      api.app,
+      { account_id: account.account_id, subject: String(id) },
+      new AbortController().signal,
+    );
+    assert.deepEqual(await statesOf(id), { unresolved: 5 });
+    assert.equal(await available(account), 99_995);
+  }
+  for (const refuse of refusals) refuse();
+  // As the poll does.
+  await eventually(async () => {
+    if (senders.isActive()) await senders.startDue();
+    return (await statesOf(id))["refused"] === 5;
+  });
+  const [recipient] = await recipientsOf(id);
+  assert.deepEqual([recipient!.error_code, recipient!.error], [132012, "invalid_parameter"]);
+  assert.equal(await available(account), 100_000);
+  await completed(id);
+  await checkCounts(id);
+  await checkLedger(api.app.db.pool);
+}
+
+for (const [isSettled, end] of [
+  [false, "and its campaign completes"],
+  [true, "also once the outcome is settled"],
+] as const)
+  test(`a refusal that arrives after another sender took over gives the credit back, ${end}`, (t) =>
+    refundsLateRefusals(t, isSettled));
+
 test("what a dead sender left as dispatching becomes unknown, is never sent again, and is settled: failed, charged", async (t) => {
   const { account, senders, campaign } = await open(t);
   const id = await campaign(10);

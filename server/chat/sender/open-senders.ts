@@ -71,8 +71,8 @@ export function openSenders(
   times?: LeaseTimes,
   limits: PoolLimits = sender_limits,
 ): Senders {
-  /** Results that a sender could not record after losing its lease, by number. */
-  const unrecorded = new Map<string, Result[]>();
+  /** Results that a sender could not record after losing its lease, with their number. */
+  const unrecorded = new Map<string, Candidate & { readonly results: Result[] }>();
   const configured = chat_driver_names.filter((name) => app.chatDrivers[name]);
   const hasAccess = app.chatDrivers.whatsappAccess !== undefined;
   const reportUnconfigured = openUnconfiguredReport(app);
@@ -82,17 +82,27 @@ export function openSenders(
     limits,
     async findDue(full) {
       await reportUnconfigured();
-      return due_numbers(app.db.pool, [app.clock.now(), configured, hasAccess, full.all]);
+      const due = await due_numbers(app.db.pool, [
+        app.clock.now(),
+        configured,
+        hasAccess,
+        full.all,
+      ]);
+      const left = [...unrecorded.values()].filter(
+        ({ account_id }) => !full.all.includes(account_id),
+      );
+      return [...left, ...due];
     },
     async work(lease, number_id, worker) {
       const key = `${lease.account_id}:${number_id}`;
-      const results = unrecorded.get(key) ?? [];
+      const results = unrecorded.get(key)?.results ?? [];
+      unrecorded.delete(key);
       try {
         const sender = await openSender({ app, lease, number_id, settings, results });
         await runSender(sender, worker);
       } finally {
-        if (results.length > 0) unrecorded.set(key, results);
-        else unrecorded.delete(key);
+        const { account_id } = lease;
+        if (results.length > 0) unrecorded.set(key, { account_id, id: number_id, results });
       }
     },
   });
@@ -100,7 +110,8 @@ export function openSenders(
     const [accountId, numberId] = subject.split(":").map(Number);
     for (const handle of senders.handlesOf(accountId!, numberId)) handle.wake();
   });
-  return senders;
+  // The number may have no other work: its next sender marked the messages as of unknown outcome and ended.
+  return { ...senders, isActive: () => unrecorded.size > 0 || senders.isActive() };
 }
 
 /** Returns a sender that has loaded nothing but its number. */
