@@ -360,13 +360,13 @@ test("a long write whose token was revoked while it waited is 401 and stores not
   holding = 0;
   const of = await makeAccount(api.app);
   const token = await makeToken(api.app, of, { scopes: ["crm.read"] });
-  const before = asked;
+  const earlier = asked;
   const running = post('{"name":"held","rows":1}', { of, key: unique("key") });
   await eventually(() => holding === 1);
   const name = unique("rows");
   const late = post(`{"name":"${name}","rows":1}`, { of: { ...of, token }, key: unique("key") });
   try {
-    await eventually(() => asked === before + 2);
+    await eventually(() => asked === earlier + 2);
     const revoke = `/api/v1/tokens/${token.split("_")[2]}/revoke`;
     assert.equal((await api.send("POST", revoke, { token: of.token })).status, 200);
     await eventually(async () => (await post("{}", { of: { ...of, token } })).status === 401);

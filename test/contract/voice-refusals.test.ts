@@ -321,12 +321,12 @@ test("an agent token without a role or the permission, also by its scopes, gets 
 test("a launch by CSV whose token was revoked while it waited for its account's other files is 401 and stores nothing", async (t) => {
   const { api, account } = voice;
   const token = await makeAgentToken(api.app, account, ["voice.campaigns.create"]);
-  const before = await voice.campaignCount();
+  const stored = await voice.campaignCount();
   const [late] = await revokeWhileCsvWaits(t, api, account, token, () => [
     voice.launchForm(csvParts("phone\n9876543210\n"), { token }),
   ]);
   assertProblem(late!, 401, "unauthorized");
-  assert.equal(await voice.campaignCount(), before);
+  assert.equal(await voice.campaignCount(), stored);
 });
 
 test("a missing, malformed, unknown or expired token is 401, whatever the body", async () => {

@@ -61,6 +61,7 @@ export function contextFactory(
         return effect(tx, ...beside);
       };
     };
+    const { long, file, plain, keyed } = transactions;
     const recheck = () => reauthorize(app, request, route.access);
     const context: RequestContext<unknown, unknown, unknown> = {
       app: readsFrom,
@@ -79,18 +80,14 @@ export function contextFactory(
       keyed: request.keyed !== null,
       reauthorize: recheck,
       write: (effect) => {
-        const { plain, keyed } = transactions;
         const begin = (request.keyed ? keyed : plain)(caller.account.id, lockedRow(route, request));
         // A file may have waited for others of the account before.
         return once(begin, unlessFrozen(effect, route.multipart ? 0 : checked_ms_max));
       },
       writeWithClient: (statement_seconds, effect) =>
-        once(
-          transactions.long(caller.account.id, statement_seconds, recheck),
-          unlessFrozen(effect),
-        ),
+        once(long(caller.account.id, statement_seconds, recheck), unlessFrozen(effect)),
       writeFromFile: (statement_seconds, effect) =>
-        once(transactions.file(statement_seconds, recheck), unlessFrozen(effect)),
+        once(file(statement_seconds, recheck), unlessFrozen(effect)),
     };
     return context as RequestContext<never, never, never>;
   };

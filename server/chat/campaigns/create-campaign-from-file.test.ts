@@ -378,10 +378,10 @@ test("a person listed by phone and by a BSUID gets one message, also if the proc
 test("a file whose token was revoked while it waited for its account's others is 401 and creates nothing", async (t) => {
   const { api, account } = chat;
   const token = await makeAgentToken(api.app, account, ["chat.campaigns.create"]);
-  const before = await chat.campaignCount();
+  const stored = await chat.campaignCount();
   const [late] = await revokeWhileCsvWaits(t, api, account, token, () => [
     upload(lines("phone_number", "919870000071"), {}, { token }),
   ]);
   assertProblem(late!, 401, "unauthorized");
-  assert.equal(await chat.campaignCount(), before);
+  assert.equal(await chat.campaignCount(), stored);
 });

@@ -83,7 +83,7 @@ async function claimed(
   if (time_zone)
     await makeContact({ db, clock }, account, {
       name: "Ada",
-      phone: phone!.slice(2),
+      phone: phone.slice(2),
       phone_e164: `+${phone}`,
       time_zone,
     });
