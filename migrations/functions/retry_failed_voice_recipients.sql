@@ -1,6 +1,7 @@
 -- Makes the recipients of a voice campaign whose last call failed due again, and the campaign run: those whose
 -- last call has one of p_outcomes (null: any) and who were not reached for one of p_reasons (null: any). If both are
--- null, those that an automatic retry would call and those whose script or prompts could not be synthesized. Returns
+-- null, those that an automatic retry would call and those whose script or prompts could not be synthesized. Once
+-- retention has deleted the record of the last call, the recipient's state is its outcome, except for failed. Returns
 -- how many; the caller has locked the campaign. Credit is reserved by each call. Attempts and the last result are kept,
 -- and call_state lets no automatic redial follow, so that each recipient gets one more call.
 create or replace function retry_failed_voice_recipients(
@@ -21,11 +22,12 @@ begin
     left join calls c on c.account_id = r.account_id and c.id = r.call_id
     where r.account_id = p_account_id and r.campaign_id = p_campaign_id
       and r.state in ('busy', 'no_answer', 'failed', 'machine')
-      and (p_outcomes is null or c.disposition = any (p_outcomes))
+      and (p_outcomes is null or coalesce(c.disposition, nullif(r.state, 'failed')) = any (p_outcomes))
       and (p_reasons is null or (r.state <> 'machine'
         and voice_failure_reason(r.state, r.skip_reason, r.call_id, c.ended_reason) = any (p_reasons)))
       and (p_outcomes is not null or p_reasons is not null or (r.state <> 'machine' and (r.call_id is null
-        or c.disposition in ('busy', 'no_answer', 'congestion', 'unreachable', 'failed')
+        or coalesce(c.disposition, nullif(r.state, 'failed'))
+          in ('busy', 'no_answer', 'congestion', 'unreachable', 'failed')
         or c.ended_reason = 'speech_rejected')))
       -- Not erased.
       and r.phone <> ''

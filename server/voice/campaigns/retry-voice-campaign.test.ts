@@ -434,6 +434,28 @@ test("recipients keep their reason when their retry is cancelled, and are not re
   assert.equal(answer.body.retried, 0, answer.text);
 });
 
+test("a recipient whose call record was deleted is retried by its state, unless it failed", async () => {
+  const account = await makeAccount(api.app);
+  const retriedOf = async (json: unknown) => {
+    const { id } = await makeCompleted(account, outcomes);
+    await api.app.db.pool.query("delete from calls where account_id = $1", [account.account_id]);
+    const answer = await retry(account, id, json);
+    assert.equal(answer.status, 200, answer.text);
+    const rows = await rowsOf(account, id);
+    return rows.filter(({ state }) => state === "waiting").map((row) => outcomes[row.id - 1]![1]);
+  };
+  // A declined call left its recipient busy.
+  assert.deepEqual(await retriedOf({}), ["busy", "declined", "no_answer", null]);
+  assert.deepEqual(await retriedOf({ outcomes: ["busy"] }), ["busy", "declined"]);
+  assert.deepEqual(await retriedOf({ outcomes: ["no_answer", "machine"] }), [
+    "no_answer",
+    "machine",
+  ]);
+  assert.deepEqual(await retriedOf({ reasons: ["busy"] }), ["busy", "declined"]);
+  assert.deepEqual(await retriedOf({ outcomes: ["unreachable", "failed", "lost"] }), []);
+  await checkVoiceCampaigns(api.app.db.pool);
+});
+
 test("a retried script is synthesized again, and the campaign's callback endpoint is restored", async () => {
   const account = await makeAccount(api.app);
   const callback_url = "https://example.com/retried";
