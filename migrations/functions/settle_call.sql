@@ -15,6 +15,7 @@ begin
         values (p_call.account_id, 'call', 'reserve', 'available', 'reserved', v_missing,
           p_call.reservation_id, p_now);
     else
+      perform count_credits(p_call, -v_missing, p_now);
       p_call.cost := p_call.reserved;
     end if;
   end if;

@@ -265,6 +265,25 @@ test("does not bill or report what the account cannot pay: the call costs what w
   assert.deepEqual(rows, [{ billed: "120" }]);
 });
 
+test("counts only the credits that a call costs towards the caps, also if the account cannot pay the rest", async () => {
+  for (const [credits, paid] of [
+    [10, 6],
+    [3, 2],
+  ] as const) {
+    const call = await live(await claimed(credits), ...talk(150));
+    const { rows } = await db.pool.query(
+      `select split_part(subject, ':', 1) as subject, sum(credits)::int as credits from call_usage
+       where account_id = $1 and subject in ('account', 'number:' || phone_key($2))
+       group by call_usage.subject order by call_usage.subject`,
+      [call.account_id, line.customer.number],
+    );
+    assert.deepEqual(
+      rows,
+      ["account", "number"].map((subject) => ({ subject, credits: paid })),
+    );
+  }
+});
+
 test("settles credit that was reserved during the call with the rest", async () => {
   const call = await live(await claimed(10), ...placing);
   await reserveCredit(db.pool, call, fence, 3, noon);
