@@ -157,6 +157,34 @@ test("a call record has exactly its fields, including the reference, and both le
   for (const [field, value] of Object.entries(row)) assert.deepEqual(rest[field], value, field);
 });
 
+test("the callback of an erased customer stays as it was, whoever else of the campaign was erased", async () => {
+  const account = await makeCallingAccount(api.app);
+  const campaign = await makeVoiceCampaign(api.app, account, {
+    campaign: { trunk_id: place.trunk_id },
+    recipients: [{ state: "failed" }, { state: "answered" }],
+  });
+  const { account_id } = account;
+  const call = (recipient_id: number, more: { callback_at?: Date } = {}) =>
+    makeVoiceCall(api.app, account, campaign, { recipient_id, call: more });
+  const asked = await call(1, { callback_at: at(60) });
+  await call(2);
+  const outcome = async () => (await get(account, `/${asked}`)).body.callback_outcome;
+  // As an erasure does.
+  const erase = () =>
+    api.app.db.query
+      .updateTable("calls")
+      .set({ to_number: "", to_phone: "" })
+      .where("account_id", "=", account_id)
+      .where("campaign_id", "=", campaign.id)
+      .execute();
+  assert.equal(await outcome(), "failed");
+  await erase();
+  assert.equal(await outcome(), "failed");
+  await call(1);
+  await erase();
+  assert.equal(await outcome(), "called");
+});
+
 test("the call record of a voice campaign has the transcript, menu path, collected values and messages", async () => {
   const { account, make } = await newAccount();
   const { app } = api;

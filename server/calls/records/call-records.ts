@@ -169,15 +169,15 @@ function findRows(
   });
 }
 
-/** Selects what became of the callback that the caller of a call asked for. */
+/** Selects what became of the callback that the caller of a call asked for. All erased customers have the phone ''. */
 function callbackOutcome(accountId: number): RawBuilder<unknown> {
   return sql`case when c.callback_at is not null then (
     select case
         when c.opted_out then 'opted_out'
         when exists (
           select from calls d
-          where d.account_id = ${accountId} and d.to_phone = c.to_phone and d.id > c.id
-            and d.campaign_id = c.campaign_id and d.status <> 'canceled') then 'called'
+          where d.account_id = ${accountId} and d.to_phone = c.to_phone and d.recipient_id = c.recipient_id
+            and d.campaign_id = c.campaign_id and d.id > c.id and d.status <> 'canceled') then 'called'
         when n.state = 'suppressed' then 'suppressed'
         when v.state in ('cancelled', 'failed') then 'campaign_ended'
         when c.stage <> 'ended' or n.state in ('waiting', 'calling') then 'scheduled'
