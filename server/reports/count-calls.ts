@@ -14,7 +14,10 @@ export type CallSelection = ReportRange & {
   readonly number?: NumberForms | undefined;
 };
 
-/** The outcome of a call: an answered call counts as answered, whatever ended it. */
+/**
+ * The outcome of a call: an answered call counts as answered, whatever ended it, and an incoming call also if no agent
+ * took it. Days are stored by it (fold-calls.ts).
+ */
 export const callOutcome = sql`case
   when c.stage <> 'ended' then 'in_progress'
   when c.ended_reason = 'playback_failed' or c.disposition = 'failed' then 'failed'

@@ -24,7 +24,9 @@ const ChatToday = Type.Object(
 const CallsToday = Type.Object(
   {
     calls: count(`Calls that were queued or arrived; at most the newest ${counted_max}`),
-    answered: count("Of these: ended, and a person had answered"),
+    answered: count(
+      "Of these: ended, and a person had answered; of incoming calls, all that were answered, also if only a greeting or menu was played",
+    ),
     ended: count("Of these: ended"),
     in_progress: count("Of these: not ended, and not waiting to be dialed"),
   },

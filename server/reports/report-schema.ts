@@ -50,7 +50,9 @@ export type ChatReportRow = Static<typeof ChatReportRow>;
 
 const callCounts = {
   calls: count("Attempts"),
-  answered: count("Ended, and a person had answered"),
+  answered: count(
+    "Ended, and a person had answered; of incoming calls, all that were answered, also if only a greeting or menu was played",
+  ),
   machine: count("Ended, and an answering machine had answered"),
   busy: count("The customer was busy"),
   no_answer: count("The customer did not answer"),
