@@ -1,6 +1,7 @@
 // The explicit list of background loops.
 import { due_deliverers, openDeliverers } from "./callbacks/deliveries/open-deliverers.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
+import { purgeArchivedAudio } from "./calls/audio/purge-archived-audio.ts";
 import { endOverdueCalls } from "./calls/controls/end-overdue-calls.ts";
 import { moveStrandedCalls } from "./telephony/trunks/move-stranded-calls.ts";
 import { due_nodes, openNodeLeaders, type LeaderTimes } from "./calls/leader/open-node-leaders.ts";
@@ -250,6 +251,11 @@ function seldomLoops(app: App): Loop[] {
       name: "unused-audio",
       poll_ms: 600_000,
       iterate: () => purgeUnusedAudio(app),
+    }),
+    runLoop(app, {
+      name: "archived-audio",
+      poll_ms: 600_000,
+      iterate: () => purgeArchivedAudio(app),
     }),
   ];
 }

@@ -56,6 +56,7 @@ export const function_exceptions: readonly Exception[] = [
 const polls: Readonly<Record<string, string>> = {
   "server/callbacks/deliveries/open-deliverers.ts": "the deliverers' poll for endpoints with work",
   "server/calls/audio/audio-files.ts": "the poll for unused audio",
+  "server/calls/audio/purge-archived-audio.ts": "the poll for audio of archived voice files",
   "server/calls/controls/end-overdue-calls.ts": "the poll for overdue calls",
   "server/calls/leader/commands/execute-user-commands.ts": "a node's requested commands",
   "server/calls/leader/node/leader-statements.ts": "the node's accounts with calls",

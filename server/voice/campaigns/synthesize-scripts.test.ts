@@ -7,6 +7,7 @@ import {
   synthesizeAudio,
   storeAudio,
 } from "../../calls/audio/audio-files.ts";
+import { purgeArchivedAudio } from "../../calls/audio/purge-archived-audio.ts";
 import { SpeechError, type SpeechDriver, type Utterance } from "../../drivers/speech/driver.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { openSlots } from "../../lib/slots.ts";
@@ -219,6 +220,79 @@ test("deletes synthesized audio that was not requested for 30 days, unless a voi
   await app.db.pool.query("update voice_campaigns set finished_at = now()");
   await purgeUnusedAudio(app);
   assert.deepEqual(await audioFilesOf(), [used.name, stored.name].toSorted());
+  clock.set(new Date());
+});
+
+test("deletes the audio of archived voice files once nothing plays it, and then refuses the retry of its campaign", async () => {
+  const { app, clock } = api;
+  const { account_id, token } = account;
+  const day_ms = 86_400_000;
+  clock.set(new Date("2026-03-01T12:00:00Z"));
+  const names: string[] = [];
+  const files: number[] = [];
+  // Plain, in a campaign, the message to callers, in a menu, also of an active file, active.
+  for (const [i, active] of [false, false, false, false, false, true].entries()) {
+    const { name, duration_ms } = await storeAudio(
+      app.db.query,
+      account_id,
+      tone(60 + i),
+      clock.now(),
+    );
+    names.push(name);
+    files.push(await makeVoiceFile(app, account, { audio_name: name, duration_ms, active }));
+  }
+  await makeVoiceFile(app, account, { audio_name: names[4]!, duration_ms: 64 });
+  const plan = (name: string) => ({
+    content: { call_type: "obd_voice_call", prompt: { audio: { name, duration_ms: 61 } } },
+    opt_out_key: null,
+    answering_machine: "off",
+  });
+  const campaign = await makeVoiceCampaign(app, account, {
+    campaign: { plan: JSON.stringify(plan(names[1]!)) },
+    recipients: [{ state: "busy" }],
+  });
+  const { pool } = app.db;
+  await pool.query("update accounts set busy_voice_file_id = $2 where account_id = $1", [
+    account_id,
+    files[2],
+  ]);
+  await pool.query(
+    `insert into voice_menus (account_id, name, graph, created_at, updated_at)
+     values ($1, 'Hours', $2, now(), now())`,
+    [
+      account_id,
+      JSON.stringify({ start: "a", nodes: { a: { prompt: { voice_file_id: files[3] } } } }),
+    ],
+  );
+  const download = (id: number) => api.send("GET", `/api/v1/voice/files/${id}/audio`, { token });
+  clock.advance(29 * day_ms);
+  assert.equal(await purgeArchivedAudio(app), 0);
+  clock.advance(2 * day_ms);
+  assert.equal(await purgeArchivedAudio(app), 1);
+  assert.deepEqual(await audioFilesOf(), names.slice(1).toSorted());
+  assert.equal((await download(files[0]!)).status, 404);
+  const retry = () =>
+    api.send("POST", `/api/v1/voice/campaigns/${campaign.id}/retry`, {
+      token,
+      json: {},
+      headers: { "idempotency-key": String(clock.now().getTime()) },
+    });
+  const finish = () =>
+    pool.query(
+      "update voice_campaigns set finished_at = now(), state = 'completed' where account_id = $1",
+      [account_id],
+    );
+  await finish();
+  clock.advance(31 * day_ms);
+  assert.equal((await retry()).status, 200);
+  await finish();
+  assert.equal(await purgeArchivedAudio(app), 0);
+  clock.advance(31 * day_ms);
+  assert.equal(await purgeArchivedAudio(app), 1);
+  assert.deepEqual(await audioFilesOf(), names.slice(2).toSorted());
+  const refused = await retry();
+  assert.deepEqual([refused.status, refused.body.type], [409, "conflict"], refused.text);
+  assert.match(refused.body.detail, /audio/);
   clock.set(new Date());
 });
 
