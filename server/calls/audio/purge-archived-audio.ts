@@ -5,7 +5,6 @@ import { statement } from "../../lib/database/database.ts";
 const day_ms = 86_400_000;
 /** Audio of an archived file is deleted when it was archived, and last found in use, so long ago. */
 const grace_ms = 30 * day_ms;
-/** Small, because the plans of unfinished campaigns are searched for each, and each has up to several MB. */
 const purge_batch = 20;
 
 /**
@@ -33,13 +32,16 @@ const findArchived = statement<{ account_id: number }>(`
     where f.account_id = a.account_id and not f.active and f.audio_name is not null and f.updated_at < $1)
   order by a.account_id`);
 
-// Synthesized audio may have further users, which purgeUnusedAudio knows.
+// Synthesized audio may have further users, which purgeUnusedAudio knows. Plans are read once, because each may have
+// megabytes; those of other call types name no audio.
 const deleteArchived = statement<{ name: string }>(`
-  with archived as materialized (
+  with planned as materialized (
+    select n.name #>> '{}' as name from voice_campaigns v
+    cross join lateral jsonb_path_query(v.plan::jsonb, '$.**.audio.name') n (name)
+    where v.account_id = $1 and v.finished_at is null and v.call_type in ('obd_voice_call', 'obd_ivr')
+  ), archived as materialized (
     select k.name, k.synthesized,
-      exists (
-        select from voice_campaigns v where v.account_id = $1 and v.finished_at is null
-          and position(k.name in v.plan::text) > 0)
+      k.name in (select p.name from planned p)
       or exists (
         select from voice_files f join accounts a on a.account_id = f.account_id
         where f.account_id = $1 and a.account_id = $1 and f.audio_name = k.name
