@@ -384,7 +384,7 @@ test("a person is found by the start of the number in any form, by name and by e
   assert.deepEqual((await get("/people?q=%25")).body.data, []);
 });
 
-for (const { country_code, phone, queries } of [
+const by_country = [
   {
     country_code: "39",
     phone: "0612345678",
@@ -401,8 +401,10 @@ for (const { country_code, phone, queries } of [
       "07911",
     ],
   },
-])
-  test(`a person of country ${country_code} is found by the number as the intakes read it, by its start and as a whole`, async () => {
+];
+
+test("a person is found by the number as the intakes of the country read it, by its start and as a whole", async () => {
+  for (const { country_code, phone, queries } of by_country) {
     const of = await makeAccount(api.app);
     await setCalling(api.app, of, { country_code });
     const path = `/api/v1/crm/workspaces/${of.workspace_id}/leads/create`;
@@ -413,7 +415,20 @@ for (const { country_code, phone, queries } of [
       assert.equal(body.data.length, 1, q);
       assert.equal(body.data[0].phone_number, country_code + phone, q);
     }
-  });
+  }
+});
+
+test("the last digits of a number find it although they are like the country code and a 0", async () => {
+  const of = await makeAccount(api.app);
+  const path = `/api/v1/crm/workspaces/${of.workspace_id}/leads/create`;
+  const others = Array.from({ length: 10 }, (_, i) => `700000000${i}`);
+  for (const phone of ["8123459107", ...others]) {
+    const made = await api.send("POST", path, { token: of.token, json: { phone } });
+    assert.equal(made.status, 201, made.text);
+  }
+  const { body } = await get("/people?q=9107", of.token);
+  assert.equal(body.data[0].phone_number, "918123459107");
+});
 
 test("a person of another country is found by a number with a 0 after its calling code", async () => {
   await makeMessage("4915123450001", "read");

@@ -44,11 +44,14 @@ export async function searchPeople(
     let pattern: string | null = null;
     const compact = compactPhone(q);
     if (/^\+?\d+$/.test(compact)) {
-      for (const prefix of prefixesOf(compact, country_code)) {
-        found.push(...(await findByPrefix(db, id, visible, prefix)));
-      }
+      const add = async (prefixes: readonly Prefix[]) => {
+        for (const prefix of prefixes) found.push(...(await findByPrefix(db, id, visible, prefix)));
+      };
+      const { likely, unlikely } = prefixesOf(compact, country_code);
+      await add(likely);
       if (!compact.startsWith("+") && compact.length >= last_digits_min)
         found.push(...(await findByLastDigits(db, id, visible, compact)));
+      await add(unlikely);
     } else if (q.trim() !== "") {
       pattern = `%${q.trim().replaceAll(/[\\%_]/g, "\\$&")}%`;
       found.push(...(await findByText(db, id, visible, pattern)));
@@ -64,18 +67,31 @@ export async function searchPeople(
 /**
  * Returns the E.164 prefixes that a compacted text may be: with a plus or 00, with the country code as it is; otherwise also
  * national digits of the account's country. A leading 0 may be a digit of the number or be dialed before it; after the
- * country code, only in some countries. A whole number is also what the intakes read. All spellings of a whole number.
+ * country code, only in some countries. A whole number is what the intakes read. All spellings of a whole number.
+ * `unlikely`: digits like the country code and a 0, which are rather the end of a number.
  */
-function prefixesOf(compact: string, countryCode: string): Prefix[] {
+function prefixesOf(compact: string, countryCode: string) {
   const international = /^(?:\+|00)(\d+)$/.exec(compact)?.[1];
-  const given = international ? [international] : [countryCode + compact, compact];
   const whole = readPersonPhone(compact, countryCode);
+  const given = international ? [international] : [countryCode + compact, compact];
+  const isDialed = international ? isZeroPrefix(countryCode) : compact.startsWith("0");
+  const dialed = isDialed ? withoutZero(given[0]!, countryCode) : [];
+  // The intakes read ten digits as they are.
+  const isEnd = !international && isZeroPrefix(countryCode) && compact.length !== 10;
+  return {
+    likely: toPrefixes([...(whole === null ? [] : [whole]), ...given, ...dialed], countryCode),
+    unlikely: isEnd ? toPrefixes(withoutZero(compact, countryCode), countryCode) : [],
+  };
+}
+
+/** Returns the digits without a 0 between the country code and others; none if they have no such 0. */
+function withoutZero(digits: string, countryCode: string): string[] {
   const with_zero = `${countryCode}0`;
-  const may_be_dialed = isZeroPrefix(countryCode) || (!international && compact.startsWith("0"));
-  const without_zero = given
-    .filter((each) => may_be_dialed && each.startsWith(with_zero))
-    .map((each) => countryCode + each.slice(with_zero.length));
-  const all = [...(whole === null ? [] : [whole]), ...given, ...without_zero];
+  if (!digits.startsWith(with_zero) || digits === with_zero) return [];
+  return [countryCode + digits.slice(with_zero.length)];
+}
+
+function toPrefixes(all: readonly string[], countryCode: string): Prefix[] {
   return [...new Set(all.flatMap(phoneSpellings))]
     .filter((each) => each.length <= 15)
     .map((each) => ({

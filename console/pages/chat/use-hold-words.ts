@@ -1,14 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
-import { templatesQuery, type CampaignDetail } from "../../api/chat.ts";
+import type { CampaignDetail } from "../../api/chat.ts";
+import { useRefresh } from "../../api/live.ts";
+import { templateQuery } from "../../api/templates.ts";
 import { hold_words, template_hold_words } from "../../messages/hold-reasons.ts";
+import { useMay } from "../../ui/permission.ts";
 
 type Hold = Pick<CampaignDetail["holds"][number], "scope" | "subject_id" | "reason">;
 
-/** Returns why messages are kept back; of a template, by its status as it is now. */
+/** Returns why messages are kept back; of a template that the user may see, by its status as it is now. */
 export function useHoldWords({ scope, subject_id, reason }: Partial<Hold> & Pick<Hold, "reason">) {
-  const enabled = scope === "template" && reason === "template_paused";
-  const { data: templates } = useQuery({ ...templatesQuery, enabled });
+  const may_see = useMay("chat.read", "chat.campaigns.create", "chat.manage");
+  const enabled = may_see && scope === "template" && reason === "template_paused";
+  const { data: template } = useQuery({ ...templateQuery(subject_id ?? 0), enabled });
+  useRefresh(["chat.template.updated"], ["chat-templates"]);
   const words = hold_words[reason];
-  const template = enabled && templates?.find(({ id }) => id === subject_id);
   return template ? { ...words, ...template_hold_words[template.status] } : words;
 }

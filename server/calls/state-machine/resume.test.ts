@@ -124,17 +124,6 @@ test("records a message again, whose end may have been missed", () => {
   ]);
 });
 
-test("records a conversation with an AI agent again, whose recording may not have begun", () => {
-  const call = callWith("talking", [{ role: "customer", state: "answered", answered_at: at }], {
-    voice: recording_call,
-    position: { ...initial_position, doing: "conversing" },
-  });
-  const keep = { type: "keep_conversation" };
-  assert.deepEqual(resumeCommands(call), [keep]);
-  const recorded = { ...call, recording_state: "recording" } as const;
-  assert.deepEqual(resumeCommands(recorded), [keep, { type: "record" }]);
-});
-
 test("ends the message that a caller recorded until a transfer before it bridges the caller again", () => {
   const parties = [
     { role: "customer", state: "answered", answered_at: at },

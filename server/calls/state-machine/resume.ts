@@ -28,16 +28,13 @@ export function resumeCommands(call: Call): readonly Command[] {
   const customer = live.find(({ role }) => role === "customer");
   // The agent has transferred the call and hung up.
   if (!partner || !customer) return [...others, ...ringbackTo(customer)];
+  const record = call.recording_state === "recording" ? [{ type: "record" } as const] : [];
   return [
     ...stopMessageBefore(call),
     { type: "bridge", legs: [partner.id, customer.id] },
-    ...recordAgain(call),
+    ...record,
     ...others,
   ];
-}
-
-function recordAgain({ recording_state }: Call): Command[] {
-  return recording_state === "recording" ? [{ type: "record" }] : [];
 }
 
 /** The previous node leader may have died before it ended the message that the caller recorded until the transfer. */
@@ -95,7 +92,7 @@ function resumeVoiceCall(call: Call): readonly Command[] {
       return [{ type: "ringback", leg: leg.id }, ...find, ...askToAccept(liveLegs(call))];
     }
     case "conversing":
-      return [{ type: "keep_conversation" }, ...recordAgain(call)];
+      return [{ type: "keep_conversation" }];
     case "bridged":
       return [];
   }

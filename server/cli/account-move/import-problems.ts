@@ -69,17 +69,20 @@ async function accountProblems(client: Client, { account_id }: ArchiveHeader): P
   ];
 }
 
+/** Sorted so that a business account follows its numbers: its command would take them, too. */
 async function takenProblems(
   client: Client,
   { account_id, chat_routes, phone_numbers }: ArchiveHeader,
 ): Promise<string[]> {
   const { rows } = await client.query<{ what: string; account_id: string; command: string }>(
-    `select 'The phone number ' || number as what, account_id::text, 'number remove ' || number as command from phone_numbers where number = any ($1)
+    `select 'The phone number ' || number as what, account_id::text,
+       'number remove ' || number || ' --account <the operator''s own>' as command
+     from phone_numbers where number = any ($1)
      union all
      select 'The WhatsApp ' || replace(kind, '_', ' ') || ' ' || provider_id, account_id::text,
        'whatsapp unbind ' || account_id || ' ' || provider_id from chat_routes
      where driver || ':' || kind || ':' || provider_id = any ($2)
-     order by 1`,
+     order by 1 desc`,
     [phone_numbers, chat_routes],
   );
   return rows

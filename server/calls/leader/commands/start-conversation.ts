@@ -1,6 +1,7 @@
 // Connects an AI agent to a call: this process carries the audio between the two.
 import { setTimeout as delay } from "node:timers/promises";
 import type { AiAgentEvent } from "../../../drivers/ai-agent/driver.ts";
+import { VoiceError } from "../../../drivers/voice/driver.ts";
 import { callName, legName } from "../../state-machine/call.ts";
 import { recordLateOptOut } from "../events/record-late-opt-out.ts";
 import { takeAiAgent } from "./prepare-ai-agent.ts";
@@ -10,8 +11,8 @@ import type { Conversation, Leader, LiveCall } from "../node/leader.ts";
 /** How much later than the media the end of the caller's leg may be reported. */
 const hang_up_ms = 500;
 
-/** How soon calls are reconciled after a recording could not be started. */
-const reconcile_ms = 500;
+/** How soon a failed request to record is repeated. */
+const record_again_ms = 1_000;
 
 /** Starts the conversation in the background and dispatches its events to the call. */
 export function startConversation(leader: Leader, live: LiveCall, legId: number): Conversation {
@@ -58,7 +59,7 @@ async function converse(
     await prepared.close();
     throw error;
   });
-  if (!over.aborted) await recordIfWanted(leader, live);
+  void recordIfWanted(leader, live, over);
   // Media that could not be closed ends with its connection.
   const closeMedia = () => void media.close().catch(() => {});
   if (over.aborted) {
@@ -106,17 +107,18 @@ async function recordIfLate(leader: Leader, live: LiveCall, handled: Promise<voi
 }
 
 /**
- * Records the conversation if the account wants that. If the request fails, the conversation goes on, and the request is
- * repeated after the next reconciliation.
+ * Records the conversation if the account wants that. A failed request is repeated in the background, so that neither
+ * the AI agent nor the call's events wait for it. Never throws.
  */
-async function recordIfWanted(leader: Leader, live: LiveCall): Promise<void> {
-  const { account_id, id: call_id, recording_state } = live.call;
-  if (recording_state !== "recording") return;
-  try {
-    await recordCall(leader, live);
-  } catch (err) {
-    leader.app.log.warn({ err, account_id, call_id }, "could not record an AI agent's call");
-    live.needs_resume = true;
-    leader.reconcileIn(reconcile_ms);
+async function recordIfWanted(leader: Leader, live: LiveCall, over: AbortSignal): Promise<void> {
+  const { account_id, id: call_id } = live.call;
+  while (!over.aborted && live.call.recording_state === "recording") {
+    try {
+      return await recordCall(leader, live);
+    } catch (err) {
+      leader.app.log.warn({ err, account_id, call_id }, "could not record an AI agent's call");
+      if (err instanceof VoiceError && err.failure === "refused") return;
+      await delay(record_again_ms, null, { signal: over, ref: false }).catch(() => {});
+    }
   }
 }
