@@ -193,7 +193,8 @@ async function claimCalls(
     .where("trunk_id", "=", trunk_id)
     .executeTakeFirstOrThrow();
   const of = { account_id, campaign_id: id, trunk_id, node_id, fence: 0, take: 10 };
-  const claim = { ...of, caller_id: "0", time_zones: [""] };
+  // Those of the factory, and of the number after its first call.
+  const claim = { ...of, caller_id: "0", time_zones: ["", "Asia/Calcutta"] };
   return claimRecipients(api.app.db.pool, claim, api.app.clock.now());
 }
 

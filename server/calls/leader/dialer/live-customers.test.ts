@@ -270,11 +270,15 @@ test("places each callback that the customer asked for on the last one, up to fi
     opt_out_key: null,
     answering_machine: "off",
   };
-  // The sandbox answers by the real clock, so that each callback is due at once.
+  // The sandbox answers by the real clock, so that each callback is due a minute after its call.
   fixture.api.clock.advance(3_600_000);
   const path = await launch(client, "919805777900", {
     campaign: { call_type: "obd_ivr", plan: JSON.stringify(plan) },
   });
+  for (let callback = 1; callback <= 5; callback++) {
+    await deferred(client, path);
+    await passMinutes(1);
+  }
   await ended(client, path);
   const { answered, attempts } = await statusOf(client, path);
   assert.deepEqual([answered, attempts], [1, 6]);
