@@ -19,12 +19,16 @@ import { openSandboxVoiceDriver } from "../../drivers/voice/sandbox/open-sandbox
 import type { VoiceDriver, VoiceEvent } from "../../drivers/voice/driver.ts";
 import type { App } from "../../engine/app.ts";
 import { openLog, type Log } from "../../lib/log.ts";
+import { default_settings } from "../../worker.ts";
 
 const sandbox = openSandboxVoiceDriver({ pace: 10 });
 const silent = openLog("silent", { readable: false });
 let onLogged = (_text: string) => {};
 const note = (_fields: unknown, text: string) => onLogged(text);
 const log: Log = Object.assign(Object.create(silent) as Log, { warn: note, error: note });
+
+/** A busy machine may stall this process for seconds; a leader that loses its lease gets no call. */
+const long_leases = { ...default_settings.leases, lease_ms: 300_000 };
 
 let database: TestDatabase;
 let proxy: InterruptibleProxy;
@@ -61,7 +65,7 @@ before(async () => {
   app = { ...api.app, log };
   client = await openCallClient(api, await makeCallingAccount(app));
   ({ node_id } = await makeSandboxTrunk(app));
-  leaders = leadNodes(app);
+  leaders = leadNodes(app, default_settings.leaders, long_leases);
   const nodes = app.db.query.selectFrom("voice_nodes").where("id", "=", node_id);
   const isConnected = nodes.where("connected_at", "is not", null).select("id");
   await eventually(async () => (await isConnected.execute()).length === 1);
