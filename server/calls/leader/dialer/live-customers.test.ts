@@ -275,7 +275,7 @@ test("places each callback that the customer asked for on the last one, up to fi
   const path = await launch(client, "919805777900", {
     campaign: { call_type: "obd_ivr", plan: JSON.stringify(plan) },
   });
-  for (let callback = 1; callback <= 5; callback++) {
+  for (let placed = 1; placed <= 5; placed++) {
     await deferred(client, path);
     await passMinutes(1);
   }
