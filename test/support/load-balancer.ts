@@ -34,6 +34,8 @@ export async function openLoadBalancer(): Promise<LoadBalancer> {
     });
     pass(incoming, outgoing, target, fail);
   });
+  // Never closes an idle connection: a client may use it at that moment.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
