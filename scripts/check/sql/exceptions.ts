@@ -119,6 +119,11 @@ export const statement_exceptions: readonly Exception[] = [
   },
   { in: "server/calls/audio/audio-files.ts", rule: "correlated-account", reason: in_poll },
   {
+    in: "server/calls/audio/purge-archived-audio.ts",
+    rule: "correlated-account",
+    reason: in_poll,
+  },
+  {
     in: "server/calls/controls/end-overdue-calls.ts",
     rule: "correlated-account",
     reason: in_poll,
