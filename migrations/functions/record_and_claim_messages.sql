@@ -1,7 +1,8 @@
 -- Records the outcomes of messages sent and marks the campaign's next recipients as dispatching, in one autocommit call
 -- under the number's lease. Marks none while a hold applies, or the account is frozen or has lost the feature bulk_chat.
 -- Recipients suppressed since, under their number or an alias of it, are skipped; a suppression of marketing applies
--- unless the template's category is another one.
+-- unless the template's category is another one. So are those who are in the campaign under an alias, too, and have or
+-- may have the message there, or wait for it before.
 -- Returns those marked and skipped; those marked must be sent at once or given back.
 -- p_aliases: other numbers under which the provider knows recipients; null in most calls.
 -- p_after: there are no queued recipients up to this id; skips dead index entries.
@@ -19,6 +20,7 @@ as $$
 declare
   v_picked chat_move[];
   v_is_marketing boolean;
+  v_without_message constant text[] := '{refused,undelivered,skipped,cancelled}';
 begin
   perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
 
@@ -58,7 +60,7 @@ begin
     ), picked as (
       select * from due union all select * from fresh
     ), checked as (
-      select p.*, exists (
+      select p.*, case when exists (
         select from (
           select w.person_key
           union all
@@ -66,7 +68,24 @@ begin
         join suppressions s on s.account_id = p_account_id and s.person_key = k.person_key
         where s.channel in ('all', 'chat')
           and (s.scope = 'all' or v_is_marketing)
-          and (s.expires_at is null or s.expires_at > p_now)) as suppressed
+          and (s.expires_at is null or s.expires_at > p_now)) then 'suppressed'
+      when exists (
+        select from phone_aliases a
+        cross join lateral (
+          select r.id, r.state from chat_recipients r
+          where r.account_id = p_account_id and r.campaign_id = p_campaign_id
+            and r.phone = any (phone_spellings(a.alias_key))
+          union all
+          select r.id, r.state from person_bsuids b
+          -- By the index of user IDs: the one of a campaign has all of its user IDs.
+          cross join lateral (
+            select r.id, r.state, r.campaign_id from chat_recipients r
+            where r.account_id = p_account_id and r.bsuid = b.bsuid offset 0) r
+          where b.account_id = p_account_id and b.phone_key = a.alias_key and r.campaign_id = p_campaign_id) r
+        where a.account_id = p_account_id and a.phone_key = w.person_key
+          and not r.state = any (v_without_message)
+          -- Of those that wait, the first one is sent.
+          and (r.id < p.id or r.state not in ('queued', 'deferred'))) then 'duplicate' end as error
       from picked p
       cross join lateral (
         select coalesce(phone_key(p.phone), (
@@ -74,8 +93,7 @@ begin
           'bsuid:' || p.bsuid) as person_key) w
     )
     select array_agg(row(p_campaign_id, j.id, j.dispatches,
-      case when j.suppressed then 'skipped' else 'dispatching' end, null, null,
-      case when j.suppressed then 'suppressed' end, null, null, null)::chat_move)
+      case when j.error is null then 'dispatching' else 'skipped' end, null, null, j.error, null, null, null)::chat_move)
     into v_picked from checked j;
   end if;
 

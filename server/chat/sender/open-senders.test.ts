@@ -37,6 +37,7 @@ import { endThrottling } from "../numbers/end-throttling.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
 import { drainCampaign } from "../campaigns/drain-campaign.ts";
 import { wakeCampaigns } from "../campaigns/wake-campaigns.ts";
+import { recordAliases } from "../messages/phone-alias.ts";
 
 let shared: ChatFixtureApi;
 let api: TestApi;
@@ -279,6 +280,50 @@ test("a number that is suppressed in another spelling is skipped at dispatch", a
   await senders.startDue();
   await completed(id);
   assert.deepEqual(await statesOf(id), { skipped: 2 });
+});
+
+test("of two numbers that WhatsApp knows as one account, or its user ID, the second is skipped at dispatch, uncharged", async (t) => {
+  const { account, senders, campaign } = await open(t);
+  const { account_id } = account;
+  const phones = ["919800000001", "919800000002", "919800000003", "447700900001", "919800000005"];
+  const id = await campaign(phones.map((phone) => ({ phone })));
+  const aliases = [
+    { phone: "919800000001", wa_id: "447700900001" },
+    { phone: "919800000002", wa_id: "447700900002" },
+  ];
+  await recordAliases(api.app.db.pool, account_id, aliases);
+  const bsuid = unique("IN.");
+  await api.app.db.pool.query(
+    `update chat_recipients set phone = null, bsuid = $3
+     where account_id = $1 and campaign_id = $2 and phone = '919800000005'`,
+    [account_id, id, bsuid],
+  );
+  const links = [{ bsuid, phone: "447700900002" }];
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, account_id, links, api.clock.now()));
+  await senders.startDue();
+  await completed(id);
+  const states = (await recipientsOf(id)).map(({ state, error }) => error ?? state);
+  assert.deepEqual(states, ["accepted", "accepted", "accepted", "duplicate", "duplicate"]);
+  assert.equal(await available(account), 99_997);
+  await checkCounts(id);
+});
+
+test("a number is sent to if the other number of its WhatsApp account got no message in the campaign", async (t) => {
+  const { account, senders, campaign } = await open(t);
+  const [refused, listed] = ["919800000001", "447700900001"];
+  const id = await campaign([{ phone: refused }, { phone: listed }]);
+  provider.answer = async ({ to }) => {
+    if (to === refused) throw new ChatSendError("rejected", "no", { code: 131026 });
+    throw new ChatSendError("throttled", "slow down", { retry_after_ms: 10 });
+  };
+  await senders.startDue();
+  await eventually(async () => (await recipientsOf(id))[0]!.state === "refused");
+  await recordAliases(api.app.db.pool, account.account_id, [{ phone: refused, wa_id: listed }]);
+  provider.answer = takeMessage;
+  await completed(id);
+  assert.deepEqual(await statesOf(id), { accepted: 1, refused: 1 });
 });
 
 test("a suppression of marketing skips a message unless its template has another category", async (t) => {

@@ -43,8 +43,7 @@ const batch_statement = statement<Marked & { to_state: RecipientState }>(`
 
 /**
  * Records the results and marks the next recipients of a campaign (none when `take` is 0). Throws
- * when the lease is lost (isLeaseLost), with nothing written. `seen` includes recipients skipped as
- * suppressed.
+ * when the lease is lost (isLeaseLost), with nothing written. `seen` includes skipped recipients.
  */
 export async function recordAndMark(
   app: App,
