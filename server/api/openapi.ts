@@ -19,16 +19,18 @@ const introduction = `CRM leads, bulk WhatsApp campaigns, voice campaigns and cl
 - Lists answer \`{data, nextCursor}\` under \`/api/v1/crm\`, \`{data, next_cursor}\` elsewhere: send the cursor
   back as \`cursor\` for the next page, until it is null. A page of a filtered list searches
   ${rows_of_request_max.toLocaleString("en-US")} rows at most: it may have fewer than \`limit\` or none although a
-  next page has more. \`limit\` is at most 200.
+  next page has more. \`limit\` is at most 200, of a report 1,000.
 - Times in answers are UTC. A time without an offset is in the account's time zone.
 - A write may carry an \`Idempotency-Key\`: repeated with the same key and body, it returns the same answer and has
-  no second effect. Only uploads of suppressions, group members and media take no key.
+  no second effect. The exceptions, which document no such header: uploads of suppressions, group members and media,
+  the fetching of templates, and changes of one's own password, second factor, passkeys and session.
 - Errors are \`application/problem+json\`, and a 422 names every invalid field at once, up to 100; the
   detail says when there are more. Errors of
   click-to-call are \`{status, message}\`.
 - Requests a minute are limited for each token and account: responses carry the \`RateLimit\` headers, and beyond
   a limit the answer is 429 with \`Retry-After\`.
-- A body may have at most 1 MB, that of a chat campaign 64 MB, that of a voice campaign 16 MB, a CSV file 256 MB.`;
+- A body may have at most 1 MB, group members 4 MB, a template's media and a voice campaign 16 MB, an audio file 50 MB,
+  a chat campaign 64 MB, a CSV file 256 MB.`;
 
 /** The tags of the routes, in the order in which the docs page shows them. */
 const tags = [
@@ -121,7 +123,8 @@ export const openApiDocument = openSharedReads(
 /** The schemas by which Fastify validates, serializes and documents a route. */
 export function openApiSchema(route: Route): FastifySchema {
   const isWrite = route.method !== "GET" && route.access !== "public";
-  const takesKey = isWrite && (!route.multipart || route.parse !== undefined);
+  const takesKey =
+    isWrite && !route.takes_no_key && (!route.multipart || route.parse !== undefined);
   return {
     operationId: route.id,
     summary: route.summary,

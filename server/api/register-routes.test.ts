@@ -108,6 +108,18 @@ const routes = [
   }),
   route({
     method: "POST",
+    url: "/rows/sync",
+    id: "syncRows",
+    takes_no_key: true,
+    summary: "Store nothing, whatever the key",
+    tag: "Test",
+    access,
+    body: Rows,
+    success: { 200: closed({}) },
+    handle: async () => ({}),
+  }),
+  route({
+    method: "POST",
     url: "/short",
     id: "writeShort",
     summary: "Write nothing",
@@ -390,4 +402,9 @@ test("the document says that a required key is required", async () => {
     const [header] = paths[path]!.post.parameters;
     assert.deepEqual([header.name, header.required ?? false], ["idempotency-key", required], path);
   }
+});
+
+test("the document names no key for a write that takes none", async () => {
+  const { paths } = api.server.swagger() as unknown as { paths: Paths };
+  assert.equal(paths["/rows/sync"]!.post.parameters, undefined);
 });

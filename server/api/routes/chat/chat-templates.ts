@@ -65,6 +65,7 @@ export const chatTemplateRoutes = [
     method: "POST",
     url: `${templates}/sync`,
     id: "syncChatTemplates",
+    takes_no_key: true,
     summary: "Fetch the templates of a business account from the provider",
     tag,
     access: manageChat,
