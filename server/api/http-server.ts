@@ -1,5 +1,4 @@
 // Builds the HTTP server around the list of routes: limits, headers, parsing, errors, documents.
-import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import fastifyCookie from "@fastify/cookie";
 import fastifyMultipart from "@fastify/multipart";
@@ -20,6 +19,7 @@ import { openAccountReads } from "./checks/account-reads.ts";
 import { openBodyWatch, type BodyRate, type BodyWatch } from "./bodies/watch-bodies.ts";
 import { small_bytes_max } from "./bodies/hold-body.ts";
 import { handshakesFor, routeHandshakes } from "./upgrade-sockets.ts";
+import { nextRequestId } from "./checks/next-request-id.ts";
 import { answerOnSocket, rendersOn } from "./checks/answer-on-socket.ts";
 import {
   clearRateHeaders,
@@ -263,14 +263,6 @@ function silentConnectionCloser({ server }: FastifyInstance): () => void {
   return () => {
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
   };
-}
-
-const process_prefix = randomBytes(6).toString("hex");
-let request_number = 0;
-
-/** Unique across processes, and cheap. */
-function nextRequestId(): string {
-  return `req_${process_prefix}${(++request_number).toString(36).padStart(6, "0")}`;
 }
 
 /** Answers requests that the HTTP parser refuses: malformed ones, and those too slow to arrive. */

@@ -2,7 +2,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { unavailable } from "../lib/errors.ts";
+import { nextRequestId } from "./checks/next-request-id.ts";
+import { emptyWindow, rateHeaders } from "./checks/rate-limit.ts";
 import { renderProblem } from "./checks/render-error.ts";
+import type { Route } from "./route.ts";
 import { routes } from "./routes.ts";
 
 export type WaitingServer = { close(): Promise<void> };
@@ -20,10 +23,17 @@ export async function openWaitingServer(address: {
         .end(JSON.stringify({ status: "ok" }));
     }
     const refusal = unavailable(new Error("the service waits for its database or its migrations"));
-    const render = routes.find(({ url }) => url === path)?.renderError ?? renderProblem;
-    const { status, contentType, body } = render(refusal, "req_waiting");
+    const { renderError = renderProblem, rate_limit } = routeOf(path, request.method) ?? {};
+    const request_id = nextRequestId();
+    const { status, contentType, body } = renderError(refusal, request_id);
     return response
-      .writeHead(status, { ...refusal.headers, "content-type": contentType, connection: "close" })
+      .writeHead(status, {
+        ...refusal.headers,
+        ...(rate_limit ? rateHeaders(emptyWindow(rate_limit)) : {}),
+        "x-request-id": request_id,
+        "content-type": contentType,
+        connection: "close",
+      })
       .end(JSON.stringify(body));
   });
   server.listen(address);
@@ -36,4 +46,9 @@ export async function openWaitingServer(address: {
       await once(server, "close");
     },
   };
+}
+
+function routeOf(path: string | undefined, method: string | undefined): Route | undefined {
+  const found = routes.filter(({ url }) => url === path);
+  return found.find((route) => route.method === method) ?? found[0];
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
+import { canonicalJson } from "../../lib/canonical-json.ts";
 import pg from "pg";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
@@ -21,6 +23,26 @@ const createLead = (of: TestAccount, headers: Record<string, string> = {}) =>
     json: { phone: "9876543210" },
     headers,
   });
+
+test("what is stored of a request with a password does not let a password be guessed without the secret key", async () => {
+  const of = await makeAccount(api.app);
+  const { body: me } = await api.send("GET", "/api/v1/me", of);
+  const json = { current_password: "correct horse battery" };
+  const headers = { "idempotency-key": "key" };
+  const path = `/api/v1/users/${me.user.id}`;
+  const { status, text } = await api.send("PATCH", path, { token: of.token, json, headers });
+  assert.equal(status, 200, text);
+  const { request_sha256 } = await api.app.db.query
+    .selectFrom("idempotency_keys")
+    .select("request_sha256")
+    .where("account_id", "=", of.account_id)
+    .executeTakeFirstOrThrow();
+  const params = { id: me.user.id };
+  const guess = canonicalJson({ params, query: {}, body: json });
+  assert.notDeepEqual(request_sha256, createHash("sha256").update(guess).digest());
+  const again = await api.send("PATCH", path, { token: of.token, json, headers });
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+});
 
 test("waiting for keys in use by another process does not exhaust the connections", async () => {
   const hanging = await makeAccount(api.app);

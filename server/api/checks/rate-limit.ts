@@ -66,11 +66,16 @@ export function openRateCounter(db: Database): RateCounter {
 
 /** Sets the RateLimit headers of a window without requests. */
 export function setDefaultRateHeaders(
-  { default_limit: limit }: RateLimit,
+  limit: RateLimit,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  setRateHeaders(request, reply, { limit, remaining: limit, reset: window_seconds });
+  setRateHeaders(request, reply, emptyWindow(limit));
+}
+
+/** Returns the window of a limit without requests. */
+export function emptyWindow({ default_limit: limit }: RateLimit): Window {
+  return { limit, remaining: limit, reset: window_seconds };
 }
 
 type Window = { readonly limit: number; readonly remaining: number; readonly reset: number };

@@ -341,7 +341,7 @@ test("an invitation to a frozen account and a new password by a link are 503, an
   assert.deepEqual(await accept(), [200, 200]);
 });
 
-test("a person signs in to a frozen account and out of it again", async () => {
+test("a person signs in to a frozen account, ends a session elsewhere and signs out", async () => {
   const owner = await makeAccount(api.app);
   const { token } = owner;
   const email = `${unique("person")}@test.example`;
@@ -354,10 +354,15 @@ test("a person signs in to a frozen account and out of it again", async () => {
     return { cookie: headers.getSetCookie()[0]!.split(";")[0]!, "sec-fetch-site": "same-origin" };
   };
   const sessions = [await signIn(), await signIn()];
+  await signIn();
   await whileFrozen(owner, async () => {
     api.app.notifications.send("token", accountTokensSubject(owner.account_id));
     const readMe = (at: number) => api.send("GET", "/api/v1/me", { headers: sessions[at]! });
     await eventually(async () => (await readMe(0)).body.account.frozen);
+    const own = await api.send("GET", "/api/v1/sessions", { headers: sessions[0]! });
+    const ids: number[] = own.body.data.map(({ id }: { id: number }) => id);
+    const elsewhere = `/api/v1/sessions/${Math.max(...ids)}`;
+    assert.equal((await api.send("DELETE", elsewhere, { headers: sessions[0]! })).status, 204);
     const out = ["/api/v1/session", "/api/v1/sessions"];
     for (const [at, path] of out.entries()) {
       const { status } = await api.send("DELETE", path, { headers: sessions[at]! });

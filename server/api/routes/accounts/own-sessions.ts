@@ -71,14 +71,17 @@ export const ownSessionRoutes = [
     method: "DELETE",
     url: "/api/v1/sessions/:id",
     id: "deleteSessionById",
-    is_own: true,
+    takes_no_key: true,
+    frozen_too: true,
     summary: "End one of the user's own sessions",
     tag,
     access,
     params: closed({ id: pathId("The session") }),
     success: { 204: Type.Null() },
-    handle: async ({ app, caller, actor, params, write }) => {
-      await write((tx) => endSessionOf(tx, actor, params.id, app.clock.now()));
+    handle: async ({ app, caller, actor, params }) => {
+      await app.db.query
+        .transaction()
+        .execute((tx) => endSessionOf(tx, actor, params.id, app.clock.now()));
       app.notifications.send("token", tokenSubject(caller.account.id, params.id));
     },
   }),

@@ -64,8 +64,11 @@ export function hasFailedTooLong(failing_since: Date | null, now: Date): boolean
 function readRetryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   const text = header.trim();
-  const until_ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now.getTime();
-  if (!Number.isFinite(until_ms)) return null;
+  const isSeconds = /^\d{1,9}$/.test(text);
+  // Date.parse reads "45.5" as a day in May 2045.
+  if (!isSeconds && !/^[A-Z][a-z]+, .+ GMT$/.test(text)) return null;
+  const until_ms = isSeconds ? Number(text) * 1_000 : Date.parse(text) - now.getTime();
+  if (Number.isNaN(until_ms)) return null;
   return Math.max(0, Math.min(until_ms, pause_seconds_max * 1_000));
 }
 
