@@ -1,4 +1,5 @@
 // The explicit list of background loops.
+import { openFullStorages } from "./accounts/accounts/storage.ts";
 import { due_deliverers, openDeliverers } from "./callbacks/deliveries/open-deliverers.ts";
 import { purgeUnusedAudio } from "./calls/audio/audio-files.ts";
 import { purgeArchivedAudio } from "./calls/audio/purge-archived-audio.ts";
@@ -130,6 +131,7 @@ export function startWorker(app: App, settings: WorkerSettings = default_setting
 
 /** The loops that are polled each second; a notification wakes most of them earlier. */
 function otherLoops(app: App, settings: WorkerSettings): Polled[] {
+  const full_storages = openFullStorages();
   return [
     sharedLoops(app, {
       name: "inbound-webhooks",
@@ -151,7 +153,7 @@ function otherLoops(app: App, settings: WorkerSettings): Polled[] {
       due: open_scripts,
       loops: 2,
       account_loops: 1,
-      iterate: (stopping, places) => synthesizeScripts(app, stopping, places),
+      iterate: (stopping, places) => synthesizeScripts(app, stopping, places, full_storages),
     }),
     sharedLoops(app, {
       name: "completed-voice-campaigns",

@@ -1,4 +1,5 @@
 // The storage quota of an account.
+import { LRUCache } from "lru-cache";
 import { statement, type Executor, type Tx } from "../../lib/database/database.ts";
 import type { FieldError } from "../../lib/errors.ts";
 
@@ -33,10 +34,32 @@ export async function lockAndValidateStorage(
   return validateStorage(tx, account_id, field, bytes);
 }
 
-/** Returns whether the account has used up its storage quota. */
-export async function isStorageFull(db: Executor, account_id: number): Promise<boolean> {
+/** Whether the storage of accounts was full some seconds ago. */
+export type FullStorages = {
+  get(account_id: number): boolean | undefined;
+  set(account_id: number, isFull: boolean): unknown;
+};
+
+/** Creates a cache for `wasStorageFull`. */
+export function openFullStorages(): FullStorages {
+  return new LRUCache({ max: 10_000, ttl: 5_000 });
+}
+
+/**
+ * Returns whether the account had used up its storage quota some seconds ago. Asks the database only every few seconds,
+ * because it adds up the account's audio.
+ */
+export async function wasStorageFull(
+  db: Executor,
+  known: FullStorages,
+  account_id: number,
+): Promise<boolean> {
+  const answer = known.get(account_id);
+  if (answer !== undefined) return answer;
   const { used, megabytes } = (await readStorage(db, [account_id]))[0]!;
-  return used >= megabytes * 1_000_000;
+  const isFull = used >= megabytes * 1_000_000;
+  known.set(account_id, isFull);
+  return isFull;
 }
 
 /**

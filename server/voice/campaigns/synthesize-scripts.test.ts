@@ -1,6 +1,7 @@
 // Synthesis of texts, each once, and of scripts ahead of the calls.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import type { FullStorages } from "../../accounts/accounts/storage.ts";
 import {
   findAudio,
   purgeUnusedAudio,
@@ -329,6 +330,32 @@ test("while an account's storage is full, its recipients remain synthesizing", a
   await setQuota(2);
   await synthesizeAll();
   assert.deepEqual(await statesOf(campaign), ["waiting"]);
+});
+
+test("a campaign with enough scripts ahead does not add up its account's audio, nor does each batch of another", async () => {
+  const additions = async (full_storages?: FullStorages) => {
+    const { answer, statements } = await watch(() =>
+      synthesizeScripts(api.app, new AbortController().signal, undefined, full_storages),
+    );
+    return [answer, statements.filter(({ text }) => text.includes("sum(k.duration_ms)")).length];
+  };
+  const { id } = await makeVoiceCampaign(api.app, account, {
+    campaign: { call_type: "obd_smartvoice" },
+    recipients: Array.from({ length: 520 }, (_, i): RecipientToMake =>
+      i < 500
+        ? { state: "waiting", audio_name: "0".repeat(64) }
+        : { state: "synthesizing", variables: JSON.stringify({ name: "Ann" }) },
+    ),
+  });
+  assert.deepEqual(await additions(), [0, 0]);
+  await api.app.db.pool.query(
+    "delete from voice_recipients where account_id = $1 and campaign_id = $2 and state = 'waiting'",
+    [account.account_id, id],
+  );
+  const full_storages = new Map<number, boolean>();
+  const [first, second] = [await additions(full_storages), await additions(full_storages)];
+  assert.ok(first[0]! > 0 && second[0]! > 0);
+  assert.deepEqual([first[1], second[1]], [1, 0]);
 });
 
 test("concurrent workers move each recipient of a campaign to waiting once", async () => {

@@ -1,6 +1,6 @@
 // Synthesizes the scripts of obd_smartvoice campaigns with each recipient's variables, ahead of the calls.
 import { mayCallCustomerAt, type CallingWindow } from "../../accounts/accounts/calling-window.ts";
-import { isStorageFull } from "../../accounts/accounts/storage.ts";
+import { openFullStorages, wasStorageFull } from "../../accounts/accounts/storage.ts";
 import { fillText } from "../../calls/state-machine/script-text.ts";
 import { synthesizeAudio } from "../../calls/audio/audio-files.ts";
 import { isRejected } from "../../calls/audio/prepare-speech.ts";
@@ -46,6 +46,7 @@ export async function synthesizeScripts(
   app: App,
   stopping: AbortSignal,
   places: AccountPlaces = openAccountPlaces(),
+  full_storages = openFullStorages(),
 ): Promise<number> {
   const now = app.clock.now();
   const soon = new Date(now.getTime() + early_ms);
@@ -57,9 +58,9 @@ export async function synthesizeScripts(
     if (places.isFull(account_id)) continue;
     places.add(account_id, 1);
     try {
-      if (await isStorageFull(app.db.pool, account_id)) continue;
       const next = await findNext(app, own, [now, soon]);
-      if (next) moved += await synthesizeBatch(app, next);
+      if (!next || (await wasStorageFull(app.db.pool, full_storages, account_id))) continue;
+      moved += await synthesizeBatch(app, next);
     } finally {
       places.add(account_id, -1);
     }

@@ -1,5 +1,5 @@
 // Makes the content of a voice call ready to play, before the call is dialed.
-import { isStorageFull } from "../../../accounts/accounts/storage.ts";
+import { wasStorageFull } from "../../../accounts/accounts/storage.ts";
 import type { Utterance } from "../../../drivers/speech/driver.ts";
 import { isSynthesized } from "../../audio/audio-files.ts";
 import { prepareSpeech } from "../../audio/prepare-speech.ts";
@@ -64,18 +64,9 @@ async function findFullStorage(leader: Leader, { call }: LiveCall): Promise<stri
   const texts = promptTexts(voice!.content, variablesOf(call));
   const missing = texts.filter((text) => !prepared_texts.has(keyOf(account_id, text)));
   if (missing.length === 0) return null;
-  if (!(await hasFullStorage(leader, account_id))) return null;
+  if (!(await wasStorageFull(app.db.pool, leader.full_storages, account_id))) return null;
   for (const text of missing) if (!(await isSynthesized(app, account_id, text))) return full;
   return null;
-}
-
-/** Asks the database every few seconds, because it adds up the account's audio. */
-async function hasFullStorage({ app, full_storages }: Leader, account_id: number) {
-  const known = full_storages.get(account_id);
-  if (known !== undefined) return known;
-  const isFull = await isStorageFull(app.db.pool, account_id);
-  full_storages.set(account_id, isFull);
-  return isFull;
 }
 
 /** Synthesizes the texts that depend on the recipient, then the message for callers without an agent. */

@@ -1,6 +1,7 @@
 // The node leader: under the node's lease, it handles the switch's events, places due calls, and brings every
 // call of the node to its end.
 import { LRUCache } from "lru-cache";
+import { openFullStorages } from "../../../accounts/accounts/storage.ts";
 import type { VoiceEvent } from "../../../drivers/voice/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
@@ -118,7 +119,7 @@ async function openLeader(
     gate: openContentGate(() => performance.now()),
     lastWords,
     prepared_texts: new LRUCache({ max: 20_000, ttl: 3_600_000 }),
-    full_storages: new LRUCache({ max: 10_000, ttl: 5_000 }),
+    full_storages: openFullStorages(),
     commands: new Map(),
     trunks: new Map(limits.trunks.map((trunk) => [trunk.id, trunk])),
     leg_rate: rateOf(limits.calls_per_second),

@@ -1,5 +1,6 @@
 // The state of a node leader.
 import type { LRUCache } from "lru-cache";
+import type { FullStorages } from "../../../accounts/accounts/storage.ts";
 import type { VoiceDriverName, VoiceSession } from "../../../drivers/voice/driver.ts";
 import type { App } from "../../../engine/app.ts";
 import type { Lease } from "../../../engine/leases.ts";
@@ -95,8 +96,7 @@ export type Leader = {
   readonly lastWords: LastWords;
   /** Texts whose audio was found or synthesized a short time ago. */
   readonly prepared_texts: LRUCache<string, true>;
-  /** Whether the account's storage was full some seconds ago. */
-  readonly full_storages: LRUCache<number, boolean>;
+  readonly full_storages: FullStorages;
   /** Users' commands by ID whose events were dispatched; true: the event was handled, and the command can be deleted. */
   readonly commands: Map<number, boolean>;
   trunks: ReadonlyMap<number, NodeTrunk>;
