@@ -31,6 +31,8 @@ const retry_ms = 5_000;
 const refresh_ms = 500;
 /** How often a page reads what changes with the progress of a campaign, but is not in its events. */
 export const details_ms = 5_000;
+/** How often a page reads counts that the service makes from all calls of a campaign. */
+export const counts_ms = 30_000;
 const name_of_lock = "trunkline-live";
 const listeners = new Map<string, Set<Listener>>();
 /** The types that any tab listens to: the one that streams must know them. */

@@ -99,7 +99,8 @@ export const voicePaceQuery = (id: number, minutes: number) =>
 
 export const voiceKeysQuery = (id: number) =>
   queryOptions({
-    queryKey: ["voice-recipients", id, "keys"],
+    // Not under the recipients, which are read again at each change: the service counts all calls of the campaign.
+    queryKey: ["voice-keys", id],
     queryFn: async ({ signal }) =>
       (
         await body(

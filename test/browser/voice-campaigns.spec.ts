@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { expect, launchCalls, openAway, signInByLink, test } from "./console-fixture.ts";
+import { expect, follow, launchCalls, openAway, signInByLink, test } from "./console-fixture.ts";
 
 test("a menu campaign is composed, checked by a dry run, called and watched until its keys are counted", async ({
   openPage,
@@ -52,6 +52,59 @@ test("a menu campaign is composed, checked by a dry run, called and watched unti
   await expect(page.getByText("1 person is called again")).toBeVisible();
   await page.getByRole("link", { name: "Show calls" }).click();
   await expect(page.getByRole("button", { name: "Only “Delivery day” ×" })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("the keys of a running campaign are counted at most every thirty seconds, and once it has completed", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await page.clock.install();
+  await openPage("/voice/campaigns");
+  const id = await launchCalls(service, {
+    campaign_name: "Keys to count",
+    call_type: "obd_voice_call",
+    number: "9878777486,9878777901,9878777603,9878777701,9878777480",
+  });
+  const path = `/api/v1/voice/campaigns/${id}/keys`;
+  const isCount = (request: { url(): string }) => new URL(request.url()).pathname === path;
+  let counts = 0;
+  page.on("request", (request) => {
+    if (isCount(request)) counts++;
+  });
+  const seconds = () => page.evaluate(() => Date.now() / 1_000);
+  const opened = await seconds();
+  await follow(page, `/voice/campaigns/${id}`);
+  const recipients = page.getByRole("table", { name: "Recipients" });
+  for (const [number, state] of [
+    ["+919878777486", "Busy"],
+    ["+919878777603", "Declined"],
+    ["+919878777701", "Answered"],
+  ] as const)
+    await expect(recipients.getByRole("row", { name: number })).toContainText(state);
+  expect(counts).toBeLessThanOrEqual(1 + ((await seconds()) - opened) / 30);
+  await page.clock.fastForward(30_000);
+  await expect.poll(() => counts).toBeGreaterThan(1);
+  await expect(page.getByRole("region", { name: "Keys pressed" })).toContainText("Key 1");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Running");
+  const headers = {
+    authorization: `Bearer ${service.demo.tokens["account"]}`,
+    "content-type": "application/json",
+  };
+  const calls = `${service.url}/api/v1/calls`;
+  const listed = await fetch(`${calls}?campaign_id=${id}&status=ringing`, { headers });
+  const [ringing] = (await listed.json()).data;
+  const completed = page.waitForRequest(isCount, { timeout: 25_000 });
+  const ended = await fetch(`${calls}/${ringing.call_id}/hangup`, {
+    method: "POST",
+    headers: { ...headers, "idempotency-key": crypto.randomUUID() },
+    body: "{}",
+  });
+  if (!ended.ok) throw new Error(await ended.text());
+  await completed;
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
   expect(problems).toEqual([]);
 });
 

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
-import { queryClient } from "../../api/query-client.ts";
+import { counts_ms, useRefresh } from "../../api/live.ts";
 import { voiceKeysQuery, type VoiceCampaign } from "../../api/voice.ts";
 import { formatCount } from "../../ui/numbers.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -23,12 +22,12 @@ function placeOfKey(key: string | null): number {
 
 /** What callers pressed: at each node of the menu, or while the recording played. */
 export function VoiceKeys({ campaign }: { readonly campaign: VoiceCampaign }) {
-  const { campaign_id: id, attempts, live_answers } = campaign;
+  const { campaign_id: id, live_answers } = campaign;
   const query = voiceKeysQuery(id);
   const { data = [] } = useQuery(query);
-  useEffect(() => {
-    void queryClient.invalidateQueries({ queryKey: query.queryKey });
-  }, [id, attempts, live_answers]);
+  const about = { campaign_id: id };
+  useRefresh(["voice.campaign.progress"], query.queryKey, about, counts_ms);
+  useRefresh(["voice.campaign.completed"], query.queryKey, about);
   const menu = useMenuOf(campaign);
   if (data.length === 0) return null;
   const reachedBy = (node: string | null) =>

@@ -21,7 +21,10 @@ export async function countKeys(
 /** Excludes numbers of several digits, because a million recipients would enter a million different ones. */
 const shortKey = sql`key is null or length(key) = 1 or key in ('timeout', 'invalid')`;
 
-/** Index-only scan: 0.3 s for 200,000 recipients with 3 steps each. */
+/**
+ * Two index-only scans: 0.3 s for 200,000 recipients with 3 steps each. A single one would have to sort all steps and
+ * takes twice as long.
+ */
 async function countMenuKeys(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,
@@ -39,6 +42,10 @@ async function countMenuKeys(
   return rows;
 }
 
+/**
+ * Reads all calls of the campaign. An index of those with keys would make each key press rewrite all index entries of
+ * its call: 94 % of these updates are HOT without it, and a call with two of them writes 22 % more WAL with it.
+ */
 async function countPlainKeys(
   db: Kysely<DB>,
   { account_id, campaign_id }: CampaignKey,
