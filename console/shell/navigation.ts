@@ -30,6 +30,7 @@ import {
   Workflow,
 } from "lucide-react";
 import type { Permission } from "../../server/accounts/permissions.ts";
+import { maySee } from "../ui/permission.ts";
 
 /** Any of these shows a part of the overview. */
 export const see_overview = [
@@ -237,7 +238,6 @@ export function firstPage(
   permissions: readonly string[],
 ): NavigationLink["to"] | "/settings/profile" {
   const links = navigation.flatMap<NavigationLink>((area) => area.links);
-  const covered = ({ permission }: NavigationLink) =>
-    [permission].flat().some((one) => permissions.includes(one));
+  const covered = ({ permission }: NavigationLink) => maySee(permissions, permission);
   return links.find(covered)?.to ?? "/settings/profile";
 }

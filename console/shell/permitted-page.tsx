@@ -2,13 +2,14 @@ import { Outlet, useMatches } from "@tanstack/react-router";
 import { hasFeatureFor, type Me } from "../api/me.ts";
 import { featuresFor } from "../from-server.ts";
 import { Page } from "../ui/page.tsx";
+import { maySee } from "../ui/permission.ts";
 
 /** The page of the address, or why the user may not see it. */
 export function PermittedPage({ me }: { readonly me: Me }) {
   const needed = useMatches().findLast((match) => match.staticData.permission)?.staticData
     .permission;
   const anyOf = [needed ?? []].flat();
-  if (anyOf.length === 0 || anyOf.some((one) => me.permissions.includes(one))) return <Outlet />;
+  if (maySee(me.permissions, anyOf)) return <Outlet />;
   const features = new Set(anyOf.flatMap(featuresFor));
   return (
     <Page

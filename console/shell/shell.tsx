@@ -7,6 +7,7 @@ import type { Me } from "../api/me.ts";
 import { refuseWrites } from "../api/session-changes.ts";
 import { ownerOf, showOwner } from "../api/shown-user.ts";
 import { Logo } from "../ui/logo.tsx";
+import { maySee } from "../ui/permission.ts";
 import { Toasts } from "../ui/toasts.tsx";
 import { navigation } from "./navigation.ts";
 import { PermittedPage } from "./permitted-page.tsx";
@@ -83,9 +84,7 @@ function Navigation({ me, onLeave }: { readonly me: Me; readonly onLeave?: () =>
   return (
     <nav aria-label="Main" className="flex flex-col gap-5">
       {navigation.map(({ label, links }) => {
-        const allowed = links.filter(({ permission }) =>
-          [permission].flat().some((one) => me.permissions.includes(one)),
-        );
+        const allowed = links.filter(({ permission }) => maySee(me.permissions, permission));
         if (allowed.length === 0) return null;
         return (
           <div key={label} className="flex flex-col gap-0.5">

@@ -163,7 +163,7 @@ const controls: readonly Control[] = [
 type Answer = {
   readonly id: number;
   readonly account: { readonly id: number };
-  readonly data: readonly { readonly name: string }[];
+  readonly data: readonly { readonly name: string; readonly call_id: number }[];
 };
 
 const call = async (
@@ -386,6 +386,78 @@ test("a campaign's call is on the lead's timeline without calls.read, and once w
   await expect(calls.getByRole("link", { name: /^Call: completed/ })).toBeVisible();
   await settled();
   await expect(calls).toHaveCount(1);
+  expect(problems).toEqual([]);
+});
+
+test("a link to a page that the role does not cover is plain text, or not shown if it looks like a button", async ({
+  page,
+  problems,
+  service,
+}) => {
+  const token = service.demo.tokens["account"]!;
+  const campaign = await createCampaign(service, "Linked messages", ["919876500271"]);
+  const voice_campaign = await launchCalls(service, {
+    campaign_name: "Linked calls",
+    call_type: "obd_voice_call",
+    number: "9876500272",
+  });
+  const made = () => call(service, token, `calls?campaign_id=${voice_campaign}`);
+  await expect.poll(async () => (await made()).data.length).toBe(1);
+  const [{ call_id }] = (await made()).data as [Answer["data"][number]];
+  const { data: workspaces } = await call(service, token, "crm/workspaces");
+  for (const { path, shows, leads_to, text, to } of [
+    {
+      path: `/calls/${call_id}`,
+      shows: "calls.read",
+      leads_to: "voice.campaigns.read",
+      text: "The campaign Linked calls",
+      to: `/voice/campaigns/${voice_campaign}`,
+    },
+    {
+      path: `/voice/campaigns/${voice_campaign}`,
+      shows: "voice.campaigns.read",
+      leads_to: "calls.read",
+      text: "+919876500272",
+      to: `/calls/${call_id}`,
+    },
+    {
+      path: "/settings/credits",
+      shows: "credits.read",
+      leads_to: "chat.read",
+      text: `Chat campaign ${campaign}`,
+      to: `/chat/campaigns/${campaign}`,
+    },
+    {
+      path: "/settings/workspaces",
+      shows: "crm.manage",
+      leads_to: "crm.read",
+      text: workspaces[0]!.name,
+      to: "/leads?workspace=1",
+    },
+    {
+      path: "/",
+      shows: "chat.campaigns.manage",
+      leads_to: "chat.read",
+      text: "Replies today",
+      to: "/chat/replies",
+    },
+    {
+      path: "/leads/import",
+      shows: "crm.import",
+      leads_to: "crm.read",
+      text: `Into the workspace ${workspaces[0]!.name}`,
+      to: "/leads?workspace=1",
+    },
+  ]) {
+    const links = page.getByRole("main").locator(`a[href="${to}"]`);
+    await signInWith(page, service, [shows, leads_to]);
+    await page.goto(service.url + path);
+    await expect(links.first(), path).toBeVisible();
+    await signInWith(page, service, [shows]);
+    await page.goto(service.url + path);
+    await expect(page.getByText(text, { exact: true }).first(), path).toBeVisible();
+    await expect(links, path).toHaveCount(0);
+  }
   expect(problems).toEqual([]);
 });
 

@@ -6,6 +6,7 @@ import { whyCallEnded } from "../../messages/call-reasons.ts";
 import { Missing } from "../../ui/missing.tsx";
 import { formatCount, formatDuration } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
+import { PageLink } from "../../ui/page-link.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -116,13 +117,13 @@ function Links({ call }: { readonly call: CallDetail }) {
       )}
       {type === "voice_campaign" && (
         <li>
-          <Link
+          <PageLink
             to="/voice/campaigns/$id"
             params={{ id: campaign_id }}
             className="text-accent underline"
           >
             The campaign {campaign_name}
-          </Link>
+          </PageLink>
         </li>
       )}
       {callback_at !== null && (

@@ -4,6 +4,7 @@ import { workspacesQuery } from "../../api/leads.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Page } from "../../ui/page.tsx";
+import { PageLink } from "../../ui/page-link.tsx";
 import { ImportForm } from "./import-form.tsx";
 import { ImportProgress } from "./import-progress.tsx";
 
@@ -25,9 +26,14 @@ export function ImportPage() {
               Import another file
             </Link>
           )}
-          <Link to="/leads" search={{ workspace }} className={buttonClass("plain")}>
+          <PageLink
+            to="/leads"
+            search={{ workspace }}
+            className={buttonClass("plain")}
+            otherwise={null}
+          >
             See the leads
-          </Link>
+          </PageLink>
         </>
       }
     >

@@ -10,6 +10,7 @@ import { rejection_reasons, template_statuses } from "../../messages/template-st
 import { voice_holds as voice_hold_words } from "../../messages/voice-reasons.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { PageLink } from "../../ui/page-link.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useMay } from "../../ui/permission.ts";
 import { Time } from "../../ui/time.tsx";
@@ -153,9 +154,14 @@ function Hold({ hold }: { readonly hold: ChatHold }) {
           Open
         </Link>
       ) : scope === "template" ? (
-        <Link to="/chat/templates/$id" params={{ id: subject_id }} className={buttonClass()}>
+        <PageLink
+          to="/chat/templates/$id"
+          params={{ id: subject_id }}
+          className={buttonClass()}
+          otherwise={null}
+        >
           Open
-        </Link>
+        </PageLink>
       ) : null}
     </Item>
   );
@@ -193,9 +199,9 @@ function Template({
   const reason = rejection_reason === null ? null : rejection_reasons[rejection_reason];
   return (
     <Item title={`Template ${name}: ${label}`} text={reason ?? text}>
-      <Link to="/chat/templates/$id" params={{ id }} className={buttonClass()}>
+      <PageLink to="/chat/templates/$id" params={{ id }} className={buttonClass()} otherwise={null}>
         Open
-      </Link>
+      </PageLink>
     </Item>
   );
 }

@@ -1,7 +1,7 @@
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Overview } from "../../api/overview.ts";
 import { formatCount, formatShare, formatUpTo } from "../../ui/numbers.ts";
+import { PageLink } from "../../ui/page-link.tsx";
 import { Stat } from "../../ui/stat.tsx";
 
 /** At which the service stops to count replies and calls. */
@@ -36,9 +36,9 @@ function Messages({ sent, delivered, failed, replies }: NonNullable<Overview["ch
       <Stat
         label="Replies today"
         hint={
-          <Link to="/chat/replies" className="text-accent underline">
+          <PageLink to="/chat/replies" className="text-accent underline" otherwise={null}>
             Read them
-          </Link>
+          </PageLink>
         }
       >
         {formatUpTo(replies, counted_max)}

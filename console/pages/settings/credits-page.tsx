@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { creditsQuery, ledgerQuery, type LedgerFilter, type Transfer } from "../../api/account.ts";
 import { pagedRows } from "../../api/paged-rows.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -10,6 +10,7 @@ import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Page } from "../../ui/page.tsx";
+import { PageLink } from "../../ui/page-link.tsx";
 import { Stat } from "../../ui/stat.tsx";
 import { Time } from "../../ui/time.tsx";
 import { kind_options, transfer_options } from "./settings-search.ts";
@@ -63,16 +64,16 @@ function Subject({ subject }: { readonly subject: string }) {
   const className = "text-accent hover:underline";
   if (kind === "chat_answer")
     return (
-      <Link to="/chat/replies" className={className}>
+      <PageLink to="/chat/replies" className={className}>
         Answer to a reply
-      </Link>
+      </PageLink>
     );
   // The name of a single message is no number.
   if (!Number.isSafeInteger(id)) return label;
   const text = `${label} ${name}`;
   const link = { params: { id }, className, children: text };
-  if (kind === "call") return <Link to="/calls/$id" {...link} />;
-  if (kind === "chat_campaign") return <Link to="/chat/campaigns/$id" {...link} />;
+  if (kind === "call") return <PageLink to="/calls/$id" {...link} />;
+  if (kind === "chat_campaign") return <PageLink to="/chat/campaigns/$id" {...link} />;
   return text;
 }
 

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { allWorkspacesQuery, saveWorkspace, type Workspace } from "../../api/leads.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -8,6 +7,7 @@ import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import type { FormField, FormValues } from "../../ui/form-fields.tsx";
 import { Page } from "../../ui/page.tsx";
+import { PageLink } from "../../ui/page-link.tsx";
 import { RowActions } from "../../ui/row-actions.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -24,9 +24,9 @@ const columns: readonly Column<Workspace>[] = [
     header: "Name",
     cell: ({ id, name, active }) =>
       active ? (
-        <Link to="/leads" search={{ workspace: id }} className="hover:underline">
+        <PageLink to="/leads" search={{ workspace: id }} className="hover:underline">
           {name}
-        </Link>
+        </PageLink>
       ) : (
         name
       ),

@@ -18,6 +18,7 @@ import { ExportLink } from "../../ui/export-link.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { formatCount } from "../../ui/numbers.ts";
+import { PageLink } from "../../ui/page-link.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { VoiceStateBadge } from "./voice-badges.tsx";
@@ -66,13 +67,13 @@ const columns: readonly Column<VoiceRecipient>[] = [
       recipient.call_id === null ? (
         <When recipient={recipient} />
       ) : (
-        <Link
+        <PageLink
           to="/calls/$id"
           params={{ id: recipient.call_id }}
           className="text-accent underline-offset-2 hover:underline"
         >
           <When recipient={recipient} />
-        </Link>
+        </PageLink>
       ),
   },
 ];

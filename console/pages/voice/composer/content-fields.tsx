@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { CallType } from "../../../api/voice.ts";
 import { FormError } from "../../../ui/form-error.tsx";
+import { PageLink } from "../../../ui/page-link.tsx";
 import { useMay } from "../../../ui/permission.ts";
 import { SelectField } from "../../../ui/select-field.tsx";
 import { playable } from "../content/file-words.ts";
@@ -104,9 +105,9 @@ function Unlisted({
   return (
     <>
       Your {what} is not listed? Open it in{" "}
-      <Link to={to} className="text-accent underline">
+      <PageLink to={to} className="text-accent underline">
         {page}
-      </Link>{" "}
+      </PageLink>{" "}
       and press “Call people with it”.
     </>
   );

@@ -1,7 +1,8 @@
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import type { Answer } from "../../../api/answer.ts";
 import { Button } from "../../../ui/button.tsx";
 import { formatCount } from "../../../ui/numbers.ts";
+import { PageLink } from "../../../ui/page-link.tsx";
 import { CallsSandboxNote } from "../../../ui/sandbox-note.tsx";
 import { zoneName } from "../../../ui/zone-name.ts";
 import { DryRunPanel } from "../../campaigns/dry-run-panel.tsx";
@@ -128,9 +129,9 @@ function NightWarning({
       </p>
       <p>
         Calls would be placed outside 9:00 to 21:00 by the clocks there. The account's{" "}
-        <Link to="/settings/account" className="underline">
+        <PageLink to="/settings/account" className="underline">
           settings
-        </Link>{" "}
+        </PageLink>{" "}
         allow it.
       </p>
       {waits && (
