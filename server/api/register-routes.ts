@@ -31,7 +31,9 @@ export function registerRoutes(
   for (const route of routes) {
     const status = successStatus(route);
     const handle =
-      route.access === "public" ? openPublicHandler(app, route) : openHandler(app, shared, route);
+      route.access === "public"
+        ? openPublicHandler(app, shared, route)
+        : openHandler(app, shared, route);
     server.route({
       method: route.method,
       url: route.url,

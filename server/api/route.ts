@@ -159,7 +159,10 @@ export type GuardedRoute = Common &
 export type PublicContext<Query, Body = unknown> = Pick<
   RequestContext<never, Query, Body>,
   "app" | "query" | "body" | "request" | "reply"
->;
+> & {
+  /** Call it after a write of an account, before the answer: the account's reads then have the write. Never throws. */
+  noteWrite(accountId: number): Promise<void>;
+};
 
 /** Refuses requests before their body is read, such as those for what is not configured. */
 type BeforeBody = {

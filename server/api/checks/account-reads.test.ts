@@ -10,6 +10,11 @@ import {
   startReplicatedPostgres,
   type ReplicatedPostgres,
 } from "../../../test/support/replicated-postgres.ts";
+import { createInvitation } from "../../accounts/invitations/create-invitation.ts";
+import { operatorOf } from "../../accounts/roles/grantor.ts";
+import { hashPassword } from "../../accounts/sessions/passwords.ts";
+import { storePassword } from "../../accounts/sessions/set-password.ts";
+import { createSignInLink } from "../../accounts/sessions/sign-in-links.ts";
 import { openAccountReads } from "./account-reads.ts";
 import { routes } from "../routes.ts";
 
@@ -119,6 +124,61 @@ test("an export and the reading of a secret, which are GETs, are in the audit tr
     for (const api of [first, second]) {
       const { body, from } = await read(api, "/api/v1/audit", owner);
       assert.deepEqual([from, body.data[0]?.action], ["primary", action], path);
+    }
+  }
+  await postgres.onReplica("select pg_wal_replay_resume()");
+});
+
+test("a sign-in, a new password by a link and an accepted invitation, which need no token, are in the audit trail at once", async () => {
+  const { db, clock } = first.app;
+  const headers = { "sec-fetch-site": "same-origin" };
+  const password = "correct horse battery";
+  const own = await makeAccount(first.app);
+  const { account_id, owner_id: user_id } = own;
+  const emails = db.query.selectFrom("users").select("email");
+  const { email } = await emails
+    .where("account_id", "=", account_id)
+    .where("id", "=", user_id)
+    .executeTakeFirstOrThrow();
+  const password_hash = await hashPassword(password, undefined);
+  await db.query
+    .transaction()
+    .execute((tx) => storePassword(tx, { account_id, user_id, password_hash }, clock.now()));
+  const linked = await makeAccount(first.app);
+  const { path: link_path } = await db.query
+    .transaction()
+    .execute((tx) =>
+      createSignInLink(tx, operatorOf(linked.account_id, "test"), linked.owner_id, clock.now()),
+    );
+  const invited = await makeAccount(first.app);
+  const { path: invitation_path } = await db.query
+    .transaction()
+    .execute((tx) =>
+      createInvitation(
+        tx,
+        operatorOf(invited.account_id, "test"),
+        { email: "invited@test.example" },
+        clock.now(),
+      ),
+    );
+  const linkIn = (path: string | null) => path!.split("#")[1]!;
+  await awaitReplayed(first);
+  await postgres.onReplica("select pg_wal_replay_pause()");
+  for (const [owner, url, json] of [
+    [own, "/api/v1/session", { email, password }],
+    [linked, "/api/v1/session/link", { link: linkIn(link_path), password }],
+    [
+      invited,
+      "/api/v1/session/invitation",
+      { link: linkIn(invitation_path), name: "Asha", password },
+    ],
+  ] as const) {
+    assert.equal((await read(first, "/api/v1/audit", owner)).from, "replica", url);
+    const answer = await first.send("POST", url, { json, headers });
+    assert.equal(answer.status, 200, `${url}: ${answer.text}`);
+    for (const api of [first, second]) {
+      const { body, from } = await read(api, "/api/v1/audit", owner);
+      assert.deepEqual([from, body.data[0]?.action], ["primary", "session.started"], url);
     }
   }
   await postgres.onReplica("select pg_wal_replay_resume()");

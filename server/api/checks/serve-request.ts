@@ -12,7 +12,11 @@ import { validatePublicRequest, validateRequest } from "./validate-request.ts";
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Returns the handler of a route that needs no token. */
-export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
+export function openPublicHandler(
+  app: ApiApp,
+  { accountReads }: Writing,
+  route: PublicRoute,
+): Handler {
   return async (request, reply) => {
     validatePublicRequest(request);
     const context: PublicContext<unknown> = {
@@ -21,6 +25,7 @@ export function openPublicHandler(app: ApiApp, route: PublicRoute): Handler {
       body: request.body,
       request,
       reply,
+      noteWrite: accountReads.noteWrite,
     };
     return route.handle(context as PublicContext<never, never>);
   };

@@ -22,8 +22,9 @@ import { grantorOf } from "../../../accounts/roles/grantor.ts";
 import { SignInResponse } from "../../../accounts/sessions/session-schema.ts";
 import { closed, pageOf, pageQuery, pathId } from "../../../lib/schemas.ts";
 import { clientOf } from "../../checks/client-of.ts";
-import { refuseCrossSite, refusePlainHttp, setSessionCookie } from "../../checks/session-cookie.ts";
+import { refuseCrossSite, refusePlainHttp } from "../../checks/session-cookie.ts";
 import { publicRoute, route } from "../../route.ts";
+import { answerSignIn } from "./answer-sign-in.ts";
 import { showSecretOnce } from "../shared/show-secret-once.ts";
 
 const tag = "Users";
@@ -98,11 +99,12 @@ export const invitationRoutes = [
     tag,
     body: InvitationAcceptance,
     success: { 200: SignInResponse },
-    handle: async ({ app, body, request, reply }) => {
+    handle: async (context) => {
+      const { app, body, request } = context;
       refuseCrossSite(request);
       refusePlainHttp(request);
-      setSessionCookie(reply, await acceptInvitation(app, body, clientOf(request)));
-      return { signed_in: true, choices: [], more_accounts: false, code_required: false };
+      const cookie = await acceptInvitation(app, body, clientOf(request));
+      return answerSignIn(context, { cookie, account: null });
     },
   }),
 ];

@@ -42,7 +42,8 @@ export const oidcSessionRoutes = [
     tag,
     body: OidcAnswer,
     success: { 200: SignInResponse },
-    handle: async ({ app, body, request, reply }) => {
+    handle: async (context) => {
+      const { app, body, request, reply } = context;
       refuseCrossSite(request);
       const { answer = null, account_id = null, code = null } = body;
       const cookie = readOidcCookie(request);
@@ -52,7 +53,7 @@ export const oidcSessionRoutes = [
       const { result, identity } = await finishOidc(app, given, clientOf(request));
       if (identity === null) clearOidcCookie(reply);
       else setOidcCookie(reply, identity);
-      return answerSignIn(reply, result);
+      return answerSignIn(context, result);
     },
   }),
 ];

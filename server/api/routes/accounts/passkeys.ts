@@ -131,12 +131,14 @@ export const passkeyRoutes = [
     tag,
     body: PasskeyAnswer,
     success: { 200: SignInResponse },
-    handle: async ({ app, body: { response }, request, reply }) => {
+    handle: async (context) => {
+      const { app, request, reply } = context;
+      const { response } = context.body;
       refuseCrossSite(request);
       const cookie = readPasskeyCookie(request);
       clearPasskeyCookie(reply);
       const result = await signInWithPasskey(app, { response, cookie }, clientOf(request));
-      return answerSignIn(reply, result);
+      return answerSignIn(context, result);
     },
   }),
 ];

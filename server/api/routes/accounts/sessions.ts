@@ -43,10 +43,11 @@ export const sessionRoutes = [
     tag,
     body: SignInRequest,
     success: { 200: SignInResponse },
-    handle: async ({ app, body, request, reply }) => {
+    handle: async (context) => {
+      const { app, body, request } = context;
       refuseCrossSite(request);
       refusePlainHttp(request);
-      return answerSignIn(reply, await signIn(app, body, clientOf(request)));
+      return answerSignIn(context, await signIn(app, body, clientOf(request)));
     },
   }),
   publicRoute({
@@ -57,12 +58,13 @@ export const sessionRoutes = [
     tag,
     body: LinkRequest,
     success: { 200: SignInResponse },
-    handle: async ({ app, body, request, reply }) => {
+    handle: async (context) => {
+      const { app, body, request } = context;
       refuseCrossSite(request);
       refusePlainHttp(request);
       const { link, password = null, code = null } = body;
       return answerSignIn(
-        reply,
+        context,
         await useSignInLink(app, { link, password, code }, clientOf(request)),
       );
     },
