@@ -81,6 +81,12 @@ export function withNationalPrefix(phone: string): string | null {
   return phone.slice(0, plan.code_length) + plan.written_prefix + phone.slice(plan.code_length);
 }
 
+/** Returns the calling code with which a number or its start (E.164 digits) begins; null if no country has it. */
+export function callingCodeOf(digits: string): string | null {
+  const plan = planOf(digits);
+  return plan && digits.slice(0, plan.code_length);
+}
+
 /** The rules of one calling code; lengths are bits, without the code. */
 type Plan = {
   readonly code_length: number;

@@ -439,6 +439,22 @@ test("a person of another country is found by a number with a 0 after its callin
   );
 });
 
+test("a person of another country is found as well by 00 and the start of the number with that 0", async () => {
+  // In Italy, a 0 after the calling code is a digit of the number.
+  const of = await makeAccount(api.app);
+  await setCalling(api.app, of, { country_code: "39" });
+  await makeCredits(api.app, of, { chat: 1 });
+  await makeMessage("442079460958", "read", of);
+  for (const q of ["+44 (0) 20 7946 0958", "0044 (0) 20 7946 0958", "+44 (0) 20 79", "0044020"]) {
+    const { body } = await get(`/people?q=${encodeURIComponent(q)}`, of.token);
+    assert.deepEqual(
+      body.data.map(({ phone_number }: { phone_number: string }) => phone_number),
+      ["442079460958"],
+      q,
+    );
+  }
+});
+
 test("of several leads of a number a search names the one that matches, and last digits find it too", async () => {
   await makeLead({ phone: "8211112222", name: "Rear Admiral" });
   await makeLead({ phone: "8211112222", name: "Someone Else" });

@@ -2,6 +2,7 @@
 import type { Caller } from "../accounts/caller.ts";
 import { readPersonPhone } from "../audience/intake/read-person-phone.ts";
 import type { App } from "../engine/app.ts";
+import { callingCodeOf } from "../lib/chat-phone-numbers.ts";
 import { searches } from "../lib/database/searches.ts";
 import { phoneKey, phoneSpellings } from "../lib/phone-key.ts";
 import { compactPhone, isZeroPrefix } from "../lib/phone-numbers.ts";
@@ -66,16 +67,17 @@ export async function searchPeople(
 
 /**
  * Returns the E.164 prefixes that a compacted text may be: with a plus or 00, with the country code as it is; otherwise also
- * national digits of the account's country. A leading 0 may be a digit of the number or be dialed before it; after the
- * country code, only in some countries. A whole number is what the intakes read. All spellings of a whole number.
+ * national digits of the account's country. A leading 0 may be a digit of the number or be dialed before it; after a
+ * calling code, only in some countries. A whole number is what the intakes read, with 00 as with a plus. All spellings of a whole number.
  * `unlikely`: digits like the country code and a 0, which are rather the end of a number.
  */
 function prefixesOf(compact: string, countryCode: string) {
   const international = /^(?:\+|00)(\d+)$/.exec(compact)?.[1];
-  const whole = readPersonPhone(compact, countryCode);
+  const whole = readPersonPhone(international ? `+${international}` : compact, countryCode);
   const given = international ? [international] : [countryCode + compact, compact];
-  const isDialed = international ? isZeroPrefix(countryCode) : compact.startsWith("0");
-  const dialed = isDialed ? withoutZero(given[0]!, countryCode) : [];
+  const code = (international && callingCodeOf(international)) || countryCode;
+  const isDialed = international ? isZeroPrefix(code) : compact.startsWith("0");
+  const dialed = isDialed ? withoutZero(given[0]!, code) : [];
   // The intakes read ten digits as they are.
   const isEnd = !international && isZeroPrefix(countryCode) && compact.length !== 10;
   return {
