@@ -28,6 +28,19 @@ export function businessRouteOf(business: {
   return { driver, kind: "business_account", provider_id };
 }
 
+/** Selects the account's numbers `n` that have their provider's ID, with its route `r`. */
+export function selectRouted(db: Kysely<DB>, accountId: number) {
+  return db
+    .selectFrom("chat_numbers as n")
+    .innerJoin("chat_routes as r", (join) =>
+      join
+        .onRef("r.account_id", "=", "n.account_id")
+        .onRef("r.driver", "=", "n.driver")
+        .onRef("r.chat_number_id", "=", "n.id"),
+    )
+    .where("n.account_id", "=", accountId);
+}
+
 /** Returns whether the account has the provider's ID, for this number if one is given. */
 export async function hasRoute(
   db: Kysely<DB>,

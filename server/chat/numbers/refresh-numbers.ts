@@ -1,5 +1,6 @@
 import { ChatSendError, type ChatDriver } from "../../drivers/chat/driver.ts";
 import type { App } from "../../engine/app.ts";
+import { selectRouted } from "./chat-routes.ts";
 import type { BusinessAccount } from "./schedule-template-sync.ts";
 import { storeNumberState } from "./sync-chat-number.ts";
 
@@ -12,16 +13,8 @@ export async function refreshNumbers(
   driver: ChatDriver,
   { account_id, driver: name, business_account_id }: BusinessAccount,
 ): Promise<void> {
-  const numbers = await app.db.query
-    .selectFrom("chat_numbers as n")
-    .innerJoin("chat_routes as r", (join) =>
-      join
-        .onRef("r.account_id", "=", "n.account_id")
-        .onRef("r.driver", "=", "n.driver")
-        .onRef("r.chat_number_id", "=", "n.id"),
-    )
+  const numbers = await selectRouted(app.db.query, account_id)
     .select(["n.id", "n.provider_phone_number_id", "n.quality", "n.marketing_onboarded"])
-    .where("n.account_id", "=", account_id)
     .where("n.driver", "=", name)
     .where("n.business_account_id", "=", business_account_id)
     .orderBy("n.id")

@@ -2,6 +2,7 @@ import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ChatNumberResponse } from "./chat-number-schema.ts";
+import { selectRouted } from "./chat-routes.ts";
 import { findChatNumber } from "./chat-numbers.ts";
 import { freeRoutes } from "./internal/free-routes.ts";
 import { lockChatNumber } from "./internal/lock-chat-number.ts";
@@ -64,16 +65,8 @@ export async function unbindChatNumbers(
 
 /** Returns the IDs of the account's numbers that have the provider's ID, as their own or their business account's. */
 async function findBound(tx: Tx, accountId: number, providerId: string): Promise<number[]> {
-  const rows = await tx
-    .selectFrom("chat_numbers as n")
-    .innerJoin("chat_routes as r", (join) =>
-      join
-        .onRef("r.account_id", "=", "n.account_id")
-        .onRef("r.driver", "=", "n.driver")
-        .onRef("r.chat_number_id", "=", "n.id"),
-    )
+  const rows = await selectRouted(tx, accountId)
     .select("n.id")
-    .where("n.account_id", "=", accountId)
     .where((or) =>
       or.or([or("r.provider_id", "=", providerId), or("n.business_account_id", "=", providerId)]),
     )

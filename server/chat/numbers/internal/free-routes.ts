@@ -1,4 +1,5 @@
 import type { Tx } from "../../../lib/database/database.ts";
+import { selectRouted } from "../chat-routes.ts";
 
 /** Releases the provider's IDs of a number: that of its business account only with the last number that has an ID. */
 export async function freeRoutes(
@@ -18,16 +19,8 @@ export async function freeRoutes(
     .where("kind", "=", "phone_number")
     .where("chat_number_id", "=", number.id)
     .execute();
-  const sibling = await tx
-    .selectFrom("chat_numbers as n")
-    .innerJoin("chat_routes as r", (join) =>
-      join
-        .onRef("r.account_id", "=", "n.account_id")
-        .onRef("r.driver", "=", "n.driver")
-        .onRef("r.chat_number_id", "=", "n.id"),
-    )
+  const sibling = await selectRouted(tx, accountId)
     .select("n.id")
-    .where("n.account_id", "=", accountId)
     .where("n.driver", "=", driver)
     .where("n.business_account_id", "=", business_account_id)
     .limit(1)
