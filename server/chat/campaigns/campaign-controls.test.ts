@@ -16,6 +16,7 @@ import { unique } from "../../../test/support/account-factory.ts";
 import { ChatSendError } from "../../drivers/chat/driver.ts";
 import { addJob } from "../../engine/add-job.ts";
 import { rebuildMessageCounts } from "../../reports/count-campaigns.ts";
+import { applyFailureEffect } from "../inbound/failure-effects.ts";
 import { hold, liftHold, type HoldReason, type HoldScope } from "../holds/holds.ts";
 import { resend_after_ms } from "./resend-recipient.ts";
 import { startCampaign } from "./start-campaign.ts";
@@ -255,6 +256,57 @@ test("a campaign that is created or starts under a hold records that it is pause
     const { body } = await fixture.ask("GET", `/${id}`);
     assert.deepEqual([body.status, body.paused_reason], ["paused", "auth"]);
   }
+});
+
+test("a campaign that is created or starts while its number's hold is stored records that it is paused", async (t) => {
+  const fixture = await openChatFixture(t, shared);
+  const { app, account, number, template_id } = fixture;
+  const { account_id } = account;
+  const detail = "The provider returned error 131031";
+  const held = { scope: "number", subject_id: number.id, reason: "sender_restricted" } as const;
+  const create = async (more: object = {}) => {
+    const contacts = [{ phone_number: "919876543210" }];
+    const { status, body, text } = await fixture.api.send("POST", "/api/v1/chat/campaigns", {
+      token: account.token,
+      headers: { "idempotency-key": unique("key") },
+      json: { name: "Beside", chat_number_id: number.id, template_id, contacts, ...more },
+    });
+    assert.equal(status, 201, text);
+    return body.id as number;
+  };
+  /** Begins while the hold is stored but not committed, as the effect of a message that failed. */
+  const beside = async (begin: () => Promise<unknown>) => {
+    const stored = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const holding = app.db.query.transaction().execute(async (tx) => {
+      const effect = { kind: "hold", ...held, detail, ends_at: null } as const;
+      await applyFailureEffect(tx, account_id, effect, app.clock.now());
+      stored.resolve();
+      await begun.promise;
+    });
+    await stored.promise;
+    const answered = begin();
+    await Promise.race([answered, awaitsLock(app.db.query)]);
+    begun.resolve();
+    await Promise.all([holding, answered]);
+  };
+  const scheduled = await create({
+    scheduled_at: new Date(Date.now() + 3_600_000).toISOString(),
+  });
+  const recorded = async () =>
+    (await fixture.events()).map((type) => type.replace("chat.campaign.", ""));
+  await beside(() => create());
+  assert.deepEqual(await recorded(), ["created", "created", "started", "paused"]);
+  await app.db.query.transaction().execute(async (tx) => {
+    await liftHold(tx, { account_id, ...held }, app.clock.now());
+  });
+  await beside(() => startCampaign(app, { account_id, subject: String(scheduled) }));
+  assert.deepEqual((await recorded()).slice(4).toSorted(), [
+    "paused",
+    "paused",
+    "resumed",
+    "started",
+  ]);
 });
 
 test("after a cancel no request begins any more, and what was not sent is given back", async (t) => {

@@ -83,7 +83,8 @@ export async function holdsOf(
 
 /**
  * Records that a campaign which begins to run is paused by a hold that was set before, if there is one: `hold` records the
- * pauses of campaigns that already run.
+ * pauses of campaigns that already run. Locks the number until the commit, as whoever holds it does before: a hold at the
+ * same time is either seen here, or sees the campaign. Lock the template before.
  */
 export async function recordHeldStart(
   tx: Tx,
@@ -92,6 +93,7 @@ export async function recordHeldStart(
   now: Date,
 ): Promise<void> {
   const { id: campaign_id, name } = campaign;
+  await lockNumber(tx, [accountId, campaign.chat_number_id]);
   const [highest] = await holdsOf(tx, accountId, holdSubjectsOf(campaign));
   if (!highest) return;
   await recordEvent(tx, {
@@ -101,6 +103,10 @@ export async function recordHeldStart(
     data: { campaign_id, name, paused_reason: highest.reason },
   });
 }
+
+const lockNumber = statement(
+  "select from chat_numbers where account_id = $1 and id = $2 for no key update",
+);
 
 /** Returns the first hold's reason that applies to the campaign, or null; `holds` in holdsOf's order. */
 export function pausedReason(
