@@ -42,8 +42,11 @@ const piece_bytes = 524_288;
 /** Stored samples that are read in pieces. */
 export type StoredSamples = {
   readonly bytes: number;
-  /** Reads each piece when it is asked for, by a statement of its own. Throws if the audio was deleted meanwhile. */
-  pieces(): AsyncGenerator<Buffer>;
+  /**
+   * Reads the bytes `from` to `to`, both included, and no others: each piece when it is asked for, by a statement of its
+   * own. Throws if the audio was deleted meanwhile.
+   */
+  pieces(from: number, to: number): AsyncGenerator<Buffer>;
 };
 
 /** Returns the samples of the account's audio of this name, or null. */
@@ -61,10 +64,11 @@ export async function findSamples(
   const { bytes } = row;
   return {
     bytes,
-    async *pieces() {
-      for (let at = 0; at < bytes; at += piece_bytes) {
+    async *pieces(from, to) {
+      for (let at = from; at <= to; at += piece_bytes) {
+        const length = Math.min(piece_bytes, to + 1 - at);
         const read = await audio
-          .select(sql<Buffer>`substring(samples from ${at + 1} for ${piece_bytes})`.as("piece"))
+          .select(sql<Buffer>`substring(samples from ${at + 1} for ${length})`.as("piece"))
           .executeTakeFirst();
         if (!read)
           throw new Error(`audio ${name} of account ${account_id} was deleted while it was read`);

@@ -1,13 +1,16 @@
 // The audio of a voice file as its client downloads it: read in pieces, in parts, and by few at once.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { buffer } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { makeAccount, type TestAccount } from "../../../test/support/account-factory.ts";
 import { startApi, type TestApi } from "../../../test/support/api.ts";
 import { eventually } from "../../../test/support/eventually.ts";
+import { chunksRead } from "../../../test/support/rows-read.ts";
 import { makeVoiceFile } from "../../../test/support/voice-factory.ts";
 import { storeAudio } from "../../calls/audio/audio-files.ts";
 import { encodeWav } from "../../lib/audio/wav.ts";
+import { findVoiceFileAudio } from "./voice-files.ts";
 
 /** More than all sockets and streams between the two would take without a reader. */
 const samples = randomBytes(32 * 1_048_576 + 10);
@@ -20,21 +23,34 @@ let url: string;
 before(async () => {
   api = await startApi();
   account = await makeAccount(api.app);
-  url = await makeAudio(account);
+  ({ url } = await makeAudio(account));
 });
 after(() => api.close());
 
-async function makeAudio(of: TestAccount): Promise<string> {
+async function makeAudio(of: TestAccount): Promise<{ id: number; url: string }> {
   const { app } = api;
   const audio = await storeAudio(app.db.query, of.account_id, samples, app.clock.now());
   const { name: audio_name, duration_ms } = audio;
   const id = await makeVoiceFile(app, of, { audio_name, duration_ms, text: null });
-  return `${api.url}/api/v1/voice/files/${id}/audio`;
+  return { id, url: `${api.url}/api/v1/voice/files/${id}/audio` };
 }
 
 function download(range?: string): Promise<Response> {
   const headers = { authorization: `Bearer ${account.token}`, ...(range ? { range } : {}) };
   return fetch(url, { headers });
+}
+
+/** Returns how many connections, each for one statement or transaction, the API takes until the answer has ended. */
+async function connectionsOf(asked: Promise<Response>): Promise<number> {
+  let connections = 0;
+  const count = () => connections++;
+  api.app.db.pool.on("acquire", count);
+  try {
+    await (await asked).arrayBuffer();
+    return connections;
+  } finally {
+    api.app.db.pool.off("acquire", count);
+  }
 }
 
 test("the audio of a voice file is read from the database only as fast as its client reads", async () => {
@@ -67,9 +83,28 @@ test("a player gets the range of a voice file's audio that it asks for", async (
   assert.deepEqual([beyond.status, problem.type], [416, "range-not-satisfiable"]);
 });
 
+test("a range near the end of a voice file's audio costs as much as one at its beginning", async () => {
+  const first = await connectionsOf(download("bytes=100-199"));
+  const last = await connectionsOf(download(`bytes=${wav.length - 100}-`));
+  assert.ok(last <= first, `${last} statements for the last bytes, ${first} for the first`);
+});
+
+test("a part of audio is read from the database without the rest", async () => {
+  const own = await makeAccount(api.app);
+  const { id } = await makeAudio(own);
+  const from = 20 * 1_048_576;
+  let part = Buffer.alloc(0);
+  const read = await chunksRead(api.app, async ({ db }) => {
+    const found = await findVoiceFileAudio(db.query, own.account_id, id);
+    part = await buffer(await found.open(from, from + 99));
+  });
+  assert.ok(part.equals(wav.subarray(from, from + 100)));
+  assert.ok(read > 0 && read < 4, `read ${read} chunks`);
+});
+
 test("audio that is deleted while it is read ends before its announced length", async () => {
   const own = await makeAccount(api.app);
-  const answer = await fetch(await makeAudio(own), {
+  const answer = await fetch((await makeAudio(own)).url, {
     headers: { authorization: `Bearer ${own.token}` },
   });
   await api.app.db.query
@@ -88,7 +123,7 @@ test("an account has at most 16 open downloads of voice files, and other account
   );
   const other = await makeAccount(api.app);
   const headers = { authorization: `Bearer ${other.token}` };
-  const beside = await fetch(await makeAudio(other), { headers });
+  const beside = await fetch((await makeAudio(other)).url, { headers });
   assert.equal(beside.status, 200);
   await Promise.all([...open, beside].map((answer) => answer.body!.cancel()));
   await eventually(async () => {

@@ -60,15 +60,22 @@ const downloads = openStreamSlots("downloads of voice files", {
   of_account_max: 16,
 });
 
-/**
- * Opens the audio of a voice file as a WAV file, which is read as fast as its client reads. Refuses: not-found, also if
- * it has no audio; rate-limited if the account has too many open downloads; unavailable if the process has.
- */
-export async function openVoiceFileAudio(
+/** The audio of a voice file as a WAV file of a known size. */
+export type VoiceFileAudio = {
+  readonly bytes: number;
+  /**
+   * Opens the bytes `from` to `to`, both included, which are read as fast as their client reads, and without those
+   * before. Refuses: rate-limited if the account has too many open downloads; unavailable if the process has.
+   */
+  open(from: number, to: number): Promise<Readable>;
+};
+
+/** Finds the audio of a voice file, and reads none of it. Refuses: not-found, also if the file has no audio. */
+export async function findVoiceFileAudio(
   db: Kysely<DB>,
   accountId: number,
   id: number,
-): Promise<{ readonly wav: Readable; readonly bytes: number }> {
+): Promise<VoiceFileAudio> {
   const row = await db
     .selectFrom("voice_files")
     .select("audio_name")
@@ -79,11 +86,21 @@ export async function openVoiceFileAudio(
   const samples = row.audio_name === null ? null : await findSamples(db, accountId, row.audio_name);
   if (!samples) throw new Refusal("not-found", "This voice file has no audio");
   const header = wavHeader(samples.bytes);
-  const open = async () => Readable.from(chunksOf(header, samples), { objectMode: false });
-  return { wav: await downloads.open(accountId, open), bytes: header.length + samples.bytes };
+  return {
+    bytes: header.length + samples.bytes,
+    open: (from, to) =>
+      downloads.open(accountId, async () =>
+        Readable.from(chunksOf(header, samples, { from, to }), { objectMode: false }),
+      ),
+  };
 }
 
-async function* chunksOf(header: Buffer, samples: StoredSamples): AsyncGenerator<Buffer> {
-  yield header;
-  yield* samples.pieces();
+async function* chunksOf(
+  header: Buffer,
+  samples: StoredSamples,
+  { from, to }: { readonly from: number; readonly to: number },
+): AsyncGenerator<Buffer> {
+  const begin = header.subarray(from, to + 1);
+  if (begin.length > 0) yield begin;
+  yield* samples.pieces(Math.max(0, from - header.length), to - header.length);
 }

@@ -17,7 +17,7 @@ import { callFilterQuery, readCallFilter } from "../shared/call-filter.ts";
 import { route, type Access } from "../../route.ts";
 import { withContactNames } from "../shared/with-contact-names.ts";
 import { sendExport } from "../shared/send-csv.ts";
-import { askedRange, sendWav } from "../shared/send-wav.ts";
+import { askedRange, sendWavStream } from "../shared/send-wav.ts";
 
 const calls = "/api/v1/calls";
 const call = `${calls}/:id`;
@@ -105,7 +105,7 @@ const recordRoutes = [
       const range = askedRange(request);
       const in_parts = range !== null;
       const recording = await readCallRecording(app, actor, { id, in_parts });
-      return sendWav(reply, recording, { file: `call-${id}.wav`, range });
+      return sendWavStream(reply, recording, { file: `call-${id}.wav`, range });
     },
   }),
   route({
@@ -121,7 +121,7 @@ const recordRoutes = [
       const range = askedRange(request);
       const in_parts = range !== null;
       const message = await readCallMessage(app, actor, { id, n, in_parts });
-      return sendWav(reply, message, { file: `call-${id}-message-${n}.wav`, range });
+      return sendWavStream(reply, message, { file: `call-${id}-message-${n}.wav`, range });
     },
   }),
 ];

@@ -23,25 +23,34 @@ export function askedRange({ method, headers }: FastifyRequest): AskedRange | nu
 }
 
 /**
- * Answers with the file as an attachment: all of it, with its length if `bytes` is known, or with 206 the range.
+ * Answers with the file as an attachment, or with 206 the range, of which alone is read.
  * Refuses: range-not-satisfiable, for a range that begins after the end.
  */
 export async function sendWav(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  wav: { readonly bytes: number; open(from: number, to: number): Promise<Readable> },
+  file: string,
+): Promise<Readable> {
+  describeFile(reply, file);
+  const range = askedRange(request);
+  const part = range ? rangeWithin(range, wav.bytes) : { from: 0, to: wav.bytes - 1 };
+  if (part === null) throw notSatisfiable(wav.bytes);
+  if (range === null) void reply.header("content-length", wav.bytes);
+  else describePart(reply, part, wav.bytes);
+  return wav.open(part.from, part.to);
+}
+
+/**
+ * Does the same with a file that can only be read from its beginning, whose length its header has.
+ */
+export async function sendWavStream(
   reply: FastifyReply,
   wav: Readable,
-  {
-    file,
-    range,
-    bytes,
-  }: { readonly file: string; readonly range: AskedRange | null; readonly bytes?: number },
+  { file, range }: { readonly file: string; readonly range: AskedRange | null },
 ): Promise<Readable> {
-  void reply.header("content-type", "audio/wav");
-  void reply.header("content-disposition", `attachment; filename="${file}"`);
-  void reply.header("accept-ranges", "bytes");
-  if (range === null) {
-    if (bytes !== undefined) void reply.header("content-length", bytes);
-    return wav;
-  }
+  describeFile(reply, file);
+  if (range === null) return wav;
   const chunks = wav[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const begin = await readAtLeast(chunks, riff_bytes);
   const total = begin.toString("latin1", 0, 4) === "RIFF" ? begin.readUInt32LE(4) + riff_bytes : 0;
@@ -49,19 +58,31 @@ export async function sendWav(
   const part = total > header_bytes ? rangeWithin(range, total) : whole;
   if (part === null) {
     wav.destroy();
-    throw new Refusal("range-not-satisfiable", `The file has ${total} bytes`, {
-      headers: { "content-range": `bytes */${total}` },
-    });
+    throw notSatisfiable(total);
   }
-  if (part !== whole) {
-    void reply.code(206);
-    void reply.header("content-range", `bytes ${part.from}-${part.to}/${total}`);
-    void reply.header("content-length", part.to - part.from + 1);
-  }
+  if (part !== whole) describePart(reply, part, total);
   const sent = Readable.from(bytesOf(begin, chunks, part), { objectMode: false });
   // Also if the client goes before the first byte is read.
   sent.once("close", () => wav.destroy());
   return sent;
+}
+
+function describeFile(reply: FastifyReply, file: string): void {
+  void reply.header("content-type", "audio/wav");
+  void reply.header("content-disposition", `attachment; filename="${file}"`);
+  void reply.header("accept-ranges", "bytes");
+}
+
+function describePart(reply: FastifyReply, { from, to }: Range, total: number): void {
+  void reply.code(206);
+  void reply.header("content-range", `bytes ${from}-${to}/${total}`);
+  void reply.header("content-length", to - from + 1);
+}
+
+function notSatisfiable(total: number): Refusal {
+  return new Refusal("range-not-satisfiable", `The file has ${total} bytes`, {
+    headers: { "content-range": `bytes */${total}` },
+  });
 }
 
 /** Returns the range within a file of `total` bytes; null if it begins after its end. */

@@ -18,12 +18,12 @@ import {
 } from "../../../voice/files/voice-file-schema.ts";
 import {
   listVoiceFiles,
-  openVoiceFileAudio,
+  findVoiceFileAudio,
   readVoiceFile,
 } from "../../../voice/files/voice-files.ts";
 import { shapeChecker, type CheckedBody } from "../../checks/check-shape.ts";
 import { mergeErrors } from "../../field-errors.ts";
-import { askedRange, sendWav } from "../shared/send-wav.ts";
+import { sendWav } from "../shared/send-wav.ts";
 import { bodyOfForm, parseUpload } from "../../bodies/parse-upload.ts";
 import {
   route,
@@ -147,9 +147,8 @@ export const voiceFileRoutes = [
     params,
     success: { 200: { contentType: "audio/wav" }, 206: { contentType: "audio/wav" } },
     handle: async ({ app, caller, params: { id }, request, reply }) => {
-      const range = askedRange(request);
-      const { wav, bytes } = await openVoiceFileAudio(app.db.query, caller.account.id, id);
-      return sendWav(reply, wav, { file: `voice-file-${id}.wav`, range, bytes });
+      const wav = await findVoiceFileAudio(app.db.query, caller.account.id, id);
+      return sendWav(request, reply, wav, `voice-file-${id}.wav`);
     },
   }),
   route({
