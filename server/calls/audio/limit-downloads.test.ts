@@ -50,7 +50,7 @@ after(async () => {
 });
 
 async function cancelAll(): Promise<void> {
-  await Promise.all(open.splice(0).map((answer) => answer.body!.cancel()));
+  for (const answer of open.splice(0)) await answer.body?.cancel();
 }
 
 /** An account with a recorded call: each download is answered, and is not read. */
@@ -60,8 +60,9 @@ async function makeListener({ app, url }: TestApi = api) {
   const { id } = await makeCall(app, account, { call, place });
   return {
     ...account,
-    async download() {
+    async download(method = "GET") {
       const answer = await fetch(`${url}/api/v1/calls/${id}/recording`, {
+        method,
         headers: { authorization: `Bearer ${account.token}` },
       });
       open.push(answer);
@@ -93,11 +94,20 @@ test("an account has at most 16 open downloads of recordings and a process 64, s
   );
   assert.deepEqual(rows, [{ entries: 16 }]);
   for (const { download } of others)
-    assert.deepEqual(await statusesOf(Array.from({ length: 16 }, download)), { 200: 16 });
+    assert.deepEqual(await statusesOf(Array.from({ length: 16 }, () => download())), { 200: 16 });
   assert.deepEqual([await statusesOf([last.download()]), connections], [{ 503: 1 }, 64]);
   await open[0]!.body!.cancel();
   await eventually(async () => (await last.download()).status === 200);
   assert.equal(connections, 64);
+});
+
+test("a HEAD of a recording gets its length from its first bytes, and ends the connection to the switch", async () => {
+  // A recording that never ends.
+  respond = (response) => response.write(encodeWav(Buffer.alloc(1_600)));
+  const { download } = await makeListener();
+  const { status, headers } = await download("HEAD");
+  assert.deepEqual([status, headers.get("content-length")], [200, "1644"]);
+  await eventually(() => connections === 0);
 });
 
 test("a download whose client stops reading closes its connection to the switch", async () => {

@@ -35,9 +35,9 @@ async function makeAudio(of: TestAccount): Promise<{ id: number; url: string }> 
   return { id, url: `${api.url}/api/v1/voice/files/${id}/audio` };
 }
 
-function download(range?: string): Promise<Response> {
+function download(range?: string, method = "GET"): Promise<Response> {
   const headers = { authorization: `Bearer ${account.token}`, ...(range ? { range } : {}) };
-  return fetch(url, { headers });
+  return fetch(url, { method, headers });
 }
 
 /** Returns how many connections, each for one statement or transaction, the API takes until the answer has ended. */
@@ -100,6 +100,17 @@ test("a part of audio is read from the database without the rest", async () => {
   });
   assert.ok(part.equals(wav.subarray(from, from + 100)));
   assert.ok(read > 0 && read < 4, `read ${read} chunks`);
+});
+
+test("a HEAD of a voice file's audio gets the length of the file, and opens no download", async () => {
+  // More at once than an account may download.
+  const asked = Array.from({ length: 20 }, (_, i) =>
+    download(i % 2 === 0 ? undefined : "bytes=0-9", "HEAD"),
+  );
+  for (const { status, headers } of await Promise.all(asked)) {
+    const described = [status, headers.get("content-length"), headers.get("accept-ranges")];
+    assert.deepEqual(described, [200, String(wav.length), "bytes"]);
+  }
 });
 
 test("audio that is deleted while it is read ends before its announced length", async () => {

@@ -105,7 +105,7 @@ const recordRoutes = [
       const range = askedRange(request);
       const in_parts = range !== null;
       const recording = await readCallRecording(app, actor, { id, in_parts });
-      return sendWavStream(reply, recording, { file: `call-${id}.wav`, range });
+      return sendWavStream(request, reply, recording, { file: `call-${id}.wav`, range });
     },
   }),
   route({
@@ -121,7 +121,7 @@ const recordRoutes = [
       const range = askedRange(request);
       const in_parts = range !== null;
       const message = await readCallMessage(app, actor, { id, n, in_parts });
-      return sendWavStream(reply, message, { file: `call-${id}-message-${n}.wav`, range });
+      return sendWavStream(request, reply, message, { file: `call-${id}-message-${n}.wav`, range });
     },
   }),
 ];

@@ -23,7 +23,7 @@ export function askedRange({ method, headers }: FastifyRequest): AskedRange | nu
 }
 
 /**
- * Answers with the file as an attachment, or with 206 the range, of which alone is read.
+ * Answers with the file as an attachment, or with 206 the range, of which alone is read. A HEAD opens nothing.
  * Refuses: range-not-satisfiable, for a range that begins after the end.
  */
 export async function sendWav(
@@ -38,22 +38,29 @@ export async function sendWav(
   if (part === null) throw notSatisfiable(wav.bytes);
   if (range === null) void reply.header("content-length", wav.bytes);
   else describePart(reply, part, wav.bytes);
-  return wav.open(part.from, part.to);
+  return request.method === "HEAD" ? noBody() : wav.open(part.from, part.to);
 }
 
 /**
- * Does the same with a file that can only be read from its beginning, whose length its header has.
+ * Does the same with a file that can only be read from its beginning, whose length its header has. A HEAD reads its
+ * first bytes only.
  */
 export async function sendWavStream(
+  request: FastifyRequest,
   reply: FastifyReply,
   wav: Readable,
   { file, range }: { readonly file: string; readonly range: AskedRange | null },
 ): Promise<Readable> {
   describeFile(reply, file);
-  if (range === null) return wav;
+  if (range === null && request.method !== "HEAD") return wav;
   const chunks = wav[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const begin = await readAtLeast(chunks, riff_bytes);
   const total = begin.toString("latin1", 0, 4) === "RIFF" ? begin.readUInt32LE(4) + riff_bytes : 0;
+  if (range === null) {
+    wav.destroy();
+    if (total > header_bytes) void reply.header("content-length", total);
+    return noBody();
+  }
   const whole = { from: 0, to: Number.POSITIVE_INFINITY };
   const part = total > header_bytes ? rangeWithin(range, total) : whole;
   if (part === null) {
@@ -83,6 +90,11 @@ function notSatisfiable(total: number): Refusal {
   return new Refusal("range-not-satisfiable", `The file has ${total} bytes`, {
     headers: { "content-range": `bytes */${total}` },
   });
+}
+
+/** Returns the body of the answer to a HEAD: a stream, because Fastify replaces the length of other bodies by theirs. */
+function noBody(): Readable {
+  return Readable.from([]);
 }
 
 /** Returns the range within a file of `total` bytes; null if it begins after its end. */
