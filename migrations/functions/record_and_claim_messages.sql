@@ -18,11 +18,22 @@ set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
+  -- Few calls have any.
+  v_has_deferred constant boolean := p_results::text like '%"deferred"%';
+  v_moves chat_move[];
   v_picked chat_move[];
   v_is_marketing boolean;
   v_without_message constant text[] := '{refused,undelivered,skipped,cancelled}';
 begin
   perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
+
+  if v_has_deferred then
+    -- Before their recipients, as move_deferred_recipients requires.
+    perform from chat_campaigns c
+      where c.account_id = p_account_id and c.id = any (array(
+        select m.campaign_id from json_populate_recordset(null::chat_move, p_results) m where m.state = 'deferred'))
+      order by c.id for no key update;
+  end if;
 
   if p_aliases is not null then
     perform record_phone_aliases(p_account_id, p_aliases);
@@ -97,11 +108,15 @@ begin
     into v_picked from checked j;
   end if;
 
-  return query
-  select m.* from chat_move_recipients_with_events(p_account_id, 'sender',
-    (select array_agg(x.e order by (x.e).campaign_id, (x.e).id) from (
+  v_moves := (
+    select array_agg(x.e order by (x.e).campaign_id, (x.e).id) from (
       select m as e from json_populate_recordset(null::chat_move, p_results) m
-      union all select u from unnest(v_picked) u) x),
-    p_now) m
-  where m.to_state in ('dispatching', 'skipped');
+      union all select u from unnest(v_picked) u) x);
+  if v_has_deferred then
+    return query select m.* from move_deferred_recipients(p_account_id, v_moves, p_now) m
+      where m.to_state in ('dispatching', 'skipped');
+  else
+    return query select m.* from chat_move_recipients_with_events(p_account_id, 'sender', v_moves, p_now) m
+      where m.to_state in ('dispatching', 'skipped');
+  end if;
 end $$;

@@ -34,6 +34,7 @@ import { hold, liftHold } from "../holds/holds.ts";
 import { setTemplateStatus } from "../templates/set-template-status.ts";
 import { openSenders } from "./open-senders.ts";
 import { endThrottling } from "../numbers/end-throttling.ts";
+import { repeatSkipDuplicates } from "../campaigns/skip-duplicate-people.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
 import { drainCampaign } from "../campaigns/drain-campaign.ts";
 import { wakeCampaigns } from "../campaigns/wake-campaigns.ts";
@@ -797,6 +798,68 @@ test("a message that the provider refuses for the moment is not sent again if it
     listed!.phone,
     bsuid,
   ]);
+  await checkCounts(id);
+  await checkLedger(api.app.db.pool);
+});
+
+test("a message that is deferred is also skipped if the sender ends before it skips it and its person got it under another address", async (t) => {
+  const { account, campaign } = await open(t);
+  const { account_id } = account;
+  const id = await campaign(3);
+  const [listed, other] = await recipientsOf(id);
+  const bsuid = unique("IN.");
+  await api.app.db.pool.query(
+    "update chat_recipients set phone = null, bsuid = $4 where account_id = $1 and campaign_id = $2 and id = $3",
+    [account_id, id, other!.id, bsuid],
+  );
+  const linked = Promise.withResolvers<void>();
+  const alone = Promise.withResolvers<void>();
+  provider.answer = async (outgoing) => {
+    if (outgoing.to === bsuid) return takeMessage(outgoing);
+    await (outgoing.to === listed!.phone ? linked : alone).promise;
+    return rejected(131049)();
+  };
+  let hasEnded = true;
+  const { pool: open_pool } = api.app.db;
+  const query = async (config: { text: string; values: unknown[] }) => {
+    const checks = (phone: string) =>
+      config.text.includes("person_bsuids") && JSON.stringify(config.values).includes(phone);
+    if (hasEnded && checks(listed!.phone!)) throw new Error("the process has ended");
+    return open_pool.query(config);
+  };
+  const pool = new Proxy(open_pool, {
+    get: (of, name) => (name === "query" ? query : (Reflect.get(of, name) as unknown)),
+  });
+  const senders = openSenders({ ...api.app, db: { ...api.app.db, pool } }, default_settings);
+  t.after(() => {
+    hasEnded = false;
+    linked.resolve();
+    alone.resolve();
+    return senders.stop();
+  });
+  await senders.startDue();
+  await eventually(async () => (await recipientsOf(id))[1]!.state === "accepted");
+  const links = [{ bsuid, phone: listed!.phone! }];
+  await api.app.db.query
+    .transaction()
+    .execute((tx) => linkBsuids(tx, account_id, links, api.clock.now()));
+  const jobs = async () => {
+    const { rows } = await api.app.db.pool.query<{ subject: string }>(
+      "select subject from jobs where account_id = $1 and kind = 'chat.skip_duplicates'",
+      [account_id],
+    );
+    return rows.map(({ subject }) => Number(subject));
+  };
+  alone.resolve();
+  await eventually(async () => (await recipientsOf(id))[2]!.state === "deferred");
+  assert.deepEqual(await jobs(), [], "no other person is listed twice");
+  linked.resolve();
+  await eventually(async () => (await recipientsOf(id))[0]!.state === "deferred");
+  assert.deepEqual(await jobs(), [id]);
+  const handlers = { "chat.skip_duplicates": repeatSkipDuplicates };
+  await workJobs(api.app, handlers, new AbortController().signal);
+  const outcomes = (await recipientsOf(id)).map(({ state, error }) => error ?? state);
+  assert.deepEqual(outcomes, ["duplicate", "accepted", "frequency_capped"]);
   await checkCounts(id);
   await checkLedger(api.app.db.pool);
 });
