@@ -509,7 +509,11 @@ test("what was under way when a lease was lost is recorded, also of a campaign t
   });
 });
 
-async function refundsLateRefusals(t: TestContext, isSettled: boolean): Promise<void> {
+async function refundsLateRefusals(
+  t: TestContext,
+  isSettled: boolean,
+  [code, error]: readonly [number, string] = [132012, "invalid_parameter"],
+): Promise<void> {
   const { account, number, campaign } = await open(t);
   const times = { lease_ms: 60_000, renew_ms: 100, margin_ms: 4_000 };
   const senders = openSenders(api.app, default_settings, times);
@@ -519,7 +523,7 @@ async function refundsLateRefusals(t: TestContext, isSettled: boolean): Promise<
     const { promise, resolve } = Promise.withResolvers<void>();
     refusals.push(resolve);
     await promise;
-    return rejected(132012)();
+    return rejected(code)();
   };
   const id = await campaign(5);
   await senders.startDue();
@@ -555,7 +559,7 @@ async function refundsLateRefusals(t: TestContext, isSettled: boolean): Promise<
     return (await statesOf(id))["refused"] === 5;
   });
   const [recipient] = await recipientsOf(id);
-  assert.deepEqual([recipient!.error_code, recipient!.error], [132012, "invalid_parameter"]);
+  assert.deepEqual([recipient!.error_code, recipient!.error], [code, error]);
   assert.equal(await available(account), 100_000);
   await completed(id);
   await checkCounts(id);
@@ -568,6 +572,9 @@ for (const [isSettled, end] of [
 ] as const)
   test(`a refusal that arrives after another sender took over gives the credit back, ${end}`, (t) =>
     refundsLateRefusals(t, isSettled));
+
+test("a message whose outcome is settled is not sent again when the provider's refusal for the moment is recorded, but refunded", (t) =>
+  refundsLateRefusals(t, true, [131049, "frequency_capped"]));
 
 test("what a dead sender left as dispatching becomes unknown, is never sent again, and is settled: failed, charged", async (t) => {
   const { account, senders, campaign } = await open(t);
