@@ -11,6 +11,7 @@ import {
   makeAgentGroup,
   makeCallingAccount,
   makeNode,
+  makePhoneNumber,
   makeSandboxTrunk,
   makeTrunk,
   setCalling,
@@ -36,6 +37,8 @@ let dialed: string[] = [];
 let emit: (event: VoiceEvent) => void = () => {};
 let onSwitchEvent: (event: VoiceEvent) => void = () => {};
 let isSpeechBroken = false;
+/** Runs before a text is synthesized. */
+let beforeSynthesis = async (_text: string) => {};
 /** The failures of the next requests to record. */
 let recordFailures: VoiceError[] = [];
 /** The recordings that have begun. */
@@ -45,8 +48,9 @@ let playedAudio: string[] = [];
 let synthesized: string[] = [];
 const speech: { -readonly [Key in keyof SpeechDriver]: SpeechDriver[Key] } = {
   ...toneSpeech,
-  synthesize(utterance) {
-    if (isSpeechBroken) return Promise.reject(new SpeechError("failed", "no synthesizer"));
+  async synthesize(utterance) {
+    await beforeSynthesis(utterance.text);
+    if (isSpeechBroken) throw new SpeechError("failed", "no synthesizer");
     synthesized.push(`${utterance.language}: ${utterance.text}`);
     return toneSpeech.synthesize(utterance);
   },
@@ -56,6 +60,7 @@ let stub: RealtimeStub;
 let api: TestApi;
 let client: CallClient;
 let trunk_id: number;
+let node_id: number;
 let leaders: { stop(): Promise<void> };
 
 before(async () => {
@@ -109,7 +114,7 @@ before(async () => {
     speech,
   });
   client = await openCallClient(api, await makeCallingAccount(api.app));
-  ({ trunk_id } = await makeSandboxTrunk(api.app));
+  ({ trunk_id, node_id } = await makeSandboxTrunk(api.app));
   leaders = leadNodes(api.app);
 });
 after(async () => {
@@ -121,6 +126,7 @@ after(async () => {
 beforeEach(() => {
   stub.script({ reject: null, silent: false, answer: () => ({ say: "Good day." }) });
   isSpeechBroken = false;
+  beforeSynthesis = async () => {};
   recordFailures = [];
   recordings = [];
   dialed = [];
@@ -678,4 +684,41 @@ test("a slow AI agent's server does not make a campaign claim more calls than it
   stub.script({ silent: false });
   for (const line of stub.connections.slice(first)) line.send({ type: "session.created" });
   await settled(campaign, ...people.map(() => "answered 1"));
+});
+
+test("does not call a recipient who calls in while the call is set up, and calls them once that call is over", async () => {
+  const [number, called, text] = [phone(), "918000000960", "Good morning"];
+  await makePhoneNumber(api.app, client.account, called);
+  const agent_group_id = await makeAgentGroup(api.app, client.account, ["160"]);
+  const routed = await client.ask("PATCH", `/api/v1/phone-numbers/${called}`, { agent_group_id });
+  assert.equal(routed.status, 200, routed.text);
+  let incoming = 0;
+  beforeSynthesis = async (synthesizing) => {
+    if (synthesizing !== text || incoming > 0) return;
+    const node = { id: node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+    void sandbox.receiveCall(node, { endpoint: "sandbox", from: `+91${number}`, to: called });
+    await eventually(async () => {
+      const { body } = await client.ask("GET", "/api/v1/calls?type=incoming&status=in-progress");
+      incoming = body.data[0]?.call_id ?? 0;
+      return incoming > 0;
+    });
+    api.clock.advance(1_000);
+  };
+  const content = { call_type: "obd_voice_call", prompt: { say: text, language: "en" } } as const;
+  const campaign = await launch(content, [number]);
+  await eventually(async () => (await stored(campaign))?.stage === "ended");
+  const first = (await stored(campaign))!;
+  assert.deepEqual([first.ended_reason, first.ringing_at], ["already_in_call", null]);
+  assert.deepEqual(await states(campaign), ["waiting 0"]);
+  assert.ok(!dialed.includes(`91${number}`));
+  const hung_up = await client.ask("POST", `/api/v1/calls/${incoming}/hangup`);
+  assert.equal(hung_up.status, 200, hung_up.text);
+  await eventually(async () => {
+    const { body } = await client.ask("GET", `/api/v1/calls/${incoming}`);
+    return body.ended_at !== null;
+  });
+  const due_at = await makeDue(campaign);
+  assert.deepEqual(due_at, new Date(first.ended_at!.getTime() + 60_000));
+  await settled(campaign, "answered 1");
+  api.clock.release();
 });

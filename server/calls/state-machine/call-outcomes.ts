@@ -55,6 +55,7 @@ export function mayHaveRung({ legs }: Pick<Call, "legs">): boolean {
 
 const withdrawals: ReadonlySet<string | null> = new Set<CallBlocker>([
   "night_window",
+  "already_in_call",
   "held",
   "node_unavailable",
   "ai_agent_unavailable",

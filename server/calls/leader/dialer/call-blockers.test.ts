@@ -7,7 +7,9 @@ import {
   type CallClient,
 } from "../../../../test/support/call-client.ts";
 import {
+  makeAgentGroup,
   makeCallingAccount,
+  makePhoneNumber,
   makeSandboxTrunk,
   setCalling,
 } from "../../../../test/support/telephony-factory.ts";
@@ -41,6 +43,7 @@ let sendToLeader: (event: VoiceEvent) => void;
 let epoch: string;
 /** Simulates a restarted switch, which has lost its channels. */
 let isSwitchEmpty = false;
+let node_id: number;
 
 before(async () => {
   const open: typeof sandbox.open = (node, onEvent) => {
@@ -64,7 +67,7 @@ before(async () => {
     return { ...session, snapshot, dial, ringback, findCdrs: cdrsOf };
   };
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
-  await makeSandboxTrunk(api.app);
+  ({ node_id } = await makeSandboxTrunk(api.app));
 });
 after(async () => {
   await sandbox.close();
@@ -148,6 +151,54 @@ test("does not call a customer who opts out while the dial waits for the switch"
   await assertNotCalled(await client.awaitCall(campaign, "canceled", "in-progress", "completed"));
 });
 
+/** Lets the customer call the account's own number, and waits until an agent talks to them; returns the call's ID. */
+async function callIn({ account, ask }: CallClient, called: string): Promise<number> {
+  await makePhoneNumber(api.app, account, called);
+  const agent_group_id = await makeAgentGroup(api.app, account, ["103"]);
+  const routed = await ask("PATCH", `/api/v1/phone-numbers/${called}`, { agent_group_id });
+  assert.equal(routed.status, 200, routed.text);
+  const node = { id: node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+  void sandbox.receiveCall(node, { endpoint: "sandbox", from: `+${customer}`, to: called });
+  let call_id = 0;
+  await eventually(async () => {
+    const { body } = await ask("GET", "/api/v1/calls?type=incoming&status=in-progress");
+    call_id = body.data[0]?.call_id ?? 0;
+    return call_id > 0;
+  });
+  return call_id;
+}
+
+test("does not call a customer who calls in while the agent's phone rings", async () => {
+  const client = await openCallClient(api, await makeCallingAccount(api.app));
+  let incoming = 0;
+  beforeAnswer = async () => {
+    beforeAnswer = async () => {};
+    incoming = await callIn(client, "918000000950");
+  };
+  const campaign = await client.call(fields);
+  lead();
+  const record = await client.awaitCall(campaign, "canceled", "in-progress", "completed");
+  assert.deepEqual(endings(record), ["canceled", "already_in_call"]);
+  assert.deepEqual([roles(record), record.cost], [["agent"], 1]);
+  const { body } = await client.ask("POST", `/api/v1/calls/${incoming}/hangup`);
+  assert.equal(body.call_id, incoming);
+});
+
+test("does not call a customer who calls in while the dial waits", async () => {
+  const client = await openCallClient(api, await makeCallingAccount(api.app));
+  let incoming = 0;
+  beforeRingback = async () => {
+    beforeRingback = async () => {};
+    incoming = await callIn(client, "918000000951");
+  };
+  const campaign = await client.call(fields);
+  lead();
+  const record = await client.awaitCall(campaign, "canceled", "in-progress", "completed");
+  await assertNotCalled(record, ["agent", "customer"], "already_in_call");
+  const { body } = await client.ask("POST", `/api/v1/calls/${incoming}/hangup`);
+  assert.equal(body.call_id, incoming);
+});
+
 /** Places a call whose node leader stops before the customer's dial reaches the switch. */
 async function callUntilDial(client: CallClient) {
   const reached = Promise.withResolvers<void>();
@@ -198,15 +249,16 @@ test("repeats a dial that never reached the switch, although that has the CDR of
   assert.equal((await client.awaitCall(campaign, "completed")).cost, 2);
 });
 
-/** Asserts that the call ended as suppressed and the last leg, the customer's, was not dialed. */
+/** Asserts that the call ended for this reason and the last leg, the customer's, was not dialed. */
 async function assertNotCalled(
   record: Awaited<ReturnType<CallClient["awaitCall"]>>,
   expected = ["agent", "customer"],
+  reason = "suppressed",
 ): Promise<void> {
-  assert.deepEqual(endings(record), ["canceled", "suppressed"]);
+  assert.deepEqual(endings(record), ["canceled", reason]);
   assert.deepEqual([roles(record), record.cost], [expected, 1]);
   const { status, blocker, ringing_at } = record.legs.at(-1);
-  assert.deepEqual([status, blocker, ringing_at], ["canceled", "suppressed", null]);
+  assert.deepEqual([status, blocker, ringing_at], ["canceled", reason, null]);
 }
 
 test("does not ring an agent's phone that is suppressed while its dial is repeated", async () => {

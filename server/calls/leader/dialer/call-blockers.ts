@@ -9,8 +9,9 @@ import type { Call, Leg } from "../../state-machine/call.ts";
 import { mayCallCustomer } from "../../customer-hours.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
-import { isCampaignOpen, type Claimed } from "../node/leader-statements.ts";
+import type { Claimed } from "../node/leader-statements.ts";
 import type { NodeTrunk } from "../node/node-state.ts";
+import { readCustomer, type CustomerNow } from "./read-customer.ts";
 
 /** Returns why a leg to the phone (E.164 digits) must not be dialed over the call's trunk, or null. */
 export function blockerOfNumber(
@@ -45,7 +46,7 @@ export async function blockerBeforeCustomer(
 ): Promise<CallBlocker | null> {
   const now = app.clock.now();
   if (!mayCallCustomer(call, now)) return "night_window";
-  return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
+  return blockerOfCustomer(call, await readCustomer(app, call, now));
 }
 
 /** After this long, the customer of a dial is checked again. */
@@ -53,7 +54,7 @@ const waited_ms_max = 500;
 
 /**
  * Returns why the customer's leg must not be dialed, or null. What was checked `waited_ms` ago may have changed while
- * the claim waited for a lock, or the dial for the rate limit or the switch.
+ * the claim waited for a lock, or the dial for the rate limit, the content or the switch.
  */
 export async function blockerAtDial(
   { app }: Leader,
@@ -63,8 +64,13 @@ export async function blockerAtDial(
   const now = app.clock.now();
   if (!mayCallCustomer(call, now)) return "night_window";
   if (waited_ms < waited_ms_max) return null;
-  if (call.voice && !(await isCampaignOpen(app.db.pool, call))) return "held";
-  return (await isNumberSuppressed(app, call, call.to_phone)) ? "suppressed" : null;
+  return blockerOfCustomer(call, await readCustomer(app, call, now));
+}
+
+function blockerOfCustomer({ voice }: Call, customer: CustomerNow): CallBlocker | null {
+  if (voice && !customer.is_campaign_open) return "held";
+  if (customer.is_suppressed) return "suppressed";
+  return customer.is_taken ? "already_in_call" : null;
 }
 
 const claimLeg = statement<{ blocker: CallBlocker | null }>(

@@ -209,22 +209,6 @@ export async function claimRecipients(
   return rows.map(({ call }) => readCall(call));
 }
 
-const findOpen = statement<{ open: boolean }>(`
-  select exists (
-    select from voice_campaigns v
-    where v.account_id = $1 and v.id = $2 and v.state = 'running'
-      and not exists (
-        select from voice_holds h where h.account_id = $1 and h.campaign_id = $2)) as open`);
-
-/** Whether the campaign is running and not paused. */
-export async function isCampaignOpen(
-  db: Executor,
-  { account_id, campaign_id }: Pick<Call, "account_id" | "campaign_id">,
-): Promise<boolean> {
-  const [row] = await findOpen(db, [account_id, campaign_id]);
-  return row!.open;
-}
-
 const reserveCallCredit = statement<{ done: boolean }>(
   "select reserve_call_credit($1, $2, $3, $4, $5) as done",
 );

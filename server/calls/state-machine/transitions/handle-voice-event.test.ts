@@ -942,6 +942,7 @@ test("does not count a withdrawn dial as an attempt, and lets its recipient wait
   const blockers = [
     "held",
     "night_window",
+    "already_in_call",
     "node_unavailable",
     "ai_agent_unavailable",
     "speech_unavailable",
@@ -962,12 +963,19 @@ test("does not count a withdrawn dial as an attempt, and lets its recipient wait
   assert.deepEqual(states, [
     ["held", "waiting", true],
     ["night_window", "waiting", true],
+    ["already_in_call", "waiting", true],
     ["node_unavailable", "waiting", true],
     ["ai_agent_unavailable", "waiting", true],
     ["speech_unavailable", "waiting", true],
     ["speech_rejected", "failed", false],
     ["suppressed", "suppressed", false],
   ]);
+});
+
+test("lets a recipient who called in before the dial wait for a minute", () => {
+  const withdrawn = { type: "withdrawn", leg: 1, blocker: "already_in_call", at: at(1) } as const;
+  const { call } = runTransition(dialed({}), line, withdrawn)!;
+  assert.deepEqual(recipientOutcome(call)!.due_at, at(61));
 });
 
 // Property tests over generated menus and events.

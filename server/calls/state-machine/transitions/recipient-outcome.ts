@@ -69,8 +69,12 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   return due_at ? { ...waiting, due_at } : ended;
 }
 
-/** Returns when a recipient whose leg was not dialed is due: at night, when the customer's window opens. */
+/**
+ * Returns when a recipient whose leg was not dialed is due: at night, when the customer's window opens; during another
+ * call of the customer, a minute later, as the claim defers them.
+ */
 function dueAfterWithdrawal(call: Call, ended_at: Date): Date {
+  if (call.ended_reason === "already_in_call") return new Date(ended_at.getTime() + retry_ms_min);
   if (call.ended_reason !== "night_window") return ended_at;
   // The settings may change before a window that never opens is tried again.
   return customerDueFrom(call, ended_at) ?? new Date(ended_at.getTime() + day_ms);
