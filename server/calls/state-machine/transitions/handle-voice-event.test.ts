@@ -972,6 +972,17 @@ test("does not count a withdrawn dial as an attempt, and lets its recipient wait
   ]);
 });
 
+test("does not call a recipient again whose call was hung up while its set-up failed", () => {
+  const run: Run = { call: dialed({ attempts_max: 3 }), commands: [], menu: [] };
+  take(run, { type: "hangup", reason: "hung_up_by_api" });
+  take(run, { type: "withdrawn", leg: 1, blocker: "ai_agent_unavailable" }, 2);
+  assert.deepEqual(
+    [run.call.stage, run.call.ended_reason, run.call.ended_by, run.call.legs[0]!.status],
+    ["ended", "hung_up_by_api", "api", "canceled"],
+  );
+  assert.equal(recipientOutcome(run.call)!.state, "cancelled");
+});
+
 test("lets a recipient who called in before the dial wait for a minute", () => {
   const withdrawn = { type: "withdrawn", leg: 1, blocker: "already_in_call", at: at(1) } as const;
   const { call } = runTransition(dialed({}), line, withdrawn)!;

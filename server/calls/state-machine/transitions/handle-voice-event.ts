@@ -3,7 +3,7 @@ import type { AiAgentEndReason, AiAgentTool } from "../../../drivers/ai-agent/dr
 import { playbackName, type Call, type Leg } from "../call.ts";
 import { afterApology, endApology, handleApologyKey } from "./apologize.ts";
 import { awaitsFirstWord } from "../call-outcomes.ts";
-import { endCall, outcomeOfBlocker } from "./end-call.ts";
+import { endCall, finishIfOver, outcomeOfBlocker } from "./end-call.ts";
 import type { CallBlocker } from "../call-blocker.ts";
 import type { CallEvent, Command, Transition } from "../events-and-commands.ts";
 import { findLeg, patchLeg } from "../legs.ts";
@@ -72,12 +72,13 @@ export function handleVoiceEvent(call: Call, event: CallEvent): Transition | nul
   }
 }
 
-/** Ends the call of a leg that was not dialed; its recipient waits or is skipped. */
+/** Ends the call of a leg that was not dialed; its recipient waits or is skipped. The outcome of an ending call stays. */
 function withdraw(call: Call, legId: number, blocker: CallBlocker, at: Date): Transition | null {
   const leg = findLeg(call, legId);
   if (leg?.state !== "dialing") return null;
   const status = "canceled" as const;
   const over = patchLeg(call, legId, { state: "ended", status, ended_at: at, outcome: "canceled" });
+  if (call.stage === "ending") return finishIfOver(over, at);
   return endCall(over, at, outcomeOfBlocker(blocker));
 }
 
