@@ -15,6 +15,9 @@ export type CustomerOfCall = {
   readonly settings: CallingWindow;
 };
 
+/** An account's window and the zones of its contacts with a customer's phone. */
+export type CustomerHours = CallingWindow & Pick<CustomerOfCall, "contact_time_zones">;
+
 /**
  * An array of the zones of the account's contacts with a phone (E.164 digits) in any spelling, as an SQL expression.
  * By the spellings, because the index contacts_by_time_zone has the phone as given.
@@ -27,9 +30,7 @@ export function contactTimeZones(account_id: string, phone: string): string {
 }
 
 /** Finds an account's window and the zones of its contacts with a phone (E.164 digits). */
-export const findCustomerHours = statement<
-  CallingWindow & Pick<CustomerOfCall, "contact_time_zones">
->(`
+export const findCustomerHours = statement<CustomerHours>(`
   select a.time_zone, a.night_calling, a.calling_from, a.calling_to,
     ${contactTimeZones("$1", "$2")} as contact_time_zones
   from accounts a where a.account_id = $1`);
@@ -52,4 +53,12 @@ export function mayCallCustomer(call: CustomerOfCall, at: Date): boolean {
 /** Returns the first instant from `at` on at which the customer may be called; null if there is none. */
 export function customerDueFrom(call: CustomerOfCall, at: Date): Date | null {
   return customerCallableFrom(call.settings, customerZones(call), at);
+}
+
+/** Returns the call with these hours of its customer. */
+export function withHours<Of extends CustomerOfCall>(
+  call: Of,
+  { contact_time_zones, ...window }: CustomerHours,
+): Of {
+  return { ...call, contact_time_zones, settings: { ...call.settings, ...window } };
 }

@@ -60,7 +60,7 @@ let stub: RealtimeStub;
 let api: TestApi;
 let client: CallClient;
 let trunk_id: number;
-let node_id: number;
+let sandbox_node_id: number;
 let leaders: { stop(): Promise<void> };
 
 before(async () => {
@@ -114,7 +114,7 @@ before(async () => {
     speech,
   });
   client = await openCallClient(api, await makeCallingAccount(api.app));
-  ({ trunk_id, node_id } = await makeSandboxTrunk(api.app));
+  ({ trunk_id, node_id: sandbox_node_id } = await makeSandboxTrunk(api.app));
   leaders = leadNodes(api.app);
 });
 after(async () => {
@@ -695,8 +695,9 @@ test("does not call a recipient who calls in while the call is set up, and calls
   let incoming = 0;
   beforeSynthesis = async (synthesizing) => {
     if (synthesizing !== text || incoming > 0) return;
-    const node = { id: node_id, name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
-    void sandbox.receiveCall(node, { endpoint: "sandbox", from: `+91${number}`, to: called });
+    const node = { name: "sandbox", ari: null, cdr_path: null, sounds_dir: null };
+    const at = { id: sandbox_node_id, ...node };
+    void sandbox.receiveCall(at, { endpoint: "sandbox", from: `+91${number}`, to: called });
     await eventually(async () => {
       const { body } = await client.ask("GET", "/api/v1/calls?type=incoming&status=in-progress");
       incoming = body.data[0]?.call_id ?? 0;

@@ -1,6 +1,7 @@
 // The inputs and outputs of the call state machine.
 import type { AiAgentEndReason, AiAgentTool } from "../../drivers/ai-agent/driver.ts";
 import type { AnsweredBy, DialTarget, Ending, MessageLimits } from "../../drivers/voice/driver.ts";
+import type { CustomerHours } from "../customer-hours.ts";
 import type { Agent, Call } from "./call.ts";
 import type { CallBlocker } from "./call-blocker.ts";
 import type { Prompt, TransferTarget } from "./menu.ts";
@@ -63,8 +64,13 @@ type RequestAnswer =
 
 /** The further events of a voice call. */
 export type VoiceCallEvent =
-  /** The leg was not dialed, for this reason. */
-  | { readonly type: "withdrawn"; readonly leg: number; readonly blocker: CallBlocker }
+  /** The leg was not dialed, for this reason. `hours`: the customer's, if they were read again. */
+  | {
+      readonly type: "withdrawn";
+      readonly leg: number;
+      readonly blocker: CallBlocker;
+      readonly hours?: CustomerHours;
+    }
   | {
       readonly type: "played";
       readonly leg: number;

@@ -7,7 +7,12 @@ import type { Leg } from "../../state-machine/call.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Command } from "../../state-machine/events-and-commands.ts";
 import { findLeg, liveLegs } from "../../state-machine/legs.ts";
-import { blockerAtDial, blockerOfNumber, claimAgentLeg } from "../dialer/call-blockers.ts";
+import {
+  blockerAtDial,
+  blockerOfNumber,
+  claimAgentLeg,
+  type BlockedDial,
+} from "../dialer/call-blockers.ts";
 import { recordContentFailure } from "../dialer/record-content-failure.ts";
 import { prepareContent } from "./prepare-content.ts";
 import { isNodeLost, type Leader, type LiveCall } from "../node/leader.ts";
@@ -48,8 +53,8 @@ async function dial(
   const leg = findLeg(live.call, command.leg)!;
   const end = (ending: Ending, blocker: CallBlocker | null = null) =>
     leader.dispatch(live, { type: "ended", leg: leg.id, ending, blocker, at: app.clock.now() });
-  const withdraw = (blocker: CallBlocker) =>
-    leader.dispatch(live, { type: "withdrawn", leg: leg.id, blocker, at: app.clock.now() });
+  const withdraw = (blocked: BlockedDial) =>
+    leader.dispatch(live, { type: "withdrawn", leg: leg.id, ...blocked, at: app.clock.now() });
   const began_ms = performance.now();
   let give_up_at_ms = began_ms + command.ring_seconds * 1_000;
   let isPrepared = leg.role !== "customer";
@@ -61,13 +66,16 @@ async function dial(
     await leader.leg_rate.acquire(isUrgent);
     if (leg.on_trunk) await leader.trunk_leg_rates.get(live.trunk.id)?.acquire(isUrgent);
     const barrier = leg.on_trunk ? blockerOfNumber(live, leg.number) : null;
-    if (barrier) return isPrepared || !live.call.voice ? end(canceled, barrier) : withdraw(barrier);
+    if (barrier)
+      return isPrepared || !live.call.voice
+        ? end(canceled, barrier)
+        : withdraw({ blocker: barrier });
     if (!isPrepared) {
       // Only now: the rate limit also limits how many calls are claimed and prepared at once.
       const paced_ms = performance.now();
       const prepared = prepareInTime(leader, live, { give_up_at_ms, given_up });
       const blocker = await Promise.race([prepared, aborted(given_up)]);
-      if (blocker) return withdraw(blocker);
+      if (blocker) return withdraw({ blocker });
       isPrepared = true;
       give_up_at_ms += performance.now() - paced_ms;
     }
@@ -78,11 +86,11 @@ async function dial(
     if (!leader.is_connected) return endUnplaced(leader, live, leg);
     if (performance.now() >= give_up_at_ms) return end(unreachable);
     if (!leader.lease.mayProceed()) return;
-    const blocker = await findBlocker(leader, live, leg, { began_ms, isCounted });
-    if (blocker === "unknown") await delay(retry_ms);
+    const blocked = await findBlocker(leader, live, leg, { began_ms, isCounted });
+    if (blocked === "unknown") await delay(retry_ms);
     // The call may have ended while the database was asked.
-    if (blocker === "unknown" || given_up.aborted) continue;
-    if (blocker) return isOfCampaign ? withdraw(blocker) : end(canceled, blocker);
+    if (blocked === "unknown" || given_up.aborted) continue;
+    if (blocked) return isOfCampaign ? withdraw(blocked) : end(canceled, blocked.blocker);
     isCounted = true;
     if (!leader.lease.mayProceed()) return;
     if (leg.role === "customer" && isAgentMissing(live)) {
@@ -130,7 +138,7 @@ async function findBlocker(
   live: LiveCall,
   leg: Leg,
   { began_ms, isCounted }: { readonly began_ms: number; readonly isCounted: boolean },
-): Promise<CallBlocker | "unknown" | null> {
+): Promise<BlockedDial | "unknown" | null> {
   // Leg 1 is a recipient's, whose claim was the check; the claim began at `initiated_at`, and may have waited for locks.
   // Any other follows requests to the switch since the agent's answer, or a node leader that died after its check.
   const since_claim_ms = leader.app.clock.now().getTime() - leg.initiated_at.getTime();
@@ -139,7 +147,8 @@ async function findBlocker(
   const waited_ms = leg.id === 1 ? since_check_ms : Infinity;
   try {
     if (leg.role === "customer") return await blockerAtDial(leader, live, waited_ms);
-    return leg.on_trunk ? await claimAgentLeg(leader, live, leg, isCounted) : null;
+    const blocker = leg.on_trunk ? await claimAgentLeg(leader, live, leg, isCounted) : null;
+    return blocker && { blocker };
   } catch (error) {
     leader.app.log.warn({ err: error }, "could not check whether to dial a leg; checking again");
     return "unknown";

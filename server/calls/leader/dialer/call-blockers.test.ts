@@ -13,6 +13,8 @@ import {
   makeSandboxTrunk,
   setCalling,
 } from "../../../../test/support/telephony-factory.ts";
+import { makeContact } from "../../../../test/support/crm-factory.ts";
+import { makeVoiceCampaign } from "../../../../test/support/voice-factory.ts";
 import { makeSuppression } from "../../../../test/support/chat-factory.ts";
 import { eventually } from "../../../../test/support/eventually.ts";
 import type { TestAccount } from "../../../../test/support/account-factory.ts";
@@ -44,6 +46,7 @@ let epoch: string;
 /** Simulates a restarted switch, which has lost its channels. */
 let isSwitchEmpty = false;
 let node_id: number;
+let trunk_id: number;
 
 before(async () => {
   const open: typeof sandbox.open = (node, onEvent) => {
@@ -67,7 +70,7 @@ before(async () => {
     return { ...session, snapshot, dial, ringback, findCdrs: cdrsOf };
   };
   api = await startApi({ voiceDrivers: { sandbox: { ...sandbox, open } } });
-  ({ node_id } = await makeSandboxTrunk(api.app));
+  ({ node_id, trunk_id } = await makeSandboxTrunk(api.app));
 });
 after(async () => {
   await sandbox.close();
@@ -339,6 +342,61 @@ test("does not call a customer whose calling window closes while the agent's pho
   const record = await canceledRecord(account);
   assert.deepEqual(endings(record), ["canceled", "night_window"]);
   assert.deepEqual(roles(record), ["agent"]);
+});
+
+/** Changes the account while the agent's phone rings, at 11:30 of its time; returns why the customer is not called. */
+async function blockerAfter(change: (account: TestAccount) => Promise<unknown>): Promise<string> {
+  const account = await makeCallingAccount(api.app);
+  await setCalling(api.app, account, { night_calling: false, time_zone: "Asia/Kolkata" });
+  api.clock.set("2026-11-02T06:00:00Z");
+  beforeAnswer = async () => {
+    beforeAnswer = async () => {};
+    await change(account);
+  };
+  const client = await openCallClient(api, account);
+  const campaign = await client.call(fields);
+  const leaders = lead();
+  const record = await client.awaitCall(campaign, "canceled", "in-progress", "completed");
+  await leaders.stop();
+  assert.deepEqual([roles(record), record.cost], [["agent"], 1]);
+  return record.ended_reason;
+}
+
+test("does not call a customer whose time zone, calling window or country changes while the agent's phone rings", async () => {
+  const { app } = api;
+  const contact = { name: "Ada", phone: customer.slice(2), phone_e164: `+${customer}` };
+  const moved = (account: TestAccount) =>
+    makeContact(app, account, { ...contact, time_zone: "America/New_York" });
+  assert.equal(await blockerAfter(moved), "night_window");
+  const later = (account: TestAccount) => setCalling(app, account, { calling_from: "12:00" });
+  assert.equal(await blockerAfter(later), "night_window");
+  const nowhere = (account: TestAccount) => setCalling(app, account, { call_destinations: [] });
+  assert.equal(await blockerAfter(nowhere), "destination_not_allowed");
+});
+
+test("does not dial a recipient outside the hours of a time zone that became known while the dial was repeated", async () => {
+  const { app } = api;
+  const account = await makeCallingAccount(app);
+  await setCalling(app, account, { night_calling: false, time_zone: "Asia/Kolkata" });
+  api.clock.set("2026-11-02T06:00:00Z");
+  const phone = "919800777951";
+  beforeDial = async () => {
+    beforeDial = async () => {};
+    const contact = { name: "Ada", phone: phone.slice(2), phone_e164: `+${phone}` };
+    await makeContact(app, account, { ...contact, time_zone: "America/New_York" });
+    throw new VoiceError("unreachable", "the switch could not be reached");
+  };
+  const recipients = [{ number: phone.slice(2), phone }];
+  const { id } = await makeVoiceCampaign(app, account, { campaign: { trunk_id }, recipients });
+  const client = await openCallClient(api, account);
+  lead();
+  const read = async () =>
+    (await client.ask("GET", `/api/v1/voice/campaigns/${id}/recipients`)).body.data[0];
+  await eventually(async () => (await read()).ended_reason !== null);
+  const { state, attempts, ended_reason, due_at, time_zones } = await read();
+  assert.deepEqual([state, attempts, ended_reason], ["waiting", 0, "night_window"]);
+  // 09:00 in New York.
+  assert.deepEqual([due_at, time_zones], ["2026-11-02T14:00:00.000Z", ["America/New_York"]]);
 });
 
 test("does not place a call of an account that has lost the feature", async () => {

@@ -6,7 +6,7 @@ import { statement } from "../../../lib/database/database.ts";
 import { late_ms_max } from "../../controls/end-overdue-calls.ts";
 import { isExtension } from "../../../telephony/agent-groups/agent-number.ts";
 import type { Call, Leg } from "../../state-machine/call.ts";
-import { mayCallCustomer } from "../../customer-hours.ts";
+import { mayCallCustomer, type CustomerHours } from "../../customer-hours.ts";
 import type { CallBlocker } from "../../state-machine/call-blocker.ts";
 import type { Leader, LiveCall } from "../node/leader.ts";
 import type { Claimed } from "../node/leader-statements.ts";
@@ -42,12 +42,14 @@ export function blockerAtClaim(claimed: Claimed, trunk: NodeTrunk, at: Date): Ca
 /** Returns why the customer must not be called although the agent has answered, or null. */
 export async function blockerBeforeCustomer(
   { app }: Leader,
-  { call }: LiveCall,
+  live: LiveCall,
 ): Promise<CallBlocker | null> {
   const now = app.clock.now();
-  if (!mayCallCustomer(call, now)) return "night_window";
-  return blockerOfCustomer(call, await readCustomer(app, call, now));
+  return blockerOfCustomer(live, await readCustomer(app, live.call, now), now);
 }
+
+/** Why a leg must not be dialed; `hours`: those of the customer by which this was decided, if they were read again. */
+export type BlockedDial = { readonly blocker: CallBlocker; readonly hours?: CustomerHours };
 
 /** After this long, the customer of a dial is checked again. */
 const waited_ms_max = 500;
@@ -58,18 +60,33 @@ const waited_ms_max = 500;
  */
 export async function blockerAtDial(
   { app }: Leader,
-  { call }: LiveCall,
+  live: LiveCall,
   waited_ms: number,
-): Promise<CallBlocker | null> {
+): Promise<BlockedDial | null> {
   const now = app.clock.now();
-  if (!mayCallCustomer(call, now)) return "night_window";
-  if (waited_ms < waited_ms_max) return null;
-  return blockerOfCustomer(call, await readCustomer(app, call, now));
+  if (waited_ms < waited_ms_max)
+    return mayCallCustomer(live.call, now) ? null : { blocker: "night_window" };
+  const customer = await readCustomer(app, live.call, now);
+  const blocker = blockerOfCustomer(live, customer, now);
+  const { time_zone, night_calling, calling_from, calling_to, contact_time_zones } = customer;
+  const hours = { time_zone, night_calling, calling_from, calling_to, contact_time_zones };
+  return blocker && { blocker, hours };
 }
 
-function blockerOfCustomer({ voice }: Call, customer: CustomerNow): CallBlocker | null {
+/** Returns why the customer must not be called; the account's settings may have changed since the claim. */
+function blockerOfCustomer(
+  { call, trunk }: LiveCall,
+  customer: CustomerNow,
+  now: Date,
+): CallBlocker | null {
+  const { to_phone, voice } = call;
+  const { contact_time_zones } = customer;
+  if (!mayCallCustomer({ to_phone, contact_time_zones, settings: customer }, now))
+    return "night_window";
   if (voice && !customer.is_campaign_open) return "held";
   if (customer.is_suppressed) return "suppressed";
+  const barrier = destinationBlocker(customer, trunk.destinations, to_phone);
+  if (barrier) return barrier.reason;
   return customer.is_taken ? "already_in_call" : null;
 }
 

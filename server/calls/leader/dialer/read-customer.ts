@@ -1,19 +1,24 @@
+import type { AccountDestinations } from "../../../accounts/accounts/call-destinations.ts";
 import type { App } from "../../../engine/app.ts";
 import { statement } from "../../../lib/database/database.ts";
 import { phoneKey } from "../../../lib/phone-key.ts";
+import { contactTimeZones, type CustomerHours } from "../../customer-hours.ts";
 import type { Call } from "../../state-machine/call.ts";
 
 /** What can change between the claim of a call and the dial of its customer. */
-export type CustomerNow = {
-  readonly is_suppressed: boolean;
-  /** Another live call has the customer: they called in meanwhile. */
-  readonly is_taken: boolean;
-  /** The call's campaign is running and not paused; false for a click-to-call. */
-  readonly is_campaign_open: boolean;
-};
+export type CustomerNow = CustomerHours &
+  AccountDestinations & {
+    readonly is_suppressed: boolean;
+    /** Another live call has the customer: they called in meanwhile. */
+    readonly is_taken: boolean;
+    /** The call's campaign is running and not paused; false for a click-to-call. */
+    readonly is_campaign_open: boolean;
+  };
 
 const findCustomer = statement<CustomerNow>(`
-  select
+  select a.time_zone, a.night_calling, a.calling_from, a.calling_to, a.country_code,
+    a.call_destinations_allowed as destinations_allowed, a.call_destinations as destinations,
+    ${contactTimeZones("$1", "$6")} as contact_time_zones,
     exists (
       select from suppressions s
       where s.account_id = $1 and s.person_key = $2 and s.channel in ('all', 'voice')
@@ -34,7 +39,7 @@ export async function readCustomer(
   { account_id, id, campaign_id, to_phone }: Call,
   now: Date,
 ): Promise<CustomerNow> {
-  const values = [account_id, phoneKey(to_phone), now, id, campaign_id];
+  const values = [account_id, phoneKey(to_phone), now, id, campaign_id, to_phone];
   const [customer] = await findCustomer(db.pool, values);
   return customer!;
 }

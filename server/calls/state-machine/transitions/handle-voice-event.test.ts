@@ -972,6 +972,20 @@ test("does not count a withdrawn dial as an attempt, and lets its recipient wait
   ]);
 });
 
+test("lets a recipient of the night wait by the hours that were read before the dial", () => {
+  const hours = {
+    time_zone: "Asia/Kolkata",
+    night_calling: false,
+    calling_from: "09:00",
+    calling_to: "21:00",
+    contact_time_zones: ["America/New_York"],
+  };
+  const withdrawn = { type: "withdrawn", leg: 1, blocker: "night_window", hours } as const;
+  const { call } = runTransition(dialed({}), line, { ...withdrawn, at: at(1) })!;
+  const { due_at, time_zones } = recipientOutcome(call)!;
+  assert.deepEqual([due_at, time_zones], [new Date("2026-11-02T14:00:00Z"), "America/New_York"]);
+});
+
 test("does not call a recipient again whose call was hung up while its set-up failed", () => {
   const run: Run = { call: dialed({ attempts_max: 3 }), commands: [], menu: [] };
   take(run, { type: "hangup", reason: "hung_up_by_api" });

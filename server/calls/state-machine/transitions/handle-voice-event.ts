@@ -1,10 +1,10 @@
 // Events of voice calls only: playbacks, answering machines, AI agents.
 import type { AiAgentEndReason, AiAgentTool } from "../../../drivers/ai-agent/driver.ts";
+import { withHours } from "../../customer-hours.ts";
 import { playbackName, type Call, type Leg } from "../call.ts";
 import { afterApology, endApology, handleApologyKey } from "./apologize.ts";
 import { awaitsFirstWord } from "../call-outcomes.ts";
 import { endCall, finishIfOver, outcomeOfBlocker } from "./end-call.ts";
-import type { CallBlocker } from "../call-blocker.ts";
 import type { CallEvent, Command, Transition } from "../events-and-commands.ts";
 import { findLeg, patchLeg } from "../legs.ts";
 import type { OutboxEvent } from "./outbox-event.ts";
@@ -39,7 +39,7 @@ export const listen_ms = 3_000;
 
 /** Returns the event's transition, or null if it changes nothing. */
 export function handleVoiceEvent(call: Call, event: CallEvent): Transition | null {
-  if (event.type === "withdrawn") return withdraw(call, event.leg, event.blocker, event.at);
+  if (event.type === "withdrawn") return withdraw(call, event);
   if (event.type === "conversation_ended" && call.stage === "customer")
     return abandonDial(call, event.at);
   if (call.stage === "ending" && event.type === "tool" && event.tool.name === "opt_out")
@@ -72,14 +72,20 @@ export function handleVoiceEvent(call: Call, event: CallEvent): Transition | nul
   }
 }
 
-/** Ends the call of a leg that was not dialed; its recipient waits or is skipped. The outcome of an ending call stays. */
-function withdraw(call: Call, legId: number, blocker: CallBlocker, at: Date): Transition | null {
+/**
+ * Ends the call of a leg that was not dialed; its recipient waits, by the hours that were read last, or is skipped. The
+ * outcome of an ending call stays.
+ */
+function withdraw(
+  call: Call,
+  { leg: legId, blocker, hours, at }: CallEvent & { type: "withdrawn" },
+): Transition | null {
   const leg = findLeg(call, legId);
   if (leg?.state !== "dialing") return null;
   const status = "canceled" as const;
   const over = patchLeg(call, legId, { state: "ended", status, ended_at: at, outcome: "canceled" });
   if (call.stage === "ending") return finishIfOver(over, at);
-  return endCall(over, at, outcomeOfBlocker(blocker));
+  return endCall(hours ? withHours(over, hours) : over, at, outcomeOfBlocker(blocker));
 }
 
 /**
