@@ -105,9 +105,7 @@ async function checkVoiceAttempts(db: Queryable): Promise<void> {
      join (
        select c.account_id, c.campaign_id, c.recipient_id, count(*)::int as dialed from calls c
        where c.recipient_id is not null
-         and not (c.disposition is not distinct from 'canceled' and coalesce(c.ended_reason, '') in
-           ('held', 'night_window', 'already_in_call', 'node_unavailable', 'ai_agent_unavailable', 'speech_unavailable',
-             'number_barred', 'destination_not_allowed'))
+         and not (c.disposition is not distinct from 'canceled' and c.ringing_at is null and c.cost = 0)
        group by 1, 2, 3) n
        on n.account_id = r.account_id and n.campaign_id = r.campaign_id and n.recipient_id = r.id
      where n.dialed > 1 + v.max_retry + r.callbacks + r.retries or n.dialed > r.attempts`,

@@ -529,7 +529,7 @@ test("fails a recipient whose prompt cannot be synthesized while others can, wit
   const number = phone();
   const more = { crm_workspace_id: client.account.workspace_id };
   const campaign = await launch(goodbye("{{word}}"), [number], more, { word: "poison" });
-  await settled(campaign, "failed 1");
+  await settled(campaign, "failed 0");
   assert.deepEqual(dialed, []);
   assert.equal(await recordsForLeads(), 0);
   assert.equal((await record(campaign)).calls[0].ended_reason, "speech_rejected");
@@ -540,7 +540,7 @@ test("fails a recipient whose prompt cannot be synthesized while others can, wit
     headers: { "idempotency-key": "retry after the repair" },
   });
   assert.deepEqual([retried.status, retried.body.retried], [200, 1], retried.text);
-  await settled(campaign, "answered 2");
+  await settled(campaign, "answered 1");
   assert.deepEqual(dialed, [`91${number}`]);
   assert.equal(await recordsForLeads(), 1);
 });
@@ -549,7 +549,7 @@ test("fails a recipient whose text a scripted AI agent cannot say although it ca
   const repair = refuseText("Hello poison");
   const scripted = talk({ driver: "scripted", greeting: "Hello {{word}}" });
   const campaign = await launch(scripted, [phone()], {}, { word: "poison" });
-  await settled(campaign, "failed 1");
+  await settled(campaign, "failed 0");
   assert.equal((await record(campaign)).calls[0].ended_reason, "speech_rejected");
   assert.deepEqual(dialed, []);
   const other = await launch(scripted, [phone()], {}, { word: "Asha" });

@@ -62,9 +62,18 @@ const withdrawals: ReadonlySet<string | null> = new Set<CallBlocker>([
   "speech_unavailable",
 ]);
 
-const skips: readonly CallBlocker[] = ["number_barred", "destination_not_allowed"];
+/**
+ * Whether the ended voice call was not dialed, as far as is known: it was canceled, no phone reported ringing and no leg
+ * is charged. It counts as no attempt.
+ */
+export function wasNotDialed({
+  disposition,
+  ringing_at,
+  cost,
+}: Pick<Call, "disposition" | "ringing_at" | "cost">): boolean {
+  return disposition === "canceled" && ringing_at === null && cost === 0;
+}
 
-/** SQL: whether the ended voice call `c` was not dialed and counts as no attempt, as recipientOutcome decides. */
+/** SQL: whether the ended voice call `c` was not dialed, as wasNotDialed decides. */
 export const was_not_dialed =
-  "(c.disposition = 'canceled' " +
-  `and c.ended_reason in ('${[...withdrawals, ...skips].join("', '")}'))`;
+  "(c.disposition = 'canceled' and c.ringing_at is null and c.cost = 0)";

@@ -82,7 +82,7 @@ export async function readPace(
         count(c.answered_at)::int as answered,
         count(*) filter (where c.answered_at is null and c.stage = 'ended')::int as failed
       from (
-        select c.queued_at, c.answered_at, c.stage, c.disposition, c.ended_reason from calls c
+        select c.queued_at, c.ringing_at, c.answered_at, c.stage, c.disposition, c.cost from calls c
         where c.account_id = ${account_id} and c.campaign_id = ${campaign_id} and c.queued_at > ${from}
         order by c.queued_at desc, c.id desc limit ${calls_max}) c
       where ${sql.raw(was_not_dialed)} is not true

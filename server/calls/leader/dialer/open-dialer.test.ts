@@ -162,7 +162,7 @@ async function optOut(phone: string): Promise<void> {
   await app.db.query.transaction().execute((tx) => suppress(tx, suppression, now));
 }
 
-test("does not call a recipient who opted out after the previous node leader died", async () => {
+test("does not call a recipient who opted out after the previous node leader died, and counts no attempt", async () => {
   const { app, account, trunk_id, node_id } = fixture;
   const { account_id } = account;
   const [person] = people(1);
@@ -184,6 +184,8 @@ test("does not call a recipient who opted out after the previous node leader die
     .where("id", "=", call!.id)
     .executeTakeFirstOrThrow();
   assert.deepEqual(row, { ended_reason: "suppressed", ringing_at: null });
+  const { body } = await fixture.ask("GET", `/api/v1/voice/campaigns/${made.id}`);
+  assert.deepEqual([body.suppressed, body.attempts], [1, 0]);
 });
 
 test("does not call a recipient who opts out while the claim waits for a lock", async () => {

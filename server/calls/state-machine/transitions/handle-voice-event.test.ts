@@ -938,7 +938,7 @@ test("keeps each of a caller's callbacks, up to five", () => {
   assert.deepEqual([outcome(0), outcome(4), outcome(5)], [true, true, false]);
 });
 
-test("does not count a withdrawn dial as an attempt, and lets its recipient wait", () => {
+test("does not count a withdrawn dial as an attempt, and lets its recipient wait unless they must not be called", () => {
   const blockers = [
     "held",
     "night_window",
@@ -967,9 +967,26 @@ test("does not count a withdrawn dial as an attempt, and lets its recipient wait
     ["node_unavailable", "waiting", true],
     ["ai_agent_unavailable", "waiting", true],
     ["speech_unavailable", "waiting", true],
-    ["speech_rejected", "failed", false],
-    ["suppressed", "suppressed", false],
+    ["speech_rejected", "failed", true],
+    ["suppressed", "suppressed", true],
   ]);
+});
+
+test("counts a call that is hung up as an attempt only if the phone rang or was answered", () => {
+  const hungUp = (...before: Untimed[]): boolean => {
+    const run: Run = { call: dialed({}), commands: [], menu: [] };
+    for (const event of before) take(run, event);
+    take(run, { type: "hangup", reason: "hung_up_by_api" }, 2);
+    take(run, { type: "ended", leg: 1, ending: canceled }, 3);
+    return !recipientOutcome(run.call)!.uncounted;
+  };
+  assert.equal(hungUp(), false);
+  assert.equal(hungUp({ type: "ringing", leg: 1 }), true);
+  const crossed: Run = { call: dialed({}), commands: [], menu: [] };
+  take(crossed, { type: "hangup", reason: "hung_up_by_api" });
+  take(crossed, { type: "answered", leg: 1 }, 2);
+  take(crossed, { type: "ended", leg: 1, ending: hung_up }, 3);
+  assert.deepEqual([crossed.call.cost, recipientOutcome(crossed.call)!.uncounted], [1, false]);
 });
 
 test("lets a recipient of the night wait by the hours that were read before the dial", () => {

@@ -1,7 +1,7 @@
 // The state of a campaign's recipient after a call to them.
 import type { LegOutcome } from "../../../drivers/voice/driver.ts";
 import type { Call } from "../call.ts";
-import { isWithdrawn } from "../call-outcomes.ts";
+import { isWithdrawn, wasNotDialed } from "../call-outcomes.ts";
 import { customerDueFrom, customerZones } from "../../customer-hours.ts";
 import { callbacks_max } from "../internal/refuse-callback.ts";
 
@@ -52,16 +52,16 @@ export function recipientOutcome(call: Call): RecipientOutcome | null {
   const { voice, ended_at, callback_at } = call;
   if (!voice || voice.recipient_id === null || !ended_at) return null;
   const otherwise = finalState(call);
-  const unchanged = { due_at: null, callback: false, uncounted: false, time_zones: null };
+  const uncounted = wasNotDialed(call);
+  const unchanged = { due_at: null, callback: false, uncounted, time_zones: null };
   const ended = { ...unchanged, state: otherwise, otherwise };
   const waiting = {
     ...ended,
     state: "waiting",
     time_zones: customerZones(call).join("&"),
   } as const;
-  if (otherwise === "skipped") return { ...ended, uncounted: true };
-  if (isWithdrawn(call))
-    return { ...waiting, due_at: dueAfterWithdrawal(call, ended_at), uncounted: true };
+  if (otherwise === "skipped") return ended;
+  if (isWithdrawn(call)) return { ...waiting, due_at: dueAfterWithdrawal(call, ended_at) };
   if (call.opted_out) return ended;
   if (callback_at && voice.callbacks < callbacks_max)
     return { ...waiting, due_at: callbackDueAt(callback_at, ended_at), callback: true };
