@@ -11,7 +11,7 @@ import type { CallEvent, Command, HangUpReason, Request } from "./events-and-com
 import { pulsesOf } from "./transitions/end-call.ts";
 import { liveLegs } from "./legs.ts";
 import type { OutboxEvent } from "./transitions/outbox-event.ts";
-import { transition } from "./transition.ts";
+import { loseCall, transition } from "./transition.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z").getTime();
 const at = (seconds: number) => new Date(noon + seconds * 1_000);
@@ -219,6 +219,17 @@ for (const [outcome, [expected, again]] of Object.entries(of_agent)) {
     assert.deepEqual(run.call.retry_at, again ? at(5 + 7 * 60) : null);
   });
 }
+
+test("a customer's leg that never reached the switch ends the call undialed, with a retry", () => {
+  const run = calling({ click_to_call: { max_retry: 1, retry_after_minutes: 7 } });
+  take(run, { ...ended(2, "canceled"), blocker: "node_unavailable" }, 5);
+  assert.deepEqual([run.call.stage, done(run).at(-1)], ["ending", "hang_up 1"]);
+  const lost = loseCall(run.call, at(6))!;
+  assert.equal(lost.call.ended_reason, "node_lost", "after a restore, without a retry");
+  take(run, ended(1, "hung_up"), 6);
+  assert.equal(result(run), "canceled canceled node_unavailable system");
+  assert.deepEqual([run.call.cost, run.call.retry_at], [1, at(6 + 7 * 60)]);
+});
 
 /** The same for the customer's leg, after the agent has answered. */
 const of_customer: typeof of_agent = {

@@ -7,6 +7,7 @@ import {
   endCall,
   finishCall,
   finishIfOver,
+  isRetryable,
   outcomeOfAgents,
   outcomeOfBlocker,
 } from "./transitions/end-call.ts";
@@ -17,7 +18,6 @@ import { handleLegAnswered } from "./transitions/handle-leg-answered.ts";
 import { handleLegEnded, handleUnaccepted } from "./transitions/handle-leg-ended.ts";
 import { findLeg, liveLegs, patchLeg } from "./legs.ts";
 import { outboxEvent } from "./transitions/outbox-event.ts";
-import { retryable } from "./transitions/recipient-outcome.ts";
 import { handlePauseOver } from "./ring-again.ts";
 import {
   dialTransfer,
@@ -73,7 +73,7 @@ export function loseCall(call: Call, at: Date): Transition | null {
 }
 
 function endAsLost(call: Call, at: Date): Transition | null {
-  if (call.stage === "ending" && !retryable.has(call.disposition ?? "")) return null;
+  if (call.stage === "ending" && !isRetryable(call)) return null;
   const talked = call.stage === "talking";
   return endCall(call, at, {
     status: talked ? "completed" : "failed",

@@ -84,7 +84,7 @@ async function dial(
     if (given_up.aborted && !isNodeLost(leader)) return end(canceled);
     // The other party does not wait forever, and the calling window may have closed.
     if (!leader.is_connected) return endUnplaced(leader, live, leg);
-    if (performance.now() >= give_up_at_ms) return end(unreachable);
+    if (performance.now() >= give_up_at_ms) return endUnplaced(leader, live, leg);
     if (!leader.lease.mayProceed()) return;
     const blocked = await findBlocker(leader, live, leg, { began_ms, isCounted });
     if (blocked === "unknown") await delay(retry_ms);
@@ -103,7 +103,7 @@ async function dial(
       if (!(error instanceof VoiceError)) throw error;
       if (error.failure === "refused") return end(error.ending ?? unreachable);
       if (error.failure === "unknown") return leader.reconcileIn(retry_ms);
-      if (performance.now() > give_up_at_ms) return end(unreachable);
+      if (performance.now() > give_up_at_ms) return endUnplaced(leader, live, leg);
       app.log.warn({ err: error }, "could not reach the switch; dialing again");
       await delay(retry_ms);
     }
@@ -155,19 +155,18 @@ async function findBlocker(
   }
 }
 
-/** Ends a leg whose switch was out of contact; a campaign calls its recipient later. */
+/**
+ * Ends a leg that never reached the switch. A customer's is canceled, because no phone can have rung; a campaign calls
+ * its recipient later.
+ */
 function endUnplaced(leader: Leader, live: LiveCall, { id, role }: Leg): void {
   const at = leader.app.clock.now();
   const { voice, stage } = live.call;
-  if (role === "customer" && voice && stage !== "ending")
-    return leader.dispatch(live, {
-      type: "withdrawn",
-      leg: id,
-      blocker: "node_unavailable",
-      at,
-    });
-  const ending = stage === "ending" ? canceled : isNodeLost(leader) ? lost : unreachable;
-  leader.dispatch(live, { type: "ended", leg: id, ending, at });
+  const isEnding = stage === "ending";
+  const blocker = role === "customer" && !isEnding ? "node_unavailable" : null;
+  if (blocker && voice) return leader.dispatch(live, { type: "withdrawn", leg: id, blocker, at });
+  const ending = isEnding || blocker ? canceled : isNodeLost(leader) ? lost : unreachable;
+  leader.dispatch(live, { type: "ended", leg: id, ending, blocker, at });
 }
 
 function dialOf({ call }: LiveCall, { leg, to, caller_id, ring_seconds }: DialCommand): Dial {

@@ -200,9 +200,16 @@ function redialAt(call: Call, ended_at: Date): Date | null {
   if (call.voice || call.retried_leg !== null) return null;
   if (call.ended_reason === "night_window" && call.attempt > 1 && call.legs.length === 0)
     return customerDueFrom(call, ended_at);
-  const isRetryable = call.disposition !== null && retryable.has(call.disposition);
-  if (call.attempt - call.unplaced_attempts > max_retry || !isRetryable) return null;
+  if (call.attempt - call.unplaced_attempts > max_retry || !isRetryable(call)) return null;
   return customerDueFrom(call, retryDueAt(ended_at, retry_after_minutes));
+}
+
+/** Whether a click-to-call may be retried: the customer's leg may have never reached the switch. */
+export function isRetryable({
+  disposition,
+  ended_reason,
+}: Pick<Call, "disposition" | "ended_reason">): boolean {
+  return ended_reason === "node_unavailable" || retryable.has(disposition ?? "");
 }
 
 /** Returns how long the leg rang until its answer or its end; 0 if the switch reported no ringing. */
