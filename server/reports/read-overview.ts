@@ -151,11 +151,9 @@ async function listFailingEndpoints(
     .select(["id", "url", "disabled_reason", "failing_since"])
     .where("account_id", "=", accountId)
     .where("deleted_at", "is", null)
-    .where((where) =>
-      where.or([
-        where.and([where("enabled", "=", true), where("failing_since", "is not", null)]),
-        where("disabled_reason", "in", ["failing", "gone"]),
-      ]),
+    // Without parameters: the condition of an index.
+    .where(
+      sql<boolean>`(enabled and failing_since is not null or disabled_reason in ('failing', 'gone'))`,
     )
     .orderBy("id", "desc")
     .limit(listed_max)

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { recordAudit, type Actor } from "../../accounts/audit/record-audit.ts";
 import type { Tx } from "../../lib/database/database.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -57,7 +58,8 @@ async function refuseTooMany(tx: Tx, account_id: number): Promise<void> {
     .selectFrom("callback_endpoints")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("account_id", "=", account_id)
-    .where("kind", "=", "account")
+    // Not a parameter: the condition of an index.
+    .where("kind", "=", sql.lit("account"))
     .where("deleted_at", "is", null)
     .executeTakeFirstOrThrow();
   if (count >= endpoints_max)
