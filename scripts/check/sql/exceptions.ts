@@ -44,6 +44,11 @@ export const function_exceptions: readonly Exception[] = [
   { in: "find_dialable_campaigns", rule: "look-up-beside-rows", reason: other_body },
   { in: "find_dialable_campaigns", rule: "sql-function", reason: other_body },
   {
+    in: "accounts_with_due_calls",
+    rule: "several-accounts",
+    reason: "the node leaders' poll for due calls",
+  },
+  {
     in: "accounts_with_new_events",
     rule: "several-accounts",
     reason: "the relays' poll for accounts with events",

@@ -79,9 +79,7 @@ async function updateNode(
 
 /** Finds the trunks over which accounts have due calls on the node, the longest waiting first. */
 export const findWaiting = statement<{ account_id: number; trunk_id: number }>(`
-  select account_id, trunk_id from calls
-  where node_id = $1 and stage = 'queued' and due_at <= $2
-  group by account_id, trunk_id order by min(due_at) limit 1000`);
+  select account_id, trunk_id from accounts_with_due_calls($1, $2) order by due_at limit 1000`);
 
 const findLiveAccounts = statement<{ account_id: number }>(`
   select distinct account_id from calls
