@@ -11,9 +11,14 @@ const batch_rows = 2_000;
 const run_ms_max = 5_000;
 
 /** The last recipient of a batch; `due_at` is PostgreSQL's text, precise to the microsecond. */
-type Position = { readonly id: number; readonly due_at: string };
+type Position = {
+  readonly id: number;
+  readonly due_at: string;
+  readonly time_zones: string;
+  readonly priority: number;
+};
 
-const start_position: Position = { id: 0, due_at: "-infinity" };
+const start_position: Position = { id: 0, due_at: "-infinity", time_zones: "", priority: -1 };
 
 /**
  * Runs the job voice.drain_campaign: every recipient that is not being called gets the result of the last attempt,
@@ -53,7 +58,9 @@ async function finishBatch(
   after: Position,
 ): Promise<Position | undefined> {
   const { account_id, id } = campaign;
-  const values = [account_id, id, app.clock.now(), batch_rows, after.id, after.due_at];
+  const { due_at, time_zones, priority } = after;
+  const position = from === "waiting" ? [after.id, due_at, time_zones, priority] : [after.id];
+  const values = [account_id, id, app.clock.now(), batch_rows, ...position];
   return app.db.query.transaction().execute(async (tx) => {
     const [last] = await finishNext[from](tx, values);
     for (const [to, count] of Object.entries(last?.counts ?? {}))
@@ -62,13 +69,14 @@ async function finishBatch(
   });
 }
 
-// Each batch starts after the previous one, because finished rows stay at the front of the index until vacuum.
+// Each batch starts after the previous one, because finished rows stay at the front of the index until vacuum. In the order
+// of voice_recipients_due: in another, each batch of 300,000 sorted all that were left (2 s instead of 10 ms).
 const finishNext = {
-  synthesizing: finishStatement("synthesizing", "r.id", "r.id > $5 and $6::text is not null"),
+  synthesizing: finishStatement("synthesizing", ["r.id"], "r.id > $5"),
   waiting: finishStatement(
     "waiting",
-    "r.due_at, r.id",
-    "(r.due_at, r.id) > ($6::text::timestamptz, $5)",
+    ["r.time_zones", "r.priority", "r.due_at", "r.id"],
+    "(r.time_zones, r.priority, r.due_at, r.id) > ($7, $8, $6::text::timestamptz, $5)",
   ),
 };
 
@@ -76,21 +84,27 @@ const finishNext = {
  * Returns a statement that finishes the next batch and returns its last position and its size by state; no row if
  * it is empty.
  */
-function finishStatement(state: "synthesizing" | "waiting", order: string, after: string) {
+function finishStatement(
+  state: "synthesizing" | "waiting",
+  order: readonly string[],
+  after: string,
+) {
   return statement<Position & { readonly counts: Readonly<Record<string, number>> }>(`
     with next as materialized (
-      select r.id, r.due_at, coalesce(r.last_result, 'cancelled') as result from voice_recipients r
+      select r.id, r.due_at, r.time_zones, r.priority, coalesce(r.last_result, 'cancelled') as result
+      from voice_recipients r
       where r.account_id = $1 and r.campaign_id = $2 and r.state = '${state}' and ${after}
-      order by ${order} limit $4
+      order by ${order.join(", ")} limit $4
       for update
     ), finished as (
-      update voice_recipients r set state = n.result, finished_at = $3
-      from next n
-      where r.account_id = $1 and r.campaign_id = $2 and r.id = n.id
+      update voice_recipients r set state = coalesce(r.last_result, 'cancelled'), finished_at = $3
+      where r.account_id = $1 and r.campaign_id = $2
+        -- As a join with the batch, it read the whole campaign.
+        and r.id = any (array(select n.id from next n))
     )
-    select r.id, r.due_at::text as due_at, (
+    select r.id, r.due_at::text as due_at, r.time_zones, r.priority, (
       select jsonb_object_agg(s.result, s.n)
       from (select n.result, count(*) as n from next n group by n.result) s) as counts
     from next r
-    order by r.due_at desc, r.id desc limit 1`);
+    order by ${order.map((column) => `${column} desc`).join(", ")} limit 1`);
 }
