@@ -216,6 +216,38 @@ test("a poll of a campaign reads none of its recipients of unknown outcome", asy
   assert.deepEqual([found!.unknown, found!.deferred, found!.next_due_at], [999, 1, due_at]);
 });
 
+test("a poll does not read all recipients of unknown outcome that are due before the next deferred one", async () => {
+  const { app } = api;
+  const account = await makeAccount(app);
+  await makeCredits(app, account, { chat: 10_000 });
+  const number = await makeChatNumber(app, account);
+  const campaign_id = await makeDispatching(account, number, 3_000);
+  const { account_id } = account;
+  const marked = await findDispatching(app, account_id, [campaign_id]);
+  const now = app.clock.now();
+  const inMs = (ms: number) => new Date(now.getTime() + ms);
+  const deferred_at = inMs(7_200_000);
+  const moves = marked.map((row, i) =>
+    i === 0
+      ? { ...row, state: "deferred" as const, due_at: deferred_at }
+      : { ...row, state: "unknown" as const, due_at: inMs(3_600_000 + i) },
+  );
+  await moveRecipients(app.db.pool, account_id, moves, now);
+  await app.db.pool.query("analyze chat_recipients");
+  const poll = (of: App) => findOpenCampaigns(of, account_id, number.id);
+  const read = await rowsRead(app, poll);
+  assert.ok(read > 0 && read < 500, `read ${read} rows`);
+  // Before the deferred one is due, so that the sender polls again in time, and not before any is due.
+  const [early] = await poll(app);
+  assert.ok(early!.next_due_at! > inMs(3_600_000) && early!.next_due_at! < deferred_at);
+  const late = { ...app, clock: { ...app.clock, now: () => inMs(3_700_000) } };
+  const [then] = await poll(late);
+  assert.deepEqual(then!.next_due_at, deferred_at);
+  const due = { ...app, clock: { ...app.clock, now: () => inMs(7_300_000) } };
+  const [at_last] = await poll(due);
+  assert.deepEqual(at_last!.next_due_at, deferred_at);
+});
+
 test("a poll reads neither scheduled campaigns nor their counts; a sender's recovery finds their messages in flight", async () => {
   const { app } = api;
   const account = await makeAccount(app);

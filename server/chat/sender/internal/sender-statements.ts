@@ -89,9 +89,12 @@ export type CampaignState = {
   readonly failed: number;
   /** Attempts whose delivery status arrived, without failures for a reason of the recipient. */
   readonly reported: number;
-  /** Of the deferred. */
+  /** Of the deferred; earlier, if many of unknown outcome are due before. */
   readonly next_due_at: Date | null;
 };
+
+/** The most pending recipients among which a poll looks for the next deferred one. */
+const pending_read_max = 100;
 
 const openCampaigns = (condition: string) =>
   statement<CampaignState>(`
@@ -113,12 +116,18 @@ const openCampaigns = (condition: string) =>
         or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account')) as held,
     n.queued::int, n.deferred::int, n.dispatching::int, n.unknown::int, n.ended::int, n.failed::int,
     n.reported::int,
-    -- Without the count, it reads all unknown recipients, which are in the same index, if none is deferred.
-    case when n.deferred > 0 then (
+    -- Without the count, it reads all unknown recipients, which are in the same index, if none is deferred. Few of those are
+    -- due, but thousands may come before the next deferred one: reads on at the time of the last one read.
+    case when n.deferred > 0 then coalesce((
       select r.due_at from chat_recipients r
-      where r.account_id = $1 and r.campaign_id = c.id and r.due_at is not null
-        and r.state = 'deferred'
-      order by r.due_at limit 1) end as next_due_at
+      where r.account_id = $1 and r.campaign_id = c.id and r.due_at <= $3 and r.state = 'deferred'
+      order by r.due_at limit 1), (
+      select p.due_at from (
+        select r.due_at, r.state, row_number() over (order by r.due_at) as place from chat_recipients r
+        where r.account_id = $1 and r.campaign_id = c.id and r.due_at > $3
+        order by r.due_at limit ${pending_read_max}) p
+      where p.state = 'deferred' or p.place = ${pending_read_max}
+      order by p.due_at limit 1)) end as next_due_at
   from chat_campaigns c
   cross join lateral (
     select sum(queued) as queued, sum(deferred) as deferred, sum(dispatching) as dispatching,
@@ -144,7 +153,7 @@ export async function findOpenCampaigns(
   withScheduled = false,
 ): Promise<CampaignState[]> {
   const find = withScheduled ? open_campaigns_statement : started_campaigns_statement;
-  return find(app.db.pool, [accountId, numberId]);
+  return find(app.db.pool, [accountId, numberId, app.clock.now()]);
 }
 
 const dispatching_statement = statement<{ campaign_id: number; id: number; dispatches: number }>(`
