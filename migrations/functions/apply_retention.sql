@@ -18,9 +18,10 @@ begin
     return query with purged as (
       delete from call_usage u where u.account_id = p_account_id and u.ctid = any (array(
         select o.ctid from call_usage o
-        where o.account_id = p_account_id and o.hour < p_now - interval '25 hours' limit p_rows_max))
+        where o.account_id = p_account_id and o.hour < p_now - interval '25 hours'
+        order by o.hour limit p_rows_max))
       returning 1)
-    select 0, count(*) = p_rows_max from purged;
+    select count(*)::int, count(*) = p_rows_max from purged;
     return;
   end if;
   if p_setting = 'sessions' then

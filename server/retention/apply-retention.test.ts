@@ -25,6 +25,7 @@ import {
 import { awaitsLock } from "../../test/support/awaits-lock.ts";
 import { voiceSandboxStub } from "../../test/support/sandbox-stub.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
+import { rowsRead } from "../../test/support/rows-read.ts";
 import { closeReservation } from "../credits/close-reservation.ts";
 import { extendReservation } from "../credits/extend-reservation.ts";
 import { reserveCredits } from "../credits/reserve-credits.ts";
@@ -372,6 +373,34 @@ test("deletes calls with their records, and voice campaigns' recipients; the cam
   assert.deepEqual({ ...left, purged_at: null }, shown);
   await checkVoiceCampaigns(pool);
   await checkLedger(pool);
+});
+
+test("counts that no cap looks at any more are deleted in one go, without reading the others", async () => {
+  const mine = await account();
+  const { pool } = api.app.db;
+  const count = (subject: string, hour: Date, rows: number) =>
+    pool.query(
+      `insert into call_usage (account_id, subject, hour, slot, legs)
+       select $1, 'number:' || $2::text || n, date_trunc('hour', $3::timestamptz), 0, 1 from generate_series(1, $4::int) n`,
+      [mine.account_id, subject, hour, rows],
+    );
+  await count("1", daysAgo(2), 2_300);
+  await count("2", api.clock.now(), 5_000);
+  await pool.query("analyze call_usage");
+  assert.deepEqual(await applyAll(), [1_000, 1_000, 300]);
+  assert.equal(await rowsOf("call_usage", mine), 5_000);
+  api.clock.advance(8 * 3_600_000);
+  await count("3", daysAgo(2), 100);
+  await pool.query("vacuum analyze call_usage");
+  const read = await rowsRead(api.app, async ({ db, clock }) => {
+    const { rows } = await sql<{ purged: number }>`
+      select * from apply_retention(${mine.account_id}, 'call_usage', 1000, ${clock.now()})
+    `.execute(db.query);
+    assert.equal(rows[0]!.purged, 100);
+  });
+  assert.ok(read < 500, `read ${read} rows`);
+  // Tests after this one set the clock forward.
+  await pool.query("delete from call_usage");
 });
 
 test("deletes a recording by its own retention period or with its call, and retries a silent node without delaying others", async () => {

@@ -27,8 +27,8 @@ const settings = [
 /**
  * Runs one step of each setting for each due account. An account without further expired records is due again
  * some hours later. Any number of processes may run it: each account is locked by one at a time. Returns the
- * number of events, endpoints, recipients, replies, calls, idempotency keys, audit entries, sessions, invitations and
- * sign-in links deleted, and of transfers folded.
+ * number of events, endpoints, recipients, replies, calls, hourly counts of calls, idempotency keys, audit entries,
+ * sessions, invitations and sign-in links deleted, and of transfers folded.
  */
 export async function applyRetention(app: App, stopping: AbortSignal): Promise<number> {
   let purged = 0;
