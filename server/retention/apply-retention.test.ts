@@ -26,12 +26,14 @@ import { awaitsLock } from "../../test/support/awaits-lock.ts";
 import { voiceSandboxStub } from "../../test/support/sandbox-stub.ts";
 import { makeVoiceCall, makeVoiceCampaign } from "../../test/support/voice-factory.ts";
 import { rowsRead } from "../../test/support/rows-read.ts";
+import { openStatementsRead } from "../../test/support/statements-read.ts";
 import { closeReservation } from "../credits/close-reservation.ts";
 import { extendReservation } from "../credits/extend-reservation.ts";
 import { reserveCredits } from "../credits/reserve-credits.ts";
 import { spendCredit } from "../credits/spend-credit.ts";
 import { completeChatCampaigns } from "../chat/campaigns/complete-chat-campaigns.ts";
 import { VoiceError } from "../drivers/voice/driver.ts";
+import { openDatabase } from "../lib/database/database.ts";
 import { openMetrics } from "../lib/metrics.ts";
 import { openInstallationGauges } from "../reports/measure-installation.ts";
 import { applyRetention } from "./apply-retention.ts";
@@ -461,6 +463,66 @@ test("deletes a recording by its own retention period or with its call, and retr
   assert.deepEqual(await applyAll(), [1]);
   assert.equal(await rowsOf("calls", mine), 0);
   assert.equal(await rowsOf("calls", other), 1);
+});
+
+test("a silent node's recordings are read once, however many they are, and do not keep those of other nodes", async (t) => {
+  const db = openDatabase(api.database_url, api.app.log);
+  t.after(() => db.close());
+  const watch = openStatementsRead(db.pool);
+  const app = { ...api.app, db };
+  /** Deletes what is due; returns the number of rows of each iteration and the most that a statement read. */
+  const purge = async () => {
+    const { answer, statements } = await watch(() => applyAll(() => purgeRecordings(app, never)));
+    return { batches: answer, most: Math.max(...statements.map(({ read }) => read)) };
+  };
+  const makeDue = () =>
+    pool.query("update accounts set recordings_due_at = $2 where account_id = $1", [
+      mine.account_id,
+      api.clock.now(),
+    ]);
+  const place = async () => {
+    const node_id = await makeNode(api.app, { connected: true });
+    return { node_id, trunk_id: await makeTrunk(api.app, [node_id]) };
+  };
+  const [good, bad] = [await place(), await place()];
+  silent.add(bad.node_id);
+  const mine = await account({ recordings_days: 5 });
+  const call = { ...failed, ended_at: daysAgo(8), recording_state: "ready" };
+  const first = await makeCall(api.app, mine, { call, place: bad });
+  const backlog = 5_000;
+  const { pool } = api.app.db;
+  await pool.query(
+    `insert into calls (account_id, campaign_id, attempt, node_id, trunk_id, from_number, to_number, to_phone, due_at,
+       queued_at, stage, status, disposition, ended_reason, ended_by, ended_at, recording_state)
+     select account_id, campaign_id, 1 + n, node_id, trunk_id, from_number, to_number, to_phone, due_at,
+       queued_at, stage, status, disposition, ended_reason, ended_by, ended_at, recording_state
+     from calls, generate_series(1, $3::int) n where account_id = $1 and id = $2`,
+    [mine.account_id, first.id, backlog],
+  );
+  await pool.query("analyze calls");
+  const later = async () =>
+    makeCall(api.app, mine, { call: { ...call, ended_at: daysAgo(7) }, place: good });
+  for (let i = 0; i < 150; i++) await later();
+  deleted.length = 0;
+  assert.deepEqual((await purge()).batches, []);
+  assert.deepEqual((await purge()).batches, [100, 50]);
+  assert.equal(deleted.length, 150);
+
+  // Those that expire meanwhile are found without reading the backlog again.
+  await later();
+  await makeDue();
+  const next = await purge();
+  assert.deepEqual(next.batches, [1]);
+  assert.ok(next.most < backlog / 2, `read ${next.most} rows`);
+
+  // Once the node responds again, it deletes all.
+  silent.clear();
+  api.clock.advance(11 * 60_000);
+  const all = await purge();
+  assert.equal(
+    all.batches.reduce((sum, rows) => sum + rows, 0),
+    backlog + 1,
+  );
 });
 
 test("a recording that its node refuses to delete delays no other recording, and is tried again a day later", async () => {

@@ -8,6 +8,10 @@ import { nextCheckMs, findDueAccounts, type DueAccount } from "./due-accounts.ts
 
 /** Recordings of one account per iteration. */
 const recordings_max = 100;
+/** Expired recordings, and as many messages, among which one statement looks for those that can be deleted. */
+const window_rows = 2_000;
+/** How long an iteration looks for them behind those of silent nodes. */
+const search_ms_max = 5_000;
 /** How long a node that did not respond is skipped, so that it does not delay other accounts again. */
 const silent_ms = 600_000;
 /** How long a recording that its node refused to delete is skipped, so that it does not delay the others. */
@@ -49,20 +53,68 @@ async function visit(
 ): Promise<number> {
   const now = app.clock.now();
   const silent = silentNodes(app.db, now);
-  const skipped = skippedRecordings(app.db, now);
-  const values = [account_id, now, [...silent.keys()], recordings_max + skipped.size];
-  const expired = await findExpired(app.db.pool, values);
-  const found = expired
-    .filter((recording) => !skipped.has(nameOf(account_id, recording)))
-    .slice(0, recordings_max);
+  const { found, is_last } = await findDeletable(app, account_id, stopping);
   const { gone, refused } = await deleteAtNodes(app, account_id, found, stopping);
   await markDeleted(app, account_id, gone);
   if (stopping.aborted) return gone.length;
   const again_ms = silent.size > 0 ? silent_ms : nextCheckMs(app);
-  if (found.length < recordings_max || gone.length + refused === 0)
+  if (is_last && (found.length < recordings_max || gone.length + refused === 0))
     await postpone(app.db.pool, [account_id, due_at, again_ms, now]);
   return gone.length;
 }
+
+/**
+ * Finds the next expired recordings of nodes that respond, without those that were refused, and whether no others are
+ * behind them. Reads what cannot be deleted once in ten minutes, because a silent node may have any number.
+ */
+async function findDeletable(
+  app: App,
+  accountId: number,
+  stopping: AbortSignal,
+): Promise<{ found: Recording[]; is_last: boolean }> {
+  const now = app.clock.now();
+  const silent = silentNodes(app.db, now);
+  const skipped = skippedRecordings(app.db, now);
+  const positions = remembered(reached, app.db, now, ({ until_ms }) => until_ms);
+  const until_ms = performance.now() + search_ms_max;
+  for (;;) {
+    const position = positions.get(accountId) ?? {
+      until_ms: now.getTime() + silent_ms,
+      call: first_position,
+      message: first_position,
+    };
+    const { call, message } = position;
+    const values = [accountId, now, call.at, call.id, message.at, message.id, window_rows];
+    const expired = await findExpired(app.db.pool, values);
+    const found = expired
+      .filter(({ node_id }) => !silent.has(node_id))
+      .filter((recording) => !skipped.has(nameOf(accountId, recording)))
+      .slice(0, recordings_max);
+    const [messages, calls] = [true, false].map((isMessage) =>
+      expired.filter((each) => (each.message !== null) === isMessage),
+    ) as [Expired[], Expired[]];
+    const is_last = calls.length < window_rows && messages.length < window_rows;
+    if (found.length > 0 || is_last) return { found, is_last };
+    positions.set(accountId, {
+      ...position,
+      call: positionAfter(calls, call),
+      message: positionAfter(messages, message),
+    });
+    if (stopping.aborted || performance.now() > until_ms) return { found, is_last };
+  }
+}
+
+/** `at` is PostgreSQL's text, precise to the microsecond; `id` is that of the call. */
+type Position = { readonly at: string; readonly id: number };
+
+const first_position: Position = { at: "-infinity", id: 0 };
+
+function positionAfter(read: readonly Expired[], before: Position): Position {
+  const last = read.at(-1);
+  return last ? { at: last.at, id: last.call_id } : before;
+}
+
+type Expired = Recording & { readonly at: string };
 
 const nameOf = (accountId: number, { call_id, message }: Recording) =>
   message ?? recordingName(accountId, call_id);
@@ -134,18 +186,29 @@ const silences = new WeakMap<Database, Map<number, number>>();
 /** For each database, until when each recording that was refused is skipped, by its name. */
 const refusals = new WeakMap<Database, Map<string, number>>();
 
-const silentNodes = (db: Database, now: Date) => remembered(silences, db, now);
-const skippedRecordings = (db: Database, now: Date) => remembered(refusals, db, now);
+/**
+ * For each database, the positions behind what cannot be deleted, by account, until when they are kept: afterwards the
+ * search begins at the oldest recording again.
+ */
+const reached = new WeakMap<
+  Database,
+  Map<number, { until_ms: number; call: Position; message: Position }>
+>();
+
+const itself = (until_ms: number) => until_ms;
+const silentNodes = (db: Database, now: Date) => remembered(silences, db, now, itself);
+const skippedRecordings = (db: Database, now: Date) => remembered(refusals, db, now, itself);
 
 /** Returns a database's entries without those whose time has passed. */
-function remembered<Key>(
-  of: WeakMap<Database, Map<Key, number>>,
+function remembered<Key, Value>(
+  of: WeakMap<Database, Map<Key, Value>>,
   db: Database,
   now: Date,
-): Map<Key, number> {
+  untilOf: (value: Value) => number,
+): Map<Key, Value> {
   let found = of.get(db);
-  if (!found) of.set(db, (found = new Map<Key, number>()));
-  for (const [key, until_ms] of found) if (until_ms <= now.getTime()) found.delete(key);
+  if (!found) of.set(db, (found = new Map<Key, Value>()));
+  for (const [key, value] of found) if (untilOf(value) <= now.getTime()) found.delete(key);
   return found;
 }
 
@@ -156,29 +219,28 @@ function skip(db: Database, name: string, now: Date): void {
   if (skipped.size > refused_max) skipped.delete(oldest!);
 }
 
-// A recording is deleted at the latest with its call.
-const findExpired = statement<Recording>(`
+// A recording is deleted at the latest with its call. The rows of each kind are in the order of their position.
+const findExpired = statement<Expired>(`
   with kept as materialized (
     select $2::timestamptz - least(a.retention_recordings_days, a.retention_calls_days) * interval '24 hours' as until
     from accounts a where a.account_id = $1
   )
-  (select c.id as call_id, c.node_id, null as message
+  (select c.id as call_id, c.node_id, null as message, c.ended_at::text as at
     from kept k cross join lateral (
-      select c.id, c.node_id from calls c
+      select c.id, c.node_id, c.ended_at from calls c
       where c.account_id = $1 and c.stage = 'ended' and c.recording_state in ('ready', 'failed') and c.ended_at < k.until
-        and c.node_id <> all ($3::bigint[])
-      order by c.ended_at limit $4) c
+        and (c.ended_at, c.id) > ($3::text::timestamptz, $4)
+      order by c.ended_at, c.id limit $7) c
     where k.until is not null)
   union all
-  (select m.call_id, m.node_id, m.recording
+  (select m.call_id, m.node_id, m.recording, m.at::text
     from kept k cross join lateral (
-      select m.call_id, m.recording, c.node_id from call_messages m
+      select m.call_id, m.recording, m.at, c.node_id from call_messages m
       join calls c on c.account_id = $1 and c.id = m.call_id
       where m.account_id = $1 and m.state <> 'deleted' and m.at < k.until and c.stage = 'ended'
-        and c.node_id <> all ($3::bigint[])
-      order by m.at limit $4) m
-    where k.until is not null)
-  limit $4`);
+        and (m.at, m.call_id) > ($5::text::timestamptz, $6)
+      order by m.at, m.call_id limit $7) m
+    where k.until is not null)`);
 
 const markCalls = statement<{ id: number; lead_id: number | null }>(`
   update calls set recording_state = 'deleted'
