@@ -408,52 +408,52 @@ test("a link to a page that the role does not cover is plain text, or not shown 
   for (const { path, shows, leads_to, text, to } of [
     {
       path: `/calls/${call_id}`,
-      shows: "calls.read",
+      shows: ["calls.read"],
       leads_to: "voice.campaigns.read",
       text: "The campaign Linked calls",
       to: `/voice/campaigns/${voice_campaign}`,
     },
     {
       path: `/voice/campaigns/${voice_campaign}`,
-      shows: "voice.campaigns.read",
+      shows: ["voice.campaigns.read"],
       leads_to: "calls.read",
       text: "+919876500272",
       to: `/calls/${call_id}`,
     },
     {
       path: "/settings/credits",
-      shows: "credits.read",
+      shows: ["credits.read"],
       leads_to: "chat.read",
       text: `Chat campaign ${campaign}`,
       to: `/chat/campaigns/${campaign}`,
     },
     {
       path: "/settings/workspaces",
-      shows: "crm.manage",
+      shows: ["crm.manage"],
       leads_to: "crm.read",
       text: workspaces[0]!.name,
       to: "/leads?workspace=1",
     },
     {
       path: "/",
-      shows: "chat.campaigns.manage",
+      shows: ["chat.campaigns.manage"],
       leads_to: "chat.read",
       text: "Replies today",
       to: "/chat/replies",
     },
     {
       path: "/leads/import",
-      shows: "crm.import",
+      shows: ["crm.import", "crm.leads.create"],
       leads_to: "crm.read",
       text: `Into the workspace ${workspaces[0]!.name}`,
       to: "/leads?workspace=1",
     },
   ]) {
     const links = page.getByRole("main").locator(`a[href="${to}"]`);
-    await signInWith(page, service, [shows, leads_to]);
+    await signInWith(page, service, [...shows, leads_to]);
     await page.goto(service.url + path);
     await expect(links.first(), path).toBeVisible();
-    await signInWith(page, service, [shows]);
+    await signInWith(page, service, shows);
     await page.goto(service.url + path);
     await expect(page.getByText(text, { exact: true }).first(), path).toBeVisible();
     await expect(links, path).toHaveCount(0);
