@@ -18,7 +18,7 @@ export type Secrets = {
    * Throws SecretError if no key opens the value, or if it was changed or belongs to another place.
    */
   open(place: SecretPlace, stored: Buffer | string): Buffer;
-  /** Returns a hash with the key that seals: without it, nobody can guess the text of a stored hash. */
+  /** Returns a hash with the key that seals: without it, the text of a stored hash cannot be guessed. */
   hash(text: string): string;
   /** The ID of the key that seals. */
   currentKey(): string;
