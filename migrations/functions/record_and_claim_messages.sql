@@ -95,6 +95,10 @@ begin
           where b.account_id = p_account_id and b.phone_key = a.alias_key and r.campaign_id = p_campaign_id) r
         where a.account_id = p_account_id and a.phone_key = w.person_key
           and not r.state = any (v_without_message)
+          -- Its refusal may be among the results, which are recorded below.
+          and not r.id = any (array(
+            select m.id from json_populate_recordset(null::chat_move, p_results) m
+            where m.campaign_id = p_campaign_id and m.state = any (v_without_message)))
           -- Of those that wait, the first one is sent.
           and (r.id < p.id or r.state not in ('queued', 'deferred'))) then 'duplicate' end as error
       from picked p

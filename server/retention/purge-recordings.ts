@@ -53,25 +53,26 @@ async function visit(
 ): Promise<number> {
   const now = app.clock.now();
   const silent = silentNodes(app.db, now);
-  const { found, is_last } = await findDeletable(app, account_id, stopping);
+  const { found, is_last, is_past } = await findDeletable(app, account_id, stopping);
   const { gone, refused } = await deleteAtNodes(app, account_id, found, stopping);
   await markDeleted(app, account_id, gone);
   if (stopping.aborted) return gone.length;
-  const again_ms = silent.size > 0 ? silent_ms : nextCheckMs(app);
+  const again_ms = silent.size > 0 || is_past ? silent_ms : nextCheckMs(app);
   if (is_last && (found.length < recordings_max || gone.length + refused === 0))
     await postpone(app.db.pool, [account_id, due_at, again_ms, now]);
   return gone.length;
 }
 
 /**
- * Finds the next expired recordings of nodes that respond, without those that were refused, and whether no others are
- * behind them. Reads what cannot be deleted once in ten minutes, because a silent node may have any number.
+ * Finds the next expired recordings of nodes that respond, without those that were refused; whether no others are behind
+ * them; and whether the search began past some. Reads what cannot be deleted once in ten minutes, because a silent node may
+ * have any number.
  */
 async function findDeletable(
   app: App,
   accountId: number,
   stopping: AbortSignal,
-): Promise<{ found: Recording[]; is_last: boolean }> {
+): Promise<{ found: Recording[]; is_last: boolean; is_past: boolean }> {
   const now = app.clock.now();
   const silent = silentNodes(app.db, now);
   const skipped = skippedRecordings(app.db, now);
@@ -94,13 +95,14 @@ async function findDeletable(
       expired.filter((each) => (each.message !== null) === isMessage),
     ) as [Expired[], Expired[]];
     const is_last = calls.length < window_rows && messages.length < window_rows;
-    if (found.length > 0 || is_last) return { found, is_last };
+    const is_past = positions.has(accountId);
+    if (found.length > 0 || is_last) return { found, is_last, is_past };
     positions.set(accountId, {
       ...position,
       call: positionAfter(calls, call),
       message: positionAfter(messages, message),
     });
-    if (stopping.aborted || performance.now() > until_ms) return { found, is_last };
+    if (stopping.aborted || performance.now() > until_ms) return { found, is_last, is_past: true };
   }
 }
 

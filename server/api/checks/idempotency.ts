@@ -6,7 +6,6 @@ import { sql } from "kysely";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import { statement, type Database, type Tx } from "../../lib/database/database.ts";
 import { Refusal, invalidField, unavailable } from "../../lib/errors.ts";
-import type { Secrets } from "../../lib/secrets/secrets.ts";
 import type { ApiApp } from "../api-app.ts";
 import type { Begin } from "./transactions.ts";
 
@@ -47,20 +46,17 @@ export function readKey(request: FastifyRequest, required: boolean): string | nu
   return key;
 }
 
-/**
- * Names a keyed request; its hash covers path, query and the fingerprint of the body. Passwords are hashed with the secret
- * key before: from a copy of the database, they could be guessed.
- */
+/** Names a keyed request; its hash covers path, query and the fingerprint of the body. */
 export function keyedRequest(
-  secrets: Secrets,
   request: FastifyRequest,
   named: { readonly account_id: number; readonly endpoint: string; readonly key: string },
   fingerprint: unknown,
 ): KeyedRequest {
-  const { params, query } = request;
-  const text = canonicalJson({ params, query, body: fingerprint }, (key, child) =>
-    typeof child === "string" && key.endsWith("password") ? secrets.hash(child) : child,
-  );
+  const text = canonicalJson({
+    params: request.params,
+    query: request.query,
+    body: fingerprint,
+  });
   return { ...named, request_sha256: createHash("sha256").update(text).digest() };
 }
 

@@ -327,6 +327,29 @@ test("a number is sent to if the other number of its WhatsApp account got no mes
   assert.deepEqual(await statesOf(id), { accepted: 1, refused: 1 });
 });
 
+test("a number is sent to in the batch after the one that refused the other number of its WhatsApp account", async (t) => {
+  const { account, number, campaign } = await open(t);
+  const { account_id } = account;
+  const id = await campaign([{ phone: "919800000001" }, { phone: "447700900001" }]);
+  await recordAliases(api.app.db.pool, account_id, [
+    { phone: "919800000001", wa_id: "447700900001" },
+  ]);
+  const lease = (await acquireLease(api.app, account_id, `chat_sender:${number.id}`))!;
+  const batch = async (results: readonly object[], after: number) => {
+    const values = [account_id, number.id, lease.fence, JSON.stringify(results), id, 1, after];
+    const { rows } = await api.app.db.pool.query<{ id: number; to_state: string }>(
+      "select id, to_state, dispatches from record_and_claim_messages($1, $2, $3, $4, $5, $6, $7, $8)",
+      [...values, api.clock.now()],
+    );
+    return rows[0]!;
+  };
+  const first = await batch([], 0);
+  const { to_state: _, ...of } = first;
+  const refused = { ...of, campaign_id: id, state: "refused", error: "rejected" };
+  assert.equal((await batch([refused], first.id)).to_state, "dispatching");
+  await lease.release();
+});
+
 test("a suppression of marketing skips a message unless its template has another category", async (t) => {
   const { account, number, senders, campaign } = await open(t);
   const phone = "919800000001";

@@ -1,6 +1,6 @@
 // Seals the secrets that are stored in the database: AES-256-GCM with a key that is not in the database. Keys and
 // values are random, and a nonce of 96 bits is drawn for each sealing (NIST SP 800-38D, 8.2.2).
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
 /** A stored value: a column of a row. `account_id` is 0 for a row of the installation. */
 export type SecretPlace = {
@@ -18,8 +18,6 @@ export type Secrets = {
    * Throws SecretError if no key opens the value, or if it was changed or belongs to another place.
    */
   open(place: SecretPlace, stored: Buffer | string): Buffer;
-  /** Returns a hash with the key that seals: without it, the text of a stored hash cannot be guessed. */
-  hash(text: string): string;
   /** The ID of the key that seals. */
   currentKey(): string;
   /** Returns whether the key with this ID is present. */
@@ -75,10 +73,6 @@ export function openSecrets(readKeys: () => readonly Buffer[]): Secrets {
       if (opened.size >= opened_max) opened.delete(opened.keys().next().value!);
       opened.set(memo, plain);
       return plain;
-    },
-    hash(text) {
-      const [key] = read().values();
-      return createHmac("sha256", key!).update(text).digest("base64url");
     },
     currentKey: () => read().keys().next().value!,
     hasKey: (id) => keyOf(id) !== undefined,
