@@ -24,7 +24,7 @@ const createLead = (of: TestAccount, headers: Record<string, string> = {}) =>
     headers,
   });
 
-test("what is stored of a request with a password does not let a password be guessed without the secret key", async () => {
+test("the current password cannot be guessed from what is stored of a request", async () => {
   const of = await makeAccount(api.app);
   const { body: me } = await api.send("GET", "/api/v1/me", of);
   const json = { current_password: "correct horse battery" };

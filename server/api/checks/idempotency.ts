@@ -46,17 +46,22 @@ export function readKey(request: FastifyRequest, required: boolean): string | nu
   return key;
 }
 
-/** Names a keyed request; its hash covers path, query and the fingerprint of the body. */
+/**
+ * Names a keyed request; its hash covers path, query and the fingerprint of the body, without the current password: it
+ * says who asks, not what, and could be guessed from a copy of the database.
+ */
 export function keyedRequest(
   request: FastifyRequest,
   named: { readonly account_id: number; readonly endpoint: string; readonly key: string },
   fingerprint: unknown,
 ): KeyedRequest {
-  const text = canonicalJson({
-    params: request.params,
-    query: request.query,
-    body: fingerprint,
-  });
+  const { params, query } = request;
+  const isObject = typeof fingerprint === "object" && fingerprint !== null;
+  const body =
+    isObject && "current_password" in fingerprint
+      ? { ...fingerprint, current_password: undefined }
+      : fingerprint;
+  const text = canonicalJson({ params, query, body });
   return { ...named, request_sha256: createHash("sha256").update(text).digest() };
 }
 

@@ -119,7 +119,7 @@ async function loadStoredResponseFor(
   const { account, user_id } = request.caller!;
   const endpoint = route.is_own ? `${route.id} of user ${user_id}` : route.id;
   const named = { account_id: account.id, endpoint, key };
-  request.keyed = keyedRequest(app.secrets, request, named, fingerprint);
+  request.keyed = keyedRequest(request, named, fingerprint);
   const stored = await findStoredResponse(app.db, request.keyed);
   if (stored !== null) await recheckWrite(app, request, route);
   request.stored = stored;

@@ -32,13 +32,15 @@ export async function sendWav(
   wav: { readonly bytes: number; open(from: number, to: number): Promise<Readable> },
   file: string,
 ): Promise<Readable> {
-  describeFile(reply, file);
   const range = askedRange(request);
   const part = range ? rangeWithin(range, wav.bytes) : { from: 0, to: wav.bytes - 1 };
   if (part === null) throw notSatisfiable(wav.bytes);
+  // Before the headers: a refusal is no WAV file.
+  const body = request.method === "HEAD" ? noBody() : await wav.open(part.from, part.to);
+  describeFile(reply, file);
   if (range === null) void reply.header("content-length", wav.bytes);
   else describePart(reply, part, wav.bytes);
-  return request.method === "HEAD" ? noBody() : wav.open(part.from, part.to);
+  return body;
 }
 
 /**

@@ -14,6 +14,7 @@ function pauseAfter(retry_after: string | null): number {
 test("a Retry-After of whole seconds or an HTTP date pauses the endpoint, at most for a day", () => {
   assert.equal(pauseAfter("120"), 120);
   assert.equal(pauseAfter("Tue, 24 Nov 2026 12:01:30 GMT"), 90);
+  assert.equal(pauseAfter("Tue Nov 24 12:01:30 2026"), 90);
   assert.equal(pauseAfter("Tuesday, 24-Nov-26 12:01:30 GMT"), 90);
   assert.equal(pauseAfter("999999999"), 86_400);
 });

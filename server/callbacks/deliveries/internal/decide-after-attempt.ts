@@ -64,12 +64,17 @@ export function hasFailedTooLong(failing_since: Date | null, now: Date): boolean
 function readRetryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   const text = header.trim();
-  const isSeconds = /^\d{1,9}$/.test(text);
-  // Date.parse reads "45.5" as a day in May 2045.
-  if (!isSeconds && !/^[A-Z][a-z]+, .+ GMT$/.test(text)) return null;
-  const until_ms = isSeconds ? Number(text) * 1_000 : Date.parse(text) - now.getTime();
+  const until_ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : parseDate(text) - now.getTime();
   if (Number.isNaN(until_ms)) return null;
   return Math.max(0, Math.min(until_ms, pause_seconds_max * 1_000));
+}
+
+/** Parses the three forms of a date (RFC 9110, 5.6.7); NaN if invalid. Date.parse reads "45.5" as a day in May 2045. */
+function parseDate(text: string): number {
+  if (/^[A-Z][a-z]+, .+ GMT$/.test(text)) return Date.parse(text);
+  return /^[A-Z][a-z]{2} [A-Z][a-z]{2} .+ \d{4}$/.test(text)
+    ? Date.parse(`${text} GMT`)
+    : Number.NaN;
 }
 
 function after(now: Date, ms: number): Date {
