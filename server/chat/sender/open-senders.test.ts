@@ -335,8 +335,8 @@ test("a number is sent to in the batch after the one that refused the other numb
     { phone: "919800000001", wa_id: "447700900001" },
   ]);
   const lease = (await acquireLease(api.app, account_id, `chat_sender:${number.id}`))!;
-  const batch = async (results: readonly object[], after: number) => {
-    const values = [account_id, number.id, lease.fence, JSON.stringify(results), id, 1, after];
+  const batch = async (results: readonly object[], after_id: number) => {
+    const values = [account_id, number.id, lease.fence, JSON.stringify(results), id, 1, after_id];
     const { rows } = await api.app.db.pool.query<{ id: number; to_state: string }>(
       "select id, to_state, dispatches from record_and_claim_messages($1, $2, $3, $4, $5, $6, $7, $8)",
       [...values, api.clock.now()],

@@ -35,7 +35,7 @@ export async function sendWav(
   const range = askedRange(request);
   const part = range ? rangeWithin(range, wav.bytes) : { from: 0, to: wav.bytes - 1 };
   if (part === null) throw notSatisfiable(wav.bytes);
-  // Before the headers: a refusal is no WAV file.
+  // Before the headers, which a refusal must not have.
   const body = request.method === "HEAD" ? noBody() : await wav.open(part.from, part.to);
   describeFile(reply, file);
   if (range === null) void reply.header("content-length", wav.bytes);
