@@ -23,6 +23,8 @@ declare
   v_moves chat_move[];
   v_picked chat_move[];
   v_is_marketing boolean;
+  -- Most accounts have none.
+  v_has_aliases boolean;
   v_without_message constant text[] := '{refused,undelivered,skipped,cancelled}';
 begin
   perform check_lease(p_account_id, 'chat_sender:' || p_number_id, p_fence);
@@ -56,6 +58,7 @@ begin
           or (h.scope = 'number' and h.subject_id = c.chat_number_id) or h.scope = 'account'));
   end if;
   if v_is_marketing is not null then
+    v_has_aliases := exists (select from phone_aliases a where a.account_id = p_account_id);
     with due as materialized (
       select r.id, r.phone, r.bsuid, r.dispatches from chat_recipients r
       where r.account_id = p_account_id and r.campaign_id = p_campaign_id
@@ -80,7 +83,7 @@ begin
         where s.channel in ('all', 'chat')
           and (s.scope = 'all' or v_is_marketing)
           and (s.expires_at is null or s.expires_at > p_now)) then 'suppressed'
-      when exists (
+      when v_has_aliases and exists (
         select from phone_aliases a
         cross join lateral (
           select r.id, r.state from chat_recipients r
