@@ -28,7 +28,7 @@ export const recipient_reasons: Readonly<Record<string, RecipientReason>> = {
   },
   duplicate: {
     label: "Same person twice",
-    text: "The campaign lists this person under a phone number and a WhatsApp user ID. Only one of them is used.",
+    text: "The campaign lists this person under two phone numbers of one WhatsApp account, or under a phone number and a WhatsApp user ID. Only one of them is used.",
     advice: null,
     retry: false,
   },
