@@ -18,6 +18,7 @@ import { openBatchSource, readGroup } from "../recipients/recipient-source.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { clearGroup } from "./clear-group.ts";
 import { openGroupMembers, type GroupMember } from "./group-members.ts";
+import type { Refusal } from "../../lib/errors.ts";
 import { findGroup } from "./groups.ts";
 
 const never = new AbortController().signal;
@@ -279,10 +280,11 @@ test("a batch of members has a few megabytes of variables, and the batches have 
     Array.from({ length: 40 }, (_, i) => i + 1),
   );
   const read = openBatchSource(chat_format, 40, () =>
-    readGroup(api.app.db.pool, account.account_id, id, ({ phone, variables }) => ({
-      phone,
-      variables: JSON.stringify(variables),
-    })),
+    readGroup(
+      api.app.db.pool,
+      { account_id: account.account_id, group_id: id, field: "group_id" },
+      ({ phone, variables }) => ({ phone, variables: JSON.stringify(variables) }),
+    ),
   );
   assert.equal(await read.readFew!(), null, "too long for one statement");
   let lines = 0;
@@ -292,6 +294,29 @@ test("a batch of members has a few megabytes of variables, and the batches have 
   }
   assert.equal(lines, 40);
   assert.equal(read.summary().valid, 40);
+});
+
+test("a group that is deleted while a campaign reads it is 422, instead of a campaign for a part of it", async () => {
+  const id = await makeGroup();
+  await api.app.db.pool.query(
+    `insert into group_members (account_id, group_id, phone_key, phone, variables, created_at)
+     select $1, $2, phone, phone, '{}', now()
+     from generate_series(1, 5001) i, lateral (select (919800000000 + i)::text as phone) p`,
+    [account.account_id, id],
+  );
+  const group = { account_id: account.account_id, group_id: id, field: "group_id" };
+  const read = async () => {
+    for await (const rows of readGroup(api.app.db.pool, group, ({ phone }) => ({ phone }))) {
+      assert.equal(rows.length, 5_000);
+      assert.equal((await request("DELETE", `/${id}`)).status, 204);
+    }
+  };
+  await assert.rejects(read, (error: Refusal) => {
+    assert.deepEqual(error.errors, [
+      { field: "group_id", reason: "is not a group of this account" },
+    ]);
+    return true;
+  });
 });
 
 test("a campaign reads all members by phone, and none of another group or account", async () => {

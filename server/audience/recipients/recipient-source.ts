@@ -1,6 +1,7 @@
 // The recipient source of a campaign: a list, a group, a file or the request body.
 import type { LineThread } from "../../lib/csv/open-line-thread.ts";
-import type { Executor } from "../../lib/database/database.ts";
+import { statement, type Executor } from "../../lib/database/database.ts";
+import { invalidField } from "../../lib/errors.ts";
 import { openGroupMembers, type GroupMember } from "../groups/group-members.ts";
 import { few_recipients_max } from "../intake/limits.ts";
 import {
@@ -79,15 +80,17 @@ function summaryOf<R>(intake: Intake<R>): IntakeSummary {
   return { ...intake.counts(), rejects: intake.rejects() };
 }
 
-/** Yields the rows of a group's members in phone order. Must not run on a connection that executes a COPY. */
+/**
+ * Yields the rows of a group's members in phone order. Must not run on a connection that executes a COPY. Refuses:
+ * validation-failed on `field` if the group does not exist, or is deleted before its last member is read.
+ */
 export async function* readGroup<R>(
   db: Executor,
-  accountId: number,
-  groupId: number,
+  { account_id, group_id, field }: { account_id: number; group_id: number; field: string },
   validate: (member: GroupMember) => R | Rejected<string>,
 ): AsyncGenerator<readonly SourceRow<R>[]> {
   let before = 0;
-  for await (const members of openGroupMembers(db, accountId, groupId)) {
+  for await (const members of openGroupMembers(db, account_id, group_id)) {
     const first = before + 1;
     yield members.map((member, i) => ({
       row: first + i,
@@ -96,7 +99,13 @@ export async function* readGroup<R>(
     }));
     before += members.length;
   }
+  const [group] = await findGroup(db, [account_id, group_id]);
+  if (!group) throw invalidField(field, "is not a group of this account");
 }
+
+const findGroup = statement(
+  "select from groups where account_id = $1 and id = $2 and deleted_at is null",
+);
 
 /** A file of recipients that a thread is reading. */
 export type RecipientFile<Terms extends FileTerms> = LineThread<Terms, FileProgress>;

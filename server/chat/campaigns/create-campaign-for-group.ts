@@ -97,7 +97,8 @@ async function findRecipientGroup(app: App, accountId: number, groupId: number |
 
 function readRecipients(app: App, account: Caller["account"], groupId: number) {
   const readPhone = openPhoneReader({ valid_only: account.chat_valid_numbers_only });
-  return readGroup(app.db.pool, account.id, groupId, ({ phone, variables }) =>
+  const group = { account_id: account.id, group_id: groupId, field: "group_id" };
+  return readGroup(app.db.pool, group, ({ phone, variables }) =>
     recipientOf(readPhone, phone, variablesText(variables)),
   );
 }

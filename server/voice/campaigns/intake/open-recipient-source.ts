@@ -25,7 +25,7 @@ export function openRecipientSource(
   return openBatchSource(voice_format, source.count, () =>
     source.send_to === "Numbers"
       ? readNumbers(source.list, country_code, variables)
-      : readGroup(db, id, source.group_id, (member) =>
+      : readGroup(db, { account_id: id, group_id: source.group_id, field: "groupId" }, (member) =>
           recipientOf(
             member.phone,
             localNumber(member.phone, country_code),
