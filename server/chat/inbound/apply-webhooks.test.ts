@@ -31,6 +31,7 @@ import type { App } from "../../engine/app.ts";
 import { acquireLease } from "../../engine/leases.ts";
 import { workJobs } from "../../engine/work-jobs.ts";
 import { settleUnknown } from "../campaigns/settle-unknown.ts";
+import { createChatNumber } from "../numbers/create-chat-number.ts";
 import { repeatSkipDuplicates } from "../campaigns/skip-duplicate-people.ts";
 import { applyWebhooks } from "./apply-webhooks.ts";
 import { endExpiredRestriction } from "./end-restriction.ts";
@@ -1098,6 +1099,45 @@ async function refuseMessage(from: TestChatNumber, code: number): Promise<void> 
       .transaction()
       .execute((tx) => applyFailureEffect(tx, account_id, effect, now));
 }
+
+test("a number that is added during a restriction of its business account is held until the restriction expires", async () => {
+  const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const { business_account_id } = await api.app.db.query
+    .selectFrom("chat_numbers")
+    .select("business_account_id")
+    .where("account_id", "=", account.account_id)
+    .where("id", "=", restricted.id)
+    .executeTakeFirstOrThrow();
+  const expiration = Math.floor(api.clock.now().getTime() / 1_000) + 3_600;
+  const restriction_info = [{ restriction_type: "RESTRICTED_BIZ_INITIATED_MESSAGING", expiration }];
+  const value = { event: "ACCOUNT_RESTRICTION", restriction_info };
+  await takeAndApply(changeHook(restricted, "account_update", value));
+  const provider_phone_number_id = unique("number");
+  const { account_id } = account;
+  const actor = { account_id, user_id: null, token_id: null, request_id: "req_test" };
+  const ids = { provider_phone_number_id, business_account_id };
+  const added = {
+    name: unique("number"),
+    phone_number: "+919812345678",
+    driver: "whatsapp",
+  } as const;
+  const { id } = await api.app.db.query
+    .transaction()
+    .execute((tx) => createChatNumber(tx, actor, { ...added, ...ids }, api.clock.now()));
+  await refuseMessage({ ...restricted, id }, 131031);
+  const holds = () =>
+    api.app.db.query
+      .selectFrom("chat_holds")
+      .select("ends_at")
+      .where("account_id", "=", account.account_id)
+      .where("subject_id", "=", id)
+      .execute();
+  assert.deepEqual(await holds(), [{ ends_at: new Date(expiration * 1_000) }]);
+  api.clock.advance(3_600_000);
+  const handlers = { "chat.end_restriction": endExpiredRestriction };
+  await workJobs(api.app, handlers, new AbortController().signal);
+  assert.deepEqual(await holds(), []);
+});
 
 test("an event about a number has the numbers of its business account fetched", async () => {
   const changed = await makeChatNumber(api.app, account, { driver: "whatsapp" });

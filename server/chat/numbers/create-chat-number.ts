@@ -47,7 +47,19 @@ async function storeNumber(
   now: Date,
 ): Promise<number> {
   const { driver, provider_phone_number_id, business_account_id } = number;
+  // A restriction of the business account has no webhook of its end, by which the number would be released.
+  const standing = await tx
+    .selectFrom("chat_numbers")
+    .select(["standing_at", "restricted_until"])
+    .where("account_id", "=", account_id)
+    .where("driver", "=", driver)
+    .where("business_account_id", "=", business_account_id)
+    .where("standing_at", "is not", null)
+    .orderBy("standing_at", "desc")
+    .limit(1)
+    .executeTakeFirst();
   const values = {
+    ...standing,
     name: number.name,
     phone: readBusinessPhone(number.phone_number)!,
     ...(number.rate_per_second ? { rate_per_second: number.rate_per_second } : {}),

@@ -16,6 +16,14 @@ export async function endThrottling(
     reason: "throttled",
   } as const;
   const { ends_at, number_ids } = await app.db.query.transaction().execute(async (tx) => {
+    // Locked, as by a campaign that begins: it finds no hold, or is resumed.
+    await tx
+      .selectFrom("chat_numbers")
+      .select("id")
+      .where("account_id", "=", account_id)
+      .where("id", "=", held.subject_id)
+      .forNoKeyUpdate()
+      .execute();
     const lifted = await liftHold(tx, { ...held, until: now }, now);
     // Throttled again since the job was scheduled.
     const found = await tx
