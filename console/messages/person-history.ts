@@ -21,9 +21,11 @@ const sources: Readonly<Record<string, string>> = {
   auto_block: "blocked for a time after a call",
 };
 
-/** Says what a suppression forbids: "No marketing messages". */
-export const describeSuppression = (channel: unknown, scope: unknown): string =>
-  `No ${scope === "marketing" ? "marketing " : ""}${channels[String(channel)] ?? String(channel)}`;
+/** Says what a suppression forbids: "No marketing messages". Every call counts as marketing. */
+export const describeSuppression = (channel: unknown, scope: unknown): string => {
+  const isMarketing = scope === "marketing" && channel !== "voice";
+  return `No ${isMarketing ? "marketing " : ""}${channels[String(channel)] ?? String(channel)}`;
+};
 
 /** Says who asked for a suppression. */
 export const describeSource = (source: unknown): string =>

@@ -30,6 +30,26 @@ test("an angry customer is found by number and suppressed within three clicks", 
   expect(problems).toEqual([]);
 });
 
+test("a person who may get no marketing calls is offered no call, because every call counts as marketing", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  await createLead(service, { phone: "9876500281", name: "Jean Jennings" });
+  await openPage("/people/+919876500281");
+  await expect(page.getByRole("button", { name: "Call", exact: true })).toBeVisible();
+  await page.getByRole("button", { name: "Suppress", exact: true }).click();
+  await page.getByLabel("Channel").selectOption("Calls");
+  await page.getByLabel("Scope").selectOption("Marketing only");
+  await page.getByRole("button", { name: "Suppress number" }).click();
+  const suppressions = page.getByRole("list", { name: "Suppressions in force" });
+  await expect(suppressions).toContainText("No calls");
+  await expect(page.getByRole("button", { name: "Call", exact: true })).toBeHidden();
+  await expect(page.getByRole("link", { name: "Message", exact: true })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
 test("a person is called, seen live on the timeline, and written to", async ({
   openPage,
   page,

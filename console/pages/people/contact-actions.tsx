@@ -13,7 +13,11 @@ function useForbids(phone: string): (channel: "chat" | "voice") => boolean {
   const enabled = useMay("suppressions.read", "suppressions.manage");
   const { data: rules = [] } = useQuery({ ...suppressionsQuery(phone), enabled });
   return (channel) =>
-    rules.some((rule) => rule.scope === "all" && ["all", channel].includes(rule.channel));
+    // Every call counts as marketing.
+    rules.some(
+      (rule) =>
+        (channel === "voice" || rule.scope === "all") && ["all", channel].includes(rule.channel),
+    );
 }
 
 type Person = {
