@@ -1,5 +1,20 @@
-import { createCampaign, expect, test } from "./console-fixture.ts";
+import { createCampaign, expect, test, type Service } from "./console-fixture.ts";
 import { openDatabase } from "./open-database.ts";
+
+/** Creates a template or a campaign of the demo's account; returns its ID. */
+async function send({ url, demo }: Service, path: string, body: { readonly name: string }) {
+  const answer = await fetch(`${url}/api/v1/chat/${path}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${demo.tokens["account"]}`,
+      "content-type": "application/json",
+      "idempotency-key": `${path} ${body.name}`,
+    },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status, await answer.clone().text()).toBe(201);
+  return ((await answer.json()) as { id: number }).id;
+}
 
 test("a campaign completes in view, and three clicks on its page suppress a customer it could not reach", async ({
   openPage,
@@ -101,6 +116,40 @@ test("on the sandbox's phone a customer reads the message, and STOP takes the wa
   await expect(page.getByText("Suppressed").first()).toBeVisible();
 });
 
+test("a button that is pressed on the sandbox's phone answers with its payload, which may opt out", async ({
+  openPage,
+  page,
+  problems,
+  service,
+}) => {
+  const components = [
+    { type: "BODY", text: "Shall we write again?" },
+    { type: "BUTTONS", buttons: [{ type: "QUICK_REPLY", text: "No, thanks" }] },
+  ];
+  const template_id = await send(service, "templates", {
+    chat_number_id: 1,
+    name: "opt_out_button",
+    language: "en_US",
+    category: "UTILITY",
+    components,
+    variable_defaults: { button_0: "STOP" },
+  });
+  const contacts = [{ phone_number: "919876511041" }];
+  const id = await send(service, "campaigns", {
+    name: "With an opt-out button",
+    chat_number_id: 1,
+    template_id,
+    contacts,
+  });
+  await openPage(`/chat/campaigns/${id}`);
+  const phone = page.getByRole("region", { name: "Sandbox phone" });
+  await phone.getByRole("button", { name: "No, thanks" }).click();
+  await expect(phone.getByText("No, thanks")).toHaveCount(2);
+  await page.goto(`${service.url}/people/+919876511041`);
+  await expect(page.getByText("Suppressed").first()).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
 test("a long table shows its first rows after what is above it has grown", async ({
   openPage,
   page,
@@ -172,22 +221,9 @@ test("a template that may not be sent is named with its status and what helps, o
   problems,
   service,
 }) => {
-  const send = async (path: string, body: object) => {
-    const answer = await fetch(`${service.url}/api/v1/chat/${path}`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${service.demo.tokens["account"]}`,
-        "content-type": "application/json",
-        "idempotency-key": `held-template-${path}`,
-      },
-      body: JSON.stringify(body),
-    });
-    expect(answer.status, await answer.clone().text()).toBe(201);
-    return ((await answer.json()) as { id: number }).id;
-  };
   const components = [{ type: "BODY", text: "Good morning" }];
   const ofTemplate = { name: "held_greeting", language: "en_US", category: "UTILITY", components };
-  const template_id = await send("templates", { chat_number_id: 1, ...ofTemplate });
+  const template_id = await send(service, "templates", { chat_number_id: 1, ...ofTemplate });
   const db = await openDatabase(service);
   const { rowCount: held } = await db.query(
     `insert into chat_holds (account_id, scope, subject_id, reason, detail, set_at)
@@ -197,7 +233,7 @@ test("a template that may not be sent is named with its status and what helps, o
   expect(held).toBe(1);
   const contacts = [{ phone_number: "919876511031" }];
   const of = { name: "Held by its template", chat_number_id: 1, template_id, contacts };
-  const id = await send("campaigns", of);
+  const id = await send(service, "campaigns", of);
   for (const [status, label, advice] of [
     ["DISABLED", "The template is disabled", "Submit another one"],
     ["REJECTED", "The template was rejected", "Submit a corrected one under another name"],

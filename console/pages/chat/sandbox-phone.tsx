@@ -85,7 +85,7 @@ function RecipientPhone({
           <RenderedBubble
             template={template}
             variables={recipient.variables}
-            onPress={(button) => answer.mutate({ text: button, payload: button })}
+            onPress={(button) => answer.mutate(button)}
           />
         ) : (
           <p className="text-muted m-auto text-center">No message yet.</p>

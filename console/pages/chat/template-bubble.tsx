@@ -22,6 +22,9 @@ const media_words: Readonly<Record<string, string>> = {
   LOCATION: "Place",
 };
 
+/** A quick reply that was pressed: `payload` decides whether it is an opt-out. */
+type PressedButton = { readonly text: string; readonly payload: string };
+
 /** A template's message with a recipient's variables, made by the code that sends it, or what it lacks. */
 export function RenderedBubble({
   template,
@@ -30,7 +33,7 @@ export function RenderedBubble({
 }: {
   readonly template: Template;
   readonly variables: Readonly<Record<string, string>> | null;
-  readonly onPress?: (button: string) => void;
+  readonly onPress?: (button: PressedButton) => void;
 }) {
   const rendered = renderMessage(makeTemplatePlan(template), variables, "preview");
   if ("missing" in rendered) return <MissingValues keys={rendered.missing} />;
@@ -54,13 +57,17 @@ export function TemplateBubble({
 }: {
   readonly template: Template;
   readonly message: TemplateMessage;
-  readonly onPress?: ((button: string) => void) | undefined;
+  readonly onPress?: ((button: PressedButton) => void) | undefined;
 }) {
   const components = template.components as readonly Component[];
   const partOf = (type: string) => components.find((component) => component.type === type);
   const { header, body, footer } = messageText(template, message);
   const format = partOf("HEADER")?.format ?? "TEXT";
   const buttons = partOf("BUTTONS")?.buttons ?? [];
+  const pressed = (text: string, at: number): PressedButton => {
+    const value = message.buttons.find(({ index }) => index === at);
+    return { text, payload: value?.type === "quick_reply" ? value.payload : text };
+  };
   return (
     <>
       <div className="bg-panel max-w-[92%] rounded-xl rounded-tl-none p-3 wrap-anywhere whitespace-pre-wrap shadow-sm">
@@ -84,7 +91,12 @@ export function TemplateBubble({
       </div>
       {buttons.map(({ type, text = "Copy code" }, index) =>
         onPress && type === "QUICK_REPLY" ? (
-          <button key={index} type="button" onClick={() => onPress(text)} className={button_class}>
+          <button
+            key={index}
+            type="button"
+            onClick={() => onPress(pressed(text, index))}
+            className={button_class}
+          >
             {text}
           </button>
         ) : (
