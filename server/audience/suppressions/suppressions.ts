@@ -7,7 +7,9 @@ import {
   endOfSearch,
   page,
   readBounded,
+  searchParts,
   type BoundedRows,
+  type SearchedPart,
 } from "../../lib/database/cursor.ts";
 import { statement, type DB, type Executor } from "../../lib/database/database.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -143,18 +145,28 @@ export async function listSuppressions(
   filter: SuppressionFilter,
   at: { limit: number; cursor?: string | undefined; now: Date },
 ): Promise<{ data: SuppressionResponse[]; next_cursor: string | null }> {
-  const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const id = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const from = { id, limit: at.limit + 1, now: at.now };
+  const found = await searchSuppressions(db, accountId, filter, from);
+  const { rows, next } = page(found, at.limit, found.end);
+  return { data: rows, next_cursor: next };
+}
+
+/** Returns the newest matching suppressions below one with an ID (null: of all), of those that a page searches. */
+async function searchSuppressions(
+  db: Kysely<DB>,
+  accountId: number,
+  filter: SuppressionFilter,
+  before: { readonly id: number | null; readonly limit: number; readonly now: Date },
+): Promise<SearchedPart<SuppressionResponse>> {
   let all = db
     .selectFrom("suppressions")
     .select("id")
     .where("account_id", "=", accountId)
     .orderBy("id", "desc");
-  if (before !== null) all = all.where("id", "<", before);
+  if (before.id !== null) all = all.where("id", "<", before.id);
   const end = filter.phone === undefined ? await endOfSearch(all) : null;
-  const from = { id: before, end, limit: at.limit + 1, now: at.now };
-  const found = await suppressionsBefore(db, accountId, filter, from);
-  const { rows, next } = page(found, at.limit, end);
-  return { data: rows, next_cursor: next };
+  return { ...(await suppressionsBefore(db, accountId, filter, { ...before, end })), end };
 }
 
 /**
@@ -171,7 +183,9 @@ export function exportSuppressions(
     header: columns,
     page_rows: csv_page_rows,
     next: (after, limit) =>
-      suppressionsBefore(db.query, accountId, filter, { id: after?.id ?? null, limit, now }),
+      searchParts(after?.id ?? null, (id) =>
+        searchSuppressions(db.query, accountId, filter, { id, limit, now }),
+      ),
     cells: (row) =>
       columns.map((column) =>
         column === "phone_number" && row.phone_number !== null
@@ -185,7 +199,7 @@ async function suppressionsBefore(
   db: Kysely<DB>,
   accountId: number,
   filter: SuppressionFilter,
-  before: { id: number | null; end?: number | null; limit: number; now: Date },
+  before: { id: number | null; end: number | null; limit: number; now: Date },
 ): Promise<BoundedRows<SuppressionResponse>> {
   const { phone, channel, scope, source, active } = filter;
   const { now } = before;
@@ -195,7 +209,7 @@ async function suppressionsBefore(
     .where("account_id", "=", accountId)
     .where("lifted_at", "is", null);
   if (before.id !== null) query = query.where("id", "<", before.id);
-  if (typeof before.end === "number") query = query.where("id", ">=", before.end);
+  if (before.end !== null) query = query.where("id", ">=", before.end);
   if (phone !== undefined) query = query.where("person_key", "=", phoneKey(phone));
   if (channel !== undefined) query = query.where("channel", "=", channel);
   if (scope !== undefined) query = query.where("scope", "=", scope);

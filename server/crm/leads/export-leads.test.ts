@@ -8,6 +8,7 @@ import { makeCustomField } from "../../../test/support/crm-factory.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { makeAccount, makeAgentToken, makeUser } from "../../../test/support/account-factory.ts";
 import type { TestAccount } from "../../../test/support/account-factory.ts";
+import { searched_rows_max } from "../../lib/database/cursor.ts";
 import { startWorker } from "../../worker.ts";
 
 let api: TestApi;
@@ -126,6 +127,22 @@ test("an export accepts the list's filters", async () => {
   );
   assert.deepEqual(await exported(of, "?createdTo=2020-01-01T00:00"), []);
   assert.equal((await api.send("GET", `${base(of)}/export?createdTo=x`, of)).status, 422);
+});
+
+test("an export by a filter without an index has the oldest lead, and searches a part of the leads in each statement", async () => {
+  const of = await makeAccount(api.app);
+  await create(of, { phone: "9000000001", name: "Rare" });
+  await fill(of, 2_000);
+  let statements = 0;
+  const count = () => statements++;
+  api.app.db.pool.on("acquire", count);
+  const rows = await exported(of, "?q=rare");
+  api.app.db.pool.off("acquire", count);
+  assert.deepEqual(
+    rows.map((row) => row["name"]),
+    ["Rare"],
+  );
+  assert.ok(statements > 2_000 / searched_rows_max, `${statements} statements`);
 });
 
 test("an export needs crm.export, stays within the account, and is written into the audit trail", async () => {

@@ -1,7 +1,8 @@
 // Exports leads as CSV.
 import type { App } from "../../engine/app.ts";
 import { writeCsv, type Cell } from "../../lib/csv/write-csv.ts";
-import { leadsBefore, type LeadFilter } from "./list-leads.ts";
+import { searchParts } from "../../lib/database/cursor.ts";
+import { searchLeads, type LeadFilter } from "./list-leads.ts";
 import type { LeadRecord } from "./lead-record.ts";
 import type { CustomField, WorkspaceSchema } from "../workspaces/workspace-schema.ts";
 
@@ -38,9 +39,10 @@ export function exportLeads(
     header: [...columns, ...fields.map(({ key }) => `customFields.${key}`)],
     page_rows,
     next: async (after, limit) => {
-      const before = { id: after?.id ?? null, limit };
       const { workspace_id } = schema;
-      const found = await leadsBefore(app.db.query, accountId, workspace_id, filter, before);
+      const found = await searchParts(after?.id ?? null, (id) =>
+        searchLeads(app.db.query, accountId, workspace_id, filter, { id, limit }),
+      );
       await learnEmails(app, accountId, found.rows, emails);
       return found;
     },

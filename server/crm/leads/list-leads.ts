@@ -10,6 +10,7 @@ import {
   readBounded,
   type BoundedRows,
   type Candidates,
+  type SearchedPart,
 } from "../../lib/database/cursor.ts";
 import { knownId } from "../../lib/ids.ts";
 import { searches } from "../../lib/database/searches.ts";
@@ -49,14 +50,26 @@ export async function listLeads(
   filter: LeadFilter,
   at: { limit: number; cursor?: string | undefined },
 ): Promise<{ data: LeadResponse[]; nextCursor: string | null }> {
-  const db = app.db.query;
-  const before = at.cursor === undefined ? null : decodeCursor(at.cursor);
-  const search = await candidatesOf(db, accountId, workspaceId, filter, before);
-  const from = { id: before, ids: search?.ids, limit: at.limit + 1 };
-  const found =
-    search?.ids.length === 0 ? [] : await leadsBefore(db, accountId, workspaceId, filter, from);
-  const { rows, next } = page(found, at.limit, search?.end);
+  const id = at.cursor === undefined ? null : decodeCursor(at.cursor);
+  const from = { id, limit: at.limit + 1 };
+  const found = await searchLeads(app.db.query, accountId, workspaceId, filter, from);
+  const { rows, next } = page(found, at.limit, found.end);
   return { data: rows.map(leadResponseOf), nextCursor: next };
+}
+
+/** Returns the newest matching leads below the lead with an ID (null: of all), of those that a page searches. */
+export async function searchLeads(
+  db: Kysely<DB>,
+  accountId: number,
+  workspaceId: number,
+  filter: LeadFilter,
+  before: { readonly id: number | null; readonly limit: number },
+): Promise<SearchedPart<LeadRecord>> {
+  const search = await candidatesOf(db, accountId, workspaceId, filter, before.id);
+  if (search?.ids.length === 0) return { rows: [], isCut: false, end: search.end };
+  const among = { ...before, ids: search?.ids };
+  const found = await leadsBefore(db, accountId, workspaceId, filter, among);
+  return { ...found, end: search?.end ?? null };
 }
 
 const order = { table: "leads", alias: "l", time: "created_at" } as const;
@@ -102,7 +115,7 @@ async function candidatesOf(
 }
 
 /** Returns the newest matching leads below the lead with an ID (null: of all), of those with `ids` if given. */
-export async function leadsBefore(
+async function leadsBefore(
   db: Kysely<DB>,
   accountId: number,
   workspaceId: number,

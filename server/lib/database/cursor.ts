@@ -98,6 +98,24 @@ export type BoundedRows<Row> = {
   readonly isCut: boolean;
 };
 
+/** The matching rows of the part that a page searches; `end` is as in Candidates. */
+export type SearchedPart<Row> = BoundedRows<Row> & { readonly end: number | null };
+
+/**
+ * Reads the rows below an ID (null: all) part by part until one has any, for an export: each statement reads few rows,
+ * however rare the matching ones are.
+ */
+export async function searchParts<Row>(
+  before: number | null,
+  read: (before: number | null) => Promise<SearchedPart<Row>>,
+): Promise<BoundedRows<Row>> {
+  for (let from = before; ;) {
+    const { rows, isCut, end } = await read(from);
+    if (rows.length > 0 || end === null) return { rows, isCut: isCut || end !== null };
+    from = end;
+  }
+}
+
 type Bounds<Column extends string> = {
   /** The columns that may be large; only these are measured. */
   readonly large: readonly Column[];
