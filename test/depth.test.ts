@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import pg from "pg";
-import { leadsBefore, listLeads } from "../server/crm/leads/list-leads.ts";
+import { listLeads, searchLeads } from "../server/crm/leads/list-leads.ts";
 import { listAudit } from "../server/accounts/audit/audit-trail.ts";
 import { listDeliveries } from "../server/callbacks/deliveries/deliveries.ts";
 import { findLead } from "../server/crm/leads/find-lead.ts";
@@ -64,7 +64,7 @@ async function readsPage(limit: number): Promise<void> {
     [null, { statusId }],
   ] as const) {
     const read = await rowsRead(api.app, (app) =>
-      leadsBefore(app.db.query, account_id, workspace_id, filter, { id, limit }),
+      searchLeads(app.db.query, account_id, workspace_id, filter, { id, limit }),
     );
     assert.ok(read >= limit && read < 50 * limit, `read ${read} rows`);
   }

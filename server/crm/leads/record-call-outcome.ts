@@ -69,7 +69,7 @@ async function writeOutcome(tx: Tx, outcome: Outcome, now: Date): Promise<Writte
   const place = { account_id, workspace_id, lead_id };
   // Without a timeline entry if the lead was just created with these values.
   if (Object.keys(fields.fit).length > 0)
-    await updateLead(tx, place, creator, { customFields: fields.fit }, now);
+    await updateLead(tx, place, { ...creator, user_id: null }, { customFields: fields.fit }, now);
   const report = await findCallRecord(tx, account_id, call_id);
   const data = entryOf(report, call.recording_state, fields.unfit);
   await addTimelineEntry(tx, place, { kind: "call", at: now, user_id: null, data });

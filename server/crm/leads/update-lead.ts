@@ -40,13 +40,14 @@ export type LeadPatch = Static<typeof LeadPatch>;
 type LockedLead = Awaited<ReturnType<typeof lockLead>>;
 
 /**
- * Returns the changed lead; a request that changes nothing records nothing. Throws not-found (workspace,
+ * Returns the changed lead; a request that changes nothing records nothing. `by.user_id` is null for a change that no user
+ * made. Throws not-found (workspace,
  * lead), validation-failed (options and custom fields), INVALID_AGENT.
  */
 export async function updateLead(
   tx: Tx,
   place: LeadPlace,
-  by: { user_id: number; country_code: string },
+  by: { user_id: number | null; country_code: string },
   patch: LeadPatch,
   now: Date,
 ): Promise<LeadResponse> {
