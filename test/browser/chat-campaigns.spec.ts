@@ -2,7 +2,11 @@ import { createCampaign, expect, test, type Service } from "./console-fixture.ts
 import { openDatabase } from "./open-database.ts";
 
 /** Creates a template or a campaign of the demo's account; returns its ID. */
-async function send({ url, demo }: Service, path: string, body: { readonly name: string }) {
+async function send(
+  { url, demo }: Service,
+  path: string,
+  body: { readonly name: string; readonly [field: string]: unknown },
+) {
   const answer = await fetch(`${url}/api/v1/chat/${path}`, {
     method: "POST",
     headers: {
