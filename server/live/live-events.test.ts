@@ -343,6 +343,7 @@ test("a lost notification delays events by at most a second, until the poll", as
 test("a failure of each poll is logged once, as is its end, and the stream goes on", async (t) => {
   const lines: { readonly level: number; readonly msg: string }[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const polls = () => lines.filter(({ msg }) => msg.includes(" poll"));
   const there = await startStreaming({ ...api.app, log });
   t.after(() => there.server.close());
   const account = await makeAccount(api.app);
@@ -358,12 +359,12 @@ test("a failure of each poll is logged once, as is its end, and the stream goes 
   await record(account, "lead.created");
   await eventually(() => {
     there.time.advance(1_000);
-    return reader.events.length === 1 && lines.length > 1;
+    return reader.events.length === 1 && polls().length > 1;
   });
   reader.close();
   await eventually(async () => (await streamsAt(there)) === 0);
   assert.deepEqual(
-    lines.filter(({ msg }) => msg.includes(" poll")).map(({ level, msg }) => [level, msg]),
+    polls().map(({ level, msg }) => [level, msg]),
     [
       [50, "could not poll events for streams; retrying"],
       [30, "events for streams are polled again"],

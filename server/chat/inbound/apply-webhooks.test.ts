@@ -1100,6 +1100,20 @@ async function refuseMessage(from: TestChatNumber, code: number): Promise<void> 
       .execute((tx) => applyFailureEffect(tx, account_id, effect, now));
 }
 
+test("an event about a number has the numbers of its business account fetched", async () => {
+  const changed = await makeChatNumber(api.app, account, { driver: "whatsapp" });
+  const value = { display_phone_number: "15550783881", event: "THROUGHPUT_UPGRADE" };
+  await takeAndApply(changeHook(changed, "phone_number_quality_update", value));
+  const jobs = await api.app.db.query
+    .deleteFrom("jobs")
+    .where("account_id", "=", account.account_id)
+    .where("kind", "=", "chat.sync_templates")
+    .returning("subject")
+    .execute();
+  assert.deepEqual(jobs, [{ subject: `whatsapp:${changed.business_account_id}` }]);
+  assert.deepEqual(await inbox(), []);
+});
+
 test("a number that is added during a restriction of its business account is held until the restriction expires", async () => {
   const restricted = await makeChatNumber(api.app, account, { driver: "whatsapp" });
   const { business_account_id } = await api.app.db.query
@@ -1124,6 +1138,12 @@ test("a number that is added during a restriction of its business account is hel
   const { id } = await api.app.db.query
     .transaction()
     .execute((tx) => createChatNumber(tx, actor, { ...added, ...ids }, api.clock.now()));
+  // Other tests of this file compare these jobs.
+  await api.app.db.query
+    .deleteFrom("jobs")
+    .where("account_id", "=", account_id)
+    .where("kind", "=", "chat.sync_templates")
+    .execute();
   await refuseMessage({ ...restricted, id }, 131031);
   const holds = () =>
     api.app.db.query
@@ -1137,20 +1157,6 @@ test("a number that is added during a restriction of its business account is hel
   const handlers = { "chat.end_restriction": endExpiredRestriction };
   await workJobs(api.app, handlers, new AbortController().signal);
   assert.deepEqual(await holds(), []);
-});
-
-test("an event about a number has the numbers of its business account fetched", async () => {
-  const changed = await makeChatNumber(api.app, account, { driver: "whatsapp" });
-  const value = { display_phone_number: "15550783881", event: "THROUGHPUT_UPGRADE" };
-  await takeAndApply(changeHook(changed, "phone_number_quality_update", value));
-  const jobs = await api.app.db.query
-    .deleteFrom("jobs")
-    .where("account_id", "=", account.account_id)
-    .where("kind", "=", "chat.sync_templates")
-    .returning("subject")
-    .execute();
-  assert.deepEqual(jobs, [{ subject: `whatsapp:${changed.business_account_id}` }]);
-  assert.deepEqual(await inbox(), []);
 });
 
 test("a template event is stored; PAUSED holds the template's campaigns, APPROVED and an edit have its content fetched", async () => {
