@@ -1,18 +1,7 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { freePort } from "../../test/support/free-port.ts";
 import { openWaitingServer } from "./waiting-server.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 test("while the service waits, each answer is 503 with its own request ID, and a chat campaign's has the RateLimit headers", async (t) => {
   const port = await freePort();

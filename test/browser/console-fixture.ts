@@ -2,11 +2,11 @@
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test as base, type Browser, type Page, type Request } from "@playwright/test";
+import { freePort } from "../support/free-port.ts";
 import { startOidcStub, type OidcStub } from "../support/oidc-stub.ts";
 import { serviceProgram } from "../support/service-program.ts";
 
@@ -252,15 +252,6 @@ export async function createVoiceFile(
   };
   await expect.poll(status).toBe("ready");
   return id;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Polls until the console's page is there, which is after the API is ready. */

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 
 const program = join(import.meta.dirname, "node_modules/@stoplight/prism-cli/dist/index.js");
 
@@ -36,13 +36,4 @@ export async function startPrism(document: string, upstream: string): Promise<Pr
       await ended;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
