@@ -49,7 +49,7 @@ type Common = {
   readonly raw_body?: true;
   /** A request without an Idempotency-Key is 400. */
   readonly key_required?: true;
-  /** It changes a session, or asks a provider: an Idempotency-Key has no effect. */
+  /** An Idempotency-Key has no effect, and is not documented: for what belongs to the sign-in or to a provider. */
   readonly takes_no_key?: true;
   /** It changes what only the caller has: an Idempotency-Key counts for this user alone, not for the account. */
   readonly is_own?: true;

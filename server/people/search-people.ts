@@ -68,7 +68,8 @@ export async function searchPeople(
 /**
  * Returns the E.164 prefixes that a compacted text may be: with a plus or 00, with the country code as it is; otherwise also
  * national digits of the account's country. A leading 0 may be a digit of the number or be dialed before it; after a
- * calling code, only in some countries. A whole number is what the intakes read, with 00 as with a plus. All spellings of a whole number.
+ * calling code, only in some countries. A whole number is what the intakes read, with 00 as with a plus, in all its
+ * spellings.
  * `unlikely`: digits like the country code and a 0, which are rather the end of a number.
  */
 function prefixesOf(compact: string, countryCode: string) {
